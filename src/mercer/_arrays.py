@@ -1,0 +1,172 @@
+"""Arrays of any kind: which library they belong to, and what counts as good data.
+
+numpy input goes through scikit-learn's validator; torch, CuPy and other array-API arrays through
+the one here, because scikit-learn's would silently copy them to the host as numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import array_api_compat
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+Array = Any
+"""A numpy, torch, CuPy or other array-API array."""
+
+Items = Any
+"""A batch of things to learn from: an array, or a sequence of arbitrary objects."""
+
+
+def is_foreign(A: Items) -> bool:
+    """Whether `A` is an array-API array of a library other than numpy."""
+    return array_api_compat.is_array_api_obj(A) and not isinstance(A, np.ndarray | np.generic)
+
+
+def namespace(*arrays: Items) -> Any:
+    """The array-API namespace of the arrays among the arguments; numpy's where there is none."""
+    foreign = [A for A in arrays if is_foreign(A)]
+    return array_api_compat.array_namespace(*(foreign or [np.empty(0)]))
+
+
+def count(A: Items) -> int:
+    """The number of items of a batch."""
+    shape = getattr(A, "shape", None)
+    return int(shape[0]) if shape else len(A)
+
+
+def as_vectors(A: Items, name: str = "X", owner: str = "this kernel") -> Array:
+    """Real finite vectors as the rows of a float64 matrix; further axes are flattened."""
+    A = _foreign_vectors(A, name) if is_foreign(A) else _numpy_vectors(A, name, owner)
+    return A if A.ndim == 2 else namespace(A).reshape(A, (A.shape[0], -1))
+
+
+def as_output_array(Y: Items, name: str, owner: str) -> Array:
+    """Real finite outputs as an array in their own shape, plain numbers as vectors of length 1."""
+    if is_foreign(Y):
+        Y = Y if Y.ndim > 1 else Y[:, None]
+        return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
+    _refuse_things(Y, name, owner)
+    Y = check_array(Y, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
+    return Y if Y.ndim > 1 else Y[:, None]
+
+
+def _numpy_vectors(A: Items, name: str, owner: str) -> np.ndarray:
+    _refuse_things(A, name, owner)
+    return check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
+
+
+def _refuse_things(A: Items, name: str, owner: str) -> None:
+    """Strings, graphs or ragged lists where vectors are needed: say so, and what to do."""
+    if sparse.issparse(A):
+        return  # scikit-learn's own message names sparse input and the way out
+    first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
+    ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
+    if isinstance(first, str | bytes | dict | set) or ragged:
+        got = "rows of unequal length" if ragged else f"items of type {type(first).__name__}"
+        raise ValueError(
+            f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
+            "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
+        )
+
+
+def _is_row(a: Any) -> bool:
+    return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
+
+
+def _foreign_vectors(A: Array, name: str) -> Array:
+    xp = namespace(A)
+    if A.ndim < 2:
+        raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
+    if A.shape[0] == 0:
+        raise ValueError(f"{name} is empty: found array with 0 sample(s).")
+    if xp.isdtype(A.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: {name}.")
+    A = xp.astype(A, xp.float64)
+    if not bool(xp.all(xp.isfinite(A))):
+        raise ValueError(f"Input {name} contains NaN or infinity. Remove or impute those rows.")
+    return A
+
+
+def as_items(A: Items, name: str = "X") -> Items:
+    """Things of any kind as an array, or a one-dimensional array of objects, never mangled."""
+    if is_foreign(A) or isinstance(A, np.ndarray):
+        items = A
+    elif isinstance(A, str) or not hasattr(A, "__len__"):
+        raise TypeError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
+    else:
+        items = object_array(list(A))
+    if count(items) == 0:
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    numeric = isinstance(items, np.ndarray) and items.dtype.kind == "f"
+    if numeric and not np.isfinite(items).all():
+        raise ValueError(f"Input {name} contains NaN or infinity. Remove or impute those rows.")
+    return items
+
+
+def object_array(items: Sequence[Any]) -> np.ndarray:
+    """A 1-D object array filled item by item: numpy would unpack graphs and ragged lists."""
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
+
+
+def take(items: Items, index: Array) -> Items:
+    """The items at the given positions, in a container that survives cross-validation."""
+    if is_foreign(items):
+        return namespace(items).take(items, index, axis=0)
+    index = np.asarray(index)
+    if isinstance(items, np.ndarray):
+        return items[index]
+    return object_array([items[i] for i in index])
+
+
+def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the distinct items, in order of first appearance, and each item's number."""
+    keys = [_key(item) for item in (host(items) if is_foreign(items) else items)]
+    first: dict[Any, int] = {}
+    number = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)
+    _, positions = np.unique(number, return_index=True)
+    return positions, number
+
+
+def _key(item: Any) -> Any:
+    if isinstance(item, np.ndarray):
+        return item.shape, item.tobytes()
+    if isinstance(item, str | bytes | int | float | np.generic):
+        return item
+    from joblib import hash as digest  # structural: equal lists and sets are one candidate
+
+    return digest(item)
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Consecutive slices that cover range(n)."""
+    return (slice(i, min(i + size, n)) for i in range(0, n, max(1, size)))
+
+
+def host(A: Array) -> np.ndarray:
+    """A numpy copy or view of any array."""
+    if isinstance(A, np.ndarray):
+        return A
+    if array_api_compat.is_torch_array(A):
+        return A.detach().cpu().numpy()
+    if array_api_compat.is_cupy_array(A):
+        return A.get()
+    return np.asarray(A)
+
+
+def like(values: Any, A: Array) -> Array:
+    """Numbers as an array of the same library, device and (real) dtype as `A`."""
+    xp = namespace(A)
+    dtype = A.dtype if xp.isdtype(A.dtype, "real floating") else xp.float64
+    return xp.asarray(values, dtype=dtype, device=array_api_compat.device(A))
+
+
+def median(values: Array) -> float:
+    """The median, the mean of the two middle values for an even count (torch takes the lower)."""
+    return float(np.median(host(values)))

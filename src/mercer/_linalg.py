@@ -1,0 +1,112 @@
+"""The linear algebra that everything stands on, for numpy and for other array libraries.
+
+A symmetric matrix that is known to be diagonal travels as the one-dimensional array of its
+diagonal: exact coordinates have diagonal moments, and an eigendecomposition saved is the largest
+saving there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from array_api_compat import device
+
+from ._arrays import Array, host, is_foreign, namespace
+
+EPS = float(np.finfo(np.float64).eps)
+INDEFINITE = 1e-8
+"""Eigenvalues below -INDEFINITE * the largest are no rounding error."""
+
+
+class NotPositiveSemidefinite(ValueError):
+    """A Gram matrix or an operator that no feature space has."""
+
+
+def eigh(S: Array, what: str = "matrix") -> tuple[Array, Array | None]:
+    """Positive eigenvalues and eigenvectors of a positive semidefinite matrix, `S` destroyed.
+
+    Eigenvalues under n eps max are dropped with their vectors; the vectors of a diagonal matrix
+    (given as a 1-D array) are None, none of its entries dropped.
+    """
+    xp = namespace(S)
+    if S.ndim == 1:
+        return xp.where(S > 0, S, xp.zeros_like(S)), None
+    values, vectors = xp.linalg.eigh(S) if is_foreign(S) else _numpy_eigh(S)
+    largest, smallest = float(values[-1]), float(values[0])
+    if smallest < -INDEFINITE * max(largest, -smallest):
+        raise NotPositiveSemidefinite(
+            f"the {what} is not positive semidefinite: its eigenvalues go from {smallest:.3g} to "
+            f"{largest:.3g}. Use a positive semidefinite kernel, or add -{smallest:.3g} to its "
+            "diagonal."
+        )
+    dropped = int((values <= values.shape[0] * EPS * max(largest, 0.0)).sum())
+    return values[dropped:], vectors[:, dropped:]
+
+
+def _numpy_eigh(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    # A symmetric matrix is its own transpose: the Fortran view lets LAPACK work in place.
+    S = S.T if S.flags.c_contiguous else S
+    return scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
+
+
+def ridged(K: Array, alpha: float | Array) -> Array:
+    """`K + alpha I` (or + diag(alpha)), in place where the library allows it."""
+    if is_foreign(K):
+        xp = namespace(K)
+        return K + alpha * xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
+    K.flat[:: K.shape[0] + 1] += alpha
+    return K
+
+
+@dataclass(frozen=True)
+class PositiveDefinite:
+    """A positive definite matrix, factored once to be solved many times."""
+
+    factor: Array
+
+    @classmethod
+    def of(cls, K: Array) -> PositiveDefinite:
+        """Factor `K`, which is destroyed; `numpy.linalg.LinAlgError` where it is not definite."""
+        if is_foreign(K):
+            return cls(_foreign_cholesky(K))
+        K = K.T if K.flags.c_contiguous else K
+        return cls(scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False))
+
+    def solve(self, B: Array) -> Array:
+        """The solution X of K X = B."""
+        L = self.factor
+        if not is_foreign(L):
+            return scipy.linalg.cho_solve((L, True), B, check_finite=False)
+        xp = namespace(L)
+        return xp.linalg.solve(xp.matrix_transpose(L), xp.linalg.solve(L, B))
+
+
+def _foreign_cholesky(K: Array) -> Array:
+    try:
+        return namespace(K).linalg.cholesky(K)
+    except RuntimeError as error:  # torch's own kind of LinAlgError
+        raise np.linalg.LinAlgError(str(error)) from error
+
+
+def check_gram(K: Array, what: str) -> None:
+    """Refuse a Gram matrix that is not square, symmetric and positive semidefinite."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"the {what} must be square, one row and one column an item; got shape {K.shape}."
+        )
+    K = host(K)
+    if not np.isfinite(K).all():
+        raise ValueError(f"the {what} contains NaN or infinity.")
+    scale = float(np.abs(K).max())
+    if not np.allclose(K, K.T, rtol=0, atol=INDEFINITE * scale):
+        raise ValueError(
+            f"the {what} is not symmetric (largest difference {np.abs(K - K.T).max():.3g}): "
+            "pass (K + K.T) / 2 if that is rounding, the right matrix otherwise."
+        )
+    try:
+        # One Cholesky is six times cheaper than the spectrum, and enough for yes or no.
+        PositiveDefinite.of(ridged(K.copy(), K.shape[0] * INDEFINITE * scale + 1e-300))
+    except np.linalg.LinAlgError:
+        eigh(K.copy(), what)  # raises, with the eigenvalues in its message

@@ -1,0 +1,52 @@
+"""What a decoder is: from a point of the output feature space back to an output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .._arrays import Array, Items, namespace
+from ..embedding import Embedding
+from ..kernels import Kernel
+
+Ranked = list[tuple[Any, float]]
+"""Outputs with their scores, best first."""
+
+
+class Decoder(BaseEstimator):
+    """The pre-image: f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y).
+
+    One of one's own implements `decode` (and `fit` where it keeps something);
+    `mercer.testing.check_decoder` then says whether it finds y again from Φ(y).
+    """
+
+    def fit(self, kernel: Kernel, y: Items) -> Decoder:
+        """Prepare for the fitted output kernel and the training outputs."""
+        return self
+
+    def decode(self, points: Embedding) -> Items:
+        """One output for each point."""
+        raise NotImplementedError(f"{type(self).__name__} must implement decode(points)")
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """For each point the best `k` outputs with their scores."""
+        raise ValueError(
+            f"{type(self).__name__} has one answer for each input: for a ranked list use "
+            "decoder=Candidates()."
+        )
+
+
+def restore(vectors: Array, like: Items) -> Array:
+    """Rows of numbers in the shape that outputs such as `like` have."""
+    shape = tuple(getattr(like, "shape", (0, vectors.shape[1])))[1:]
+    return namespace(vectors).reshape(vectors, (vectors.shape[0], *shape))
+
+
+def need(condition: bool, decoder: Decoder, kernel: Kernel, what: str) -> None:
+    """Refuse an output kernel that lacks what the decoder stands on."""
+    if not condition:
+        raise ValueError(
+            f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
+            "Use decoder=Candidates(), which works with every kernel."
+        )

@@ -1,0 +1,208 @@
+"""Decoders that climb from a good candidate to a better output, on vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._arrays import Array, Items, blocks, host, like, namespace
+from ..embedding import Embedding
+from ..kernels import Kernel
+from ..kernels.distances import squared
+from .base import Decoder, Ranked, need, restore
+from .candidates import Candidates
+
+
+class Refinement(Decoder):
+    """Start from the best candidate, climb 2⟨g, Φ(y)⟩ - l(y, y), never end below the start."""
+
+    def __init__(self, start: Candidates | None = None, max_iter: int = 100, tol: float = 1e-6):
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, kernel: Kernel, y: Items) -> Refinement:
+        """Prepare the start."""
+        self._check(kernel)
+        if self.max_iter < 0 or self.tol < 0:
+            raise ValueError(f"max_iter and tol must not be negative, got {self}.")
+        start = Candidates() if self.start is None else self.start
+        self.start_ = type(start)(**start.get_params(deep=False)).fit(kernel, y)
+        self.kernel_ = kernel
+        self.sample_ = y[:1]
+        return self
+
+    def decode(self, points: Embedding) -> Array:
+        """The refined best candidate of each point."""
+        starts = self.kernel_.check(self.start_.decode(points), "y")
+        return restore(self._climbed(points, starts), self.sample_)
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """The refined best `k` candidates of each point."""
+        ranked = self.start_.decode_top(points, k)
+        climbed: list[Ranked] = [[] for _ in ranked]
+        for place in range(k):
+            rows = [t for t, row in enumerate(ranked) if place < len(row)]
+            some = Embedding(points.coordinates[np.array(rows, dtype=int), :], points.frame)
+            starts = np.stack([host(ranked[t][place][0]).reshape(-1) for t in rows])
+            ends = self._climbed(some, like(starts, points.coordinates))
+            scores = Objective(self.kernel_, some).values(ends)
+            for t, end, score in zip(rows, restore(ends, self.sample_), scores, strict=True):
+                climbed[t].append((end, float(score)))
+        return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
+
+    def _climbed(self, points: Embedding, starts: Array) -> Array:
+        objective = Objective(self.kernel_, points)
+        ends = self._climb(objective, starts)
+        xp = namespace(ends)
+        better = objective.values(ends) > objective.values(starts)
+        return xp.where(better[:, None], ends, starts)
+
+    def _check(self, kernel: Kernel) -> None:
+        raise NotImplementedError
+
+    def _climb(self, objective: Objective, Y: Array) -> Array:
+        raise NotImplementedError
+
+
+class Objective:
+    """2⟨g, Φ(y)⟩ - l(y, y) for a batch of points, each at an output of its own."""
+
+    def __init__(self, kernel: Kernel, points: Embedding):
+        self.kernel = kernel
+        weights, outputs = points.frame.expansion(points.coordinates)
+        self.weights, self.outputs = weights, kernel.check(outputs, "y")
+
+    def rows(self, index: Array) -> Objective:
+        """The same for some of the points."""
+        part = object.__new__(Objective)
+        part.kernel, part.outputs = self.kernel, self.outputs
+        part.weights = self.weights[index, :]
+        return part
+
+    def values(self, Y: Array) -> Array:
+        """The objective at Y, row by row."""
+        K = self.kernel._gram(Y, self.outputs)
+        return 2.0 * namespace(K).sum(self.weights * K, axis=1) - self.kernel._diag(Y)
+
+    def gradient(self, Y: Array) -> Array:
+        """Its derivative with respect to Y."""
+        ones = namespace(Y).ones_like(Y[:, 0])
+        return 2.0 * self.kernel.vjp(Y, self.outputs, self.weights) - self.kernel.diag_vjp(Y, ones)
+
+
+class FixedPoint(Refinement):
+    """The fixed point y = Σ c_i s(y, y_i) y_i / Σ c_i s(y, y_i) of a radial output kernel.
+
+    For the RBF, s is the kernel itself (Schölkopf et al. 1999; Mika et al. 1999). Weights may be
+    negative, so a step that lowers ⟨g, Φ(y)⟩ is halved until it does not; where the denominator
+    is negative the step is taken the other way, which is again uphill.
+
+    Parameters
+    ----------
+    start
+        The `Candidates` to start from; None for the training outputs.
+    max_iter, tol
+        At most this many steps; a point rests when its objective gains less than `tol` times the
+        objective.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import FixedPoint
+    >>> model = KernelDependency("rbf", output_kernel="rbf", alpha=0.1, decoder=FixedPoint())
+    >>> _ = model.fit([[0.0], [1.0], [2.0]], [[0.0], [1.0], [2.0]])
+    >>> model.predict([[0.5]]).round(1)
+    array([[0.5]])
+    """
+
+    HALVINGS = 12
+
+    def _check(self, kernel: Kernel) -> None:
+        need(kernel.radial and kernel.on_vectors, self, kernel, "of the distance, such as RBF")
+
+    def _climb(self, objective: Objective, Y: Array) -> Array:
+        xp = namespace(Y)
+        Y = Y + 0.0
+        value = objective.values(Y)
+        active = np.arange(Y.shape[0])
+        for _ in range(self.max_iter):
+            if not active.size:
+                break
+            index = xp.asarray(active)
+            some = objective.rows(index)
+            start, before = Y[index, :], value[index]
+            Y_some, after = self._step(some, start, before)
+            Y[index, :], value[index] = Y_some, after
+            moving = host(after - before) > self.tol * np.maximum(np.abs(host(before)), self.tol)
+            active = active[moving]
+        return Y
+
+    def _step(self, objective: Objective, Y: Array, before: Array) -> tuple[Array, Array]:
+        """One step of every point, halved where it does not climb."""
+        xp = namespace(Y)
+        M = objective.weights * self.kernel_.slope(squared(Y, objective.outputs))
+        total = xp.sum(M, axis=1)[:, None]
+        tiny = like(np.finfo(np.float64).tiny, Y)
+        size = xp.where(xp.abs(total) > tiny, xp.abs(total), xp.ones_like(total))
+        direction = (M @ objective.outputs - total * Y) / size
+        best, after = Y, before
+        waiting = np.ones(Y.shape[0], dtype=bool)
+        for halving in range(self.HALVINGS):
+            rows = xp.asarray(np.flatnonzero(waiting))
+            trial = Y[rows, :] + 0.5**halving * direction[rows, :]
+            value = objective.rows(rows).values(trial)
+            up = value > before[rows]
+            if halving == 0:
+                best, after = Y + 0.0, before + 0.0
+            climbed = rows[up]
+            best[climbed, :], after[climbed] = trial[up, :], value[up]
+            waiting[host(climbed)] = False
+            if not waiting.any():
+                break
+        return best, after
+
+
+class Gradient(Refinement):
+    """L-BFGS on the pre-image objective, for any differentiable output kernel on vectors.
+
+    Parameters
+    ----------
+    start
+        The `Candidates` to start from; None for the training outputs.
+    max_iter, tol
+        As in `scipy.optimize.minimize(method="L-BFGS-B")`.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Gradient
+    >>> from mercer.kernels import Polynomial
+    >>> model = KernelDependency("rbf", output_kernel=Polynomial(2), alpha=1e-3, decoder=Gradient())
+    >>> _ = model.fit([[0.0], [1.0], [2.0]], [[0.0], [1.0], [2.0]])
+    >>> model.predict([[1.0]]).round(1)
+    array([[1.]])
+    """
+
+    POINTS = 32
+
+    def _check(self, kernel: Kernel) -> None:
+        need(kernel.differentiable and kernel.on_vectors, self, kernel, "with a derivative")
+
+    def _climb(self, objective: Objective, Y: Array) -> Array:
+        # The objective is a sum over points: a small batch shares the cost of each evaluation.
+        parts = []
+        for rows in blocks(Y.shape[0], self.POINTS):
+            index = namespace(Y).asarray(np.arange(rows.start, rows.stop))
+            parts.append(self._climb_batch(objective.rows(index), Y[rows, :]))
+        return namespace(Y).concat(parts, axis=0)
+
+    def _climb_batch(self, objective: Objective, Y: Array) -> Array:
+        def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            at = like(flat.reshape(Y.shape), Y)
+            value = float(namespace(at).sum(objective.values(at)))
+            return -value, -host(objective.gradient(at)).reshape(-1)
+
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-14}
+        found = minimize(loss, host(Y).reshape(-1), jac=True, method="L-BFGS-B", options=options)
+        return like(found.x.reshape(Y.shape), Y)

@@ -1,0 +1,210 @@
+"""Predicted points of the output feature space, and the frames in which they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ._arrays import Array, Items, blocks, count, host, namespace, take
+from .features import FeatureMap
+from .kernels import Kernel
+
+BLOCK = 4096
+"""Rows of a Gram matrix that are held at once where only a reduction of it is wanted."""
+
+
+class Frame:
+    """Vectors of the output feature space in which points are written."""
+
+    kernel: Kernel
+
+    def evaluate(self, Y: Items) -> Array:
+        """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
+        raise NotImplementedError
+
+    def sqnorms(self, Y: Items) -> Array:
+        """‖Φ(y)‖² for every output."""
+        raise NotImplementedError
+
+    def points_sqnorm(self, C: Array) -> Array:
+        """‖Σ_j C_tj e_j‖² for every row."""
+        raise NotImplementedError
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """The same points as weighted sums of Φ over outputs: weights and outputs."""
+        raise NotImplementedError
+
+    def kernel_features(self, C: Array) -> Array:
+        """The same points in the finite features of the output kernel."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class OrthonormalFrame(Frame):
+    """Orthonormal coordinates, given by a fitted feature map of the outputs."""
+
+    map: FeatureMap
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        """The output kernel."""
+        return self.map.kernel_
+
+    def evaluate(self, Y: Items) -> Array:
+        """The coordinates of the outputs."""
+        return self.map.transform(Y)
+
+    def sqnorms(self, Y: Items) -> Array:
+        """As the map takes distances."""
+        return self.map.sqnorms(Y)
+
+    def points_sqnorm(self, C: Array) -> Array:
+        """The squared length of the coordinates."""
+        return namespace(C).sum(C * C, axis=1)
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """As the map is made of outputs."""
+        return self.map.expansion(C)
+
+    def kernel_features(self, C: Array) -> Array:
+        """As the map is made of the kernel."""
+        return self.map.kernel_features(C)
+
+
+@dataclass(frozen=True)
+class SpanFrame(Frame):
+    """The training outputs themselves: coordinates are weights on them."""
+
+    kernel: Kernel
+    outputs: Items
+
+    def evaluate(self, Y: Items) -> Array:
+        """Kernel values against the training outputs."""
+        return self.kernel(Y, self.outputs)
+
+    def sqnorms(self, Y: Items) -> Array:
+        """The kernel's diagonal."""
+        return self.kernel.diag(Y)
+
+    def points_sqnorm(self, C: Array) -> Array:
+        """CᵀLC row by row, the Gram matrix L in blocks."""
+        total = 0.0
+        for rows in blocks(count(self.outputs), BLOCK):
+            L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
+            total = total + namespace(C).sum((C[:, rows] @ L) * C, axis=1)
+        return total
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """The weights are the coordinates."""
+        return C, self.outputs
+
+    def kernel_features(self, C: Array) -> Array:
+        """The weighted sum of the outputs' features."""
+        return C @ self.kernel.features(self.outputs)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A batch of predicted points g(x) of the output feature space.
+
+    Attributes
+    ----------
+    coordinates
+        One row a point, in `frame`.
+    frame
+        The vectors that the coordinates refer to.
+    left_out
+        For leave-one-out points, the group of each training example, else None: decoders that
+        choose among training outputs then pass over those of the point's own group.
+    """
+
+    coordinates: Array
+    frame: Frame = field(repr=False)
+    left_out: np.ndarray | None = field(default=None, repr=False)
+    weigh: Callable[[], Array] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return int(self.coordinates.shape[0])
+
+    def __getitem__(self, rows: slice) -> Embedding:
+        left_out = None if self.left_out is None else self.left_out[rows]
+        return Embedding(self.coordinates[rows, :], self.frame, left_out)
+
+    def inner(self, Y: Items) -> Array:
+        """⟨g(x), Φ(y)⟩, one row a point, one column an output."""
+        E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
+        return self.coordinates @ namespace(E).matrix_transpose(E)
+
+    def sqnorm(self) -> Array:
+        """‖g(x)‖² for every point."""
+        return self.frame.points_sqnorm(self.coordinates)
+
+    def distances(self, Y: Items) -> Array:
+        """‖g(x) - Φ(y)‖, one row a point, one column an output."""
+        Y = self.frame.kernel.as_outputs(Y)
+        D2 = self.sqnorm()[:, None] - 2.0 * self.inner(Y) + self.frame.sqnorms(Y)[None, :]
+        xp = namespace(D2)
+        return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
+
+    def sqdistances_to(self, Y: Items) -> Array:
+        """‖g(x_t) - Φ(y_t)‖² for each point and the output beside it."""
+        Y = self.frame.kernel.as_outputs(Y)
+        inner = self.coordinates * self.frame.evaluate(Y)
+        D2 = self.sqnorm() - 2.0 * namespace(inner).sum(inner, axis=1) + self.frame.sqnorms(Y)
+        return namespace(D2).where(D2 > 0, D2, namespace(D2).zeros_like(D2))
+
+    def scores(self, Y: Items) -> Array:
+        """2⟨g(x), Φ(y)⟩ - ‖Φ(y)‖²: what decoding maximises."""
+        Y = self.frame.kernel.as_outputs(Y)
+        return 2.0 * self.inner(Y) - self.frame.sqnorms(Y)[None, :]
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights c with g(x) = Σ_i c_i(x) Φ(y_i) over the training outputs, (points, n).
+
+        For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
+        are the only ones where the output Gram matrix has full rank.
+        """
+        if self.weigh is None:
+            raise ValueError("these points have lost the training data that weights refer to.")
+        return self.weigh()
+
+    def expect(self, values: Array) -> Array:
+        """Σ_i c_i(x) values_i: the conditional expectation given x of any quantity of the output.
+
+        Parameters
+        ----------
+        values
+            One value, or one row of values, for each training example.
+
+        Notes
+        -----
+        g is a conditional mean embedding (Grünewälder et al. 2012): for a function h in the
+        output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x].
+        """
+        xp = namespace(self.weights)
+        values = values if values is not None and hasattr(values, "shape") else np.asarray(values)
+        if count(values) != self.weights.shape[1]:
+            raise ValueError(
+                f"expect needs one value for each of the {self.weights.shape[1]} training "
+                f"examples, got {count(values)}."
+            )
+        return self.weights @ xp.asarray(values, dtype=self.weights.dtype)
+
+
+def feature_variance(kernel: Kernel, Y: Items) -> float:
+    """Σ_i ‖Φ(y_i) - mean Φ‖² = Σ_i l(y_i, y_i) - Σ_ij l(y_i, y_j) / n."""
+    n = count(Y)
+    if kernel.finite:
+        F = kernel.features(Y)
+        F = F - namespace(F).mean(F, axis=0)
+        return float(namespace(F).sum(F * F))
+    Y = kernel.check(Y, "y")
+    total = sum(
+        float(host(kernel(take(Y, np.arange(rows.start, rows.stop)), Y)).sum())
+        for rows in blocks(n, BLOCK)
+    )
+    return float(host(kernel.diag(Y)).sum()) - total / n

@@ -1,0 +1,6 @@
+"""Estimators: thin glue that walks the rooms of the house in order."""
+
+from .kernel_dependency import KernelDependency
+from .kernel_dependency_cv import KernelDependencyCV
+
+__all__ = ["KernelDependency", "KernelDependencyCV"]

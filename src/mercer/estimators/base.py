@@ -1,0 +1,199 @@
+"""What every structured estimator does alike: validate, fit on a fresh state, predict, score."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, take
+from ..decoders.base import Ranked
+from ..embedding import Embedding, feature_variance
+from ..kernels import RBF, Kernel, Linear, as_kernel
+from .regression import PointMap
+
+BLOCK = 4096
+"""Inputs that are predicted at once."""
+
+
+class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A model that embeds inputs as points of an output feature space and decodes them.
+
+    A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
+    fitted `PointMap`), `input_kernel_`, `output_kernel_` and `decoder_`.
+    """
+
+    points_: PointMap
+    input_kernel_: Kernel
+    output_kernel_: Kernel
+    decoder_: Any
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def _fit_afresh(self, X: Items, y: Items, **params: Any) -> Any:
+        """Fit a bare copy and take its state over last: a failed fit changes nothing."""
+        fresh = copy.copy(self)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(fresh, name)
+        fresh._fit(X, y, **params)  # type: ignore[attr-defined]
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def _check_pairs(self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items) -> tuple:
+        """Validated inputs and outputs of equal number, at least two."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._check_inputs(kernel, X, reset=True)
+        outputs = output_kernel.as_outputs(y)
+        if count(X) != count(outputs):
+            raise ValueError(
+                f"X and y must have the same length, one output for each input: got {count(X)} "
+                f"inputs and {count(outputs)} outputs."
+            )
+        if count(X) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
+            )
+        self.flat_ = output_kernel.on_vectors and np.ndim(host(y) if is_foreign(y) else y) == 1
+        return X, outputs
+
+    def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
+        checked = kernel.check(X, "X")
+        if kernel.on_vectors or kernel.pairwise:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return checked
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def embed(self, X: Items) -> Embedding:
+        """The predicted points g(x) of the output feature space.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        """
+        check_is_fitted(self)
+        return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
+
+    def predict(self, X: Items) -> Items:
+        """The decoded output of every input."""
+        check_is_fitted(self)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        parts = [self.decoder_.decode(self.points_(part)) for part in _parts(X)]
+        return self._flattened(_joined(parts))
+
+    def predict_top(self, X: Items, k: int = 5) -> list[Ranked]:
+        """For each input the best `k` outputs with their scores, best first."""
+        check_is_fitted(self)
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be a positive whole number, got {k!r}.")
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        return [
+            [(self._flattened(output[None])[0] if self.flat_ else output, s) for output, s in row]
+            for part in _parts(X)
+            for row in self.decoder_.decode_top(self.points_(part), int(k))
+        ]
+
+    def score(self, X: Items, y: Items) -> float:
+        """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
+
+        Comparable between models with the same output kernel only.
+        """
+        check_is_fitted(self)
+        y = self.output_kernel_.as_outputs(y)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        if count(X) != count(y):
+            raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        errors = sum(
+            float(host(self.points_(part).sqdistances_to(take(y, _range(rows)))).sum())
+            for part, rows in zip(_parts(X), blocks(count(X), BLOCK), strict=True)
+        )
+        variance = feature_variance(self.output_kernel_, y)
+        if variance <= 0:
+            warnings.warn("score is not defined for equal outputs: it is set to 0.", stacklevel=2)
+            return 0.0
+        return 1.0 - errors / variance
+
+    def _flattened(self, outputs: Array) -> Array:
+        """Plain numbers again where plain numbers were learnt."""
+        return namespace(outputs).reshape(outputs, (outputs.shape[0],)) if self.flat_ else outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernels = self._scalar_kernels()
+        tags.input_tags.pairwise = all_or_none(kernels)
+        tags.input_tags.two_d_array = all(k.on_vectors or k.pairwise for k in kernels)
+        return tags
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        """The input kernels as given, from which scikit-learn learns what X is."""
+        raise NotImplementedError
+
+
+def all_or_none(kernels: list[Kernel]) -> bool:
+    """Whether X is precomputed, under all kernels of a choice or under none."""
+    kinds = {kernel.pairwise for kernel in kernels}
+    if len(kinds) > 1:
+        raise ValueError(
+            'a choice between "precomputed" and kernels that compute is none: the same X cannot '
+            "be both. Use Precomputed(gram) with indices as X."
+        )
+    return kinds.pop()
+
+
+def input_default(kernel: Any) -> Any:
+    """`kernel=None` stands for an RBF of the data's own length scale."""
+    return RBF("median") if kernel is None else kernel
+
+
+def output_default(kernel: Any) -> Kernel:
+    """`output_kernel=None` stands for the linear kernel; a precomputed y is refused."""
+    kernel = Linear() if kernel is None else as_kernel(kernel)
+    if kernel.pairwise:
+        raise ValueError(
+            'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '
+            "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
+        )
+    return kernel
+
+
+def positive_alpha(alpha: Any) -> float:
+    """A ridge is a positive finite number."""
+    if isinstance(alpha, bool) or not np.isscalar(alpha) or not np.isreal(alpha):
+        raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
+    if not 0 < float(alpha) < np.inf:
+        raise ValueError(
+            f"alpha must be positive and finite, got {alpha!r}: without a ridge the "
+            "solution is not unique. Try alpha=1e-6."
+        )
+    return float(alpha)
+
+
+def warn_if_constant(kernel: Kernel, y: Items) -> None:
+    """Outputs that are all one output are nearly always a mistake."""
+    first = take(y, [0])
+    distances = kernel.diag(y) + kernel.diag(first)[0] - 2.0 * kernel(y, first)[:, 0]
+    scale = float(namespace(distances).max(kernel.diag(y)))
+    if float(namespace(distances).max(distances)) <= 1e-12 * scale:
+        warnings.warn(
+            "all outputs in y are equal: the model can only predict that one.", stacklevel=4
+        )
+
+
+def _range(rows: slice) -> np.ndarray:
+    return np.arange(rows.start, rows.stop)
+
+
+def _parts(X: Items) -> Any:
+    return (X[rows] if hasattr(X, "shape") else X for rows in blocks(count(X), BLOCK))
+
+
+def _joined(parts: list) -> Items:
+    return parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)

@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Array, Items, count, host
+from .._memory import require_exact
+from ..decoders import Decoder, natural
+from ..embedding import Embedding
+from ..features import Coordinates, FeatureMap
+from ..kernels import Kernel
+from ..operators import Operator, Separable, as_operator_kernel
+from ..operators.separable import fingerprint
+from ..solvers import LeaveOneOut
+from .base import (
+    StructuredEstimator,
+    all_or_none,
+    input_default,
+    output_default,
+    positive_alpha,
+    warn_if_constant,
+)
+from .regression import SPECTRAL_SQUARES, Equation, Sides
+
+CRITERIA = ("loo", "gcv")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of kernel and alpha, with its leave-one-out risk and, where asked for, score."""
+
+    equation: Equation
+    loo: LeaveOneOut
+    decoder: Decoder
+    operator_kernel: Separable
+    alpha: float
+    risk: float
+    score: float
+
+    def row(self) -> dict[str, Any]:
+        """What is reported of it."""
+        return {
+            "kernel": str(self.operator_kernel),
+            "output_kernel": str(self.equation.sides.output_kernel),
+            "alpha": self.alpha,
+            "risk": self.risk,
+            "score": self.score,
+        }
+
+
+class KernelDependencyCV(StructuredEstimator):
+    """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
+
+    One eigendecomposition for each distinct scalar kernel (and for each dense operator) gives the
+    left-out prediction of every training example for every alpha; with `groups` at fit, of every
+    group.
+
+    Parameters
+    ----------
+    kernel
+        An operator-valued kernel or a list of them; None is ``RBF("median")``.
+    output_kernel
+        A kernel on outputs. A list of them is chosen from by `scoring` only: the risk in feature
+        space always prefers the wider kernel.
+    alphas
+        The ridges to choose from.
+    scoring
+        None for the risk in feature space, or any scorer of scikit-learn's (a name, or what
+        `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
+    criterion
+        "loo", or "gcv" for generalised cross-validation (risk only, without groups).
+    decoder, features, output_features, fit_intercept
+        As in `KernelDependency`.
+
+    Attributes
+    ----------
+    kernel_, output_kernel_, alpha_
+        What was chosen.
+    loo_risk_, loo_score_
+        Its leave-one-out risk (mean squared distance in feature space), and its score.
+    cv_results_
+        A dictionary of columns, one entry a trial.
+
+    Notes
+    -----
+    The operator B and the kernels' own parameters ("median") are held fixed when examples are
+    left out. For the covariance operators the estimate is therefore a few per cent optimistic; it
+    ranks alphas and operators well all the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance, Identity
+    >>> X = np.linspace(0, 1, 30)[:, None]
+    >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)])
+    >>> kernels = [RBF(s) * op for s in (0.1, 0.3) for op in (Identity(), Covariance())]
+    >>> best = KernelDependencyCV(kernels, alphas=[1e-6, 1e-3, 1.0]).fit(X, Y)
+    >>> best.kernel_.scalar, best.alpha_
+    (RBF(length_scale=0.3), 1e-06)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        output_kernel: Any = None,
+        alphas: Sequence[float] | Array = tuple(np.logspace(-6, 1, 15)),
+        scoring: Any = None,
+        criterion: str = "loo",
+        decoder: Decoder | None = None,
+        features: FeatureMap | None = None,
+        output_features: FeatureMap | None = None,
+        fit_intercept: bool = False,
+    ):
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.alphas = alphas
+        self.scoring = scoring
+        self.criterion = criterion
+        self.decoder = decoder
+        self.features = features
+        self.output_features = output_features
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependencyCV:
+        """Choose and learn.
+
+        Parameters
+        ----------
+        X, y
+            As in `KernelDependency`.
+        groups
+            A label for each pair: pairs of one label (a subject, a speaker) are left out together.
+        """
+        return self._fit_afresh(X, y, groups=groups)
+
+    # -- choosing -----------------------------------------------------------------------------
+
+    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+        kernels, outputs = self._kernels(), self._output_kernels()
+        self._check_choices(kernels, outputs, groups)
+        X, y = self._check_pairs(kernels[0].scalar, clone(outputs[0]), X, y)
+        labels = _labels(groups, count(y))
+        if self.features is None:
+            require_exact(count(y), SPECTRAL_SQUARES)
+        best, rows = None, []
+        for trial in self._trials(kernels, outputs, X, y, labels, groups is not None):
+            rows.append(trial.row())
+            if best is None or self._worth(trial) > self._worth(best):
+                best = trial
+        assert best is not None
+        self._adopt(best, rows, labels)
+
+    def _trials(
+        self, kernels: list, outputs: list, X: Items, y: Items, labels: Array, grouped: bool
+    ) -> Iterator[Trial]:
+        for output in outputs:
+            output_kernel = clone(output)
+            output_kernel.fit(y)
+            warn_if_constant(output_kernel, y)
+            decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
+            decoder = decoder.fit(output_kernel, y)
+            shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
+            for scalar, operators in _by_scalar(kernels):
+                kernel = clone(scalar)
+                kernel.fit(kernel.check(X, "X"))
+                parts = (self.features, self.output_features, self.fit_intercept)
+                sides = Sides(kernel, output_kernel, X, y, *parts)
+                for equation in _equations(sides, operators, shared):
+                    loo = equation.leave_one_out(labels if grouped else None)
+                    for alpha in map(positive_alpha, np.ravel(self.alphas)):
+                        yield self._trial(equation, loo, decoder, alpha, labels)
+
+    def _trial(
+        self, equation: Equation, loo: LeaveOneOut, decoder: Decoder, alpha: float, labels: Array
+    ) -> Trial:
+        by_gcv = self.criterion == "gcv"
+        residuals = loo.averaged_residuals(alpha) if by_gcv else loo.residuals(alpha)
+        score = np.nan
+        if self.scoring is not None:
+            points = equation.left_out_points(loo, alpha, labels)
+            score = self._scored(decoder.decode(points), equation.sides)
+        kernel = Separable(equation.sides.kernel, equation.operator)
+        return Trial(equation, loo, decoder, kernel, alpha, loo.risk(residuals), score)
+
+    def _scored(self, predictions: Items, sides: Sides) -> float:
+        told = _Told(self._flattened(predictions))
+        scorer = check_scoring(told, scoring=self.scoring)
+        return float(scorer(told, sides.X, self._flattened(sides.y)))
+
+    def _worth(self, trial: Trial) -> float:
+        return -trial.risk if self.scoring is None else trial.score
+
+    def _adopt(self, best: Trial, rows: list[dict[str, Any]], labels: np.ndarray) -> None:
+        equation = best.equation
+        self.points_ = equation.solve(best.alpha)
+        self.kernel_, self.alpha_ = best.operator_kernel, best.alpha
+        self.input_kernel_ = equation.sides.kernel
+        self.output_kernel_ = equation.sides.output_kernel
+        self.decoder_ = best.decoder
+        self.loo_risk_, self.loo_score_ = best.risk, best.score
+        self.loo_points_ = equation.left_out_points(best.loo, best.alpha, labels)
+        self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    # -- what was left out --------------------------------------------------------------------
+
+    def loo_embed(self) -> Embedding:
+        """The left-out point of every training example, under the parameters chosen."""
+        check_is_fitted(self)
+        return self.loo_points_
+
+    def loo_predict(self) -> Items:
+        """The decoded left-out prediction of every training example (or of its group)."""
+        check_is_fitted(self)
+        return self._flattened(self.decoder_.decode(self.loo_points_))
+
+    # -- checking -----------------------------------------------------------------------------
+
+    def _kernels(self) -> list[Separable]:
+        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
+        if not given:
+            raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
+        return [as_operator_kernel(input_default(k)).separated() for k in given]
+
+    def _output_kernels(self) -> list[Kernel]:
+        several = isinstance(self.output_kernel, list | tuple)
+        given = self.output_kernel if several else [self.output_kernel]
+        if len(given) > 1 and self.scoring is None:
+            raise ValueError(
+                "several output kernels cannot be compared by risk, which is measured in a "
+                "different space for each: give scoring=, a metric of the decoded outputs."
+            )
+        return [output_default(k) for k in given]
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [kernel.scalar for kernel in self._kernels()]
+
+    def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
+        all_or_none([kernel.scalar for kernel in kernels])
+        if self.criterion not in CRITERIA:
+            raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
+        if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
+            raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
+        if np.size(self.alphas) == 0:
+            raise ValueError("alphas is empty: give at least one ridge.")
+        centred = [k.scalar for k in kernels if k.scalar.centered] + [
+            part for part in [*outputs, self.output_features] if part is not None and part.centered
+        ]
+        if centred and not self.fit_intercept:
+            raise ValueError(
+                f"{centred[0]} centres one side alone, for which leave-one-out has no closed "
+                "form: use fit_intercept=True, which centres both."
+            )
+
+
+class _Told(RegressorMixin, BaseEstimator):
+    """A stand-in that predicts what it was told, so that any scorer can judge it."""
+
+    def __init__(self, predictions: Items = None):
+        self.predictions = predictions
+
+    def fit(self, X: Items, y: Items) -> _Told:
+        return self
+
+    def predict(self, X: Items) -> Items:
+        return host(self.predictions)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _equations(
+    sides: Sides, operators: list[Operator], shared: dict[bool, Coordinates]
+) -> Iterator[Equation]:
+    """One equation an operator, on the same input coordinates."""
+    U = sides.input_coordinates()
+    for operator in operators:
+        own = operator.own_coordinates
+        if own not in shared:
+            shared[own] = sides.output_coordinates(operator)
+        yield Equation(sides, operator, U, shared[own])
+
+
+def _by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
+    """Kernels gathered by scalar kernel, which is factored once."""
+    gathered: dict[str, tuple[Kernel, list[Operator]]] = {}
+    for kernel in kernels:
+        key = fingerprint(kernel.scalar)
+        gathered.setdefault(key, (kernel.scalar, []))[1].append(kernel.operator)
+    return list(gathered.values())
+
+
+def _labels(groups: Items | None, n: int) -> np.ndarray:
+    """A whole number for each example: its group, or itself."""
+    if groups is None:
+        return np.arange(n)
+    groups = host(groups) if not isinstance(groups, list | tuple) else np.array(groups, dtype=object)
+    if len(groups) != n:
+        raise ValueError(f"groups must have one label for each of the {n} pairs, got {len(groups)}.")
+    names, labels = np.unique(np.array([str(g) for g in groups]), return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("groups has a single label: leaving it out leaves nothing to learn from.")
+    return labels

@@ -1,0 +1,206 @@
+"""The walk of a fit: two kernels, coordinates, moments, operator, solution; and the map it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, count, like, namespace
+from .._linalg import PositiveDefinite
+from .._memory import require_exact
+from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
+from ..features import Coordinates, Exact, Explicit, FeatureMap
+from ..features.landmarks import Spanned
+from ..kernels import Kernel
+from ..operators import Identity, Moments, Operator
+from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
+
+CHOLESKY_SQUARES = 2.5
+SPECTRAL_SQUARES = 7.5
+"""Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is to be solved: fitted kernels on checked data, and how coordinates are chosen."""
+
+    kernel: Kernel
+    output_kernel: Kernel
+    X: Items
+    y: Items
+    features: FeatureMap | None = None
+    output_features: FeatureMap | None = None
+    intercept: bool = False
+
+    @property
+    def n(self) -> int:
+        """The number of pairs."""
+        return count(self.y)
+
+    def input_coordinates(self) -> Coordinates:
+        """U, with a diagonal moment where it is exact."""
+        map = Exact() if self.features is None else clone(self.features)
+        return map.fit_coordinates(self.kernel, self.X, center=self.intercept)
+
+    def output_coordinates(self, operator: Operator) -> Coordinates:
+        """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
+        V = self._output_map(operator).fit_coordinates(self.output_kernel, self.y)
+        return V.centered() if self.intercept else V
+
+    def _output_map(self, operator: Operator) -> FeatureMap:
+        """As given; else the kernel's own features where they are fewer than the examples."""
+        if self.output_features is not None:
+            return clone(self.output_features)
+        if operator.own_coordinates and not self.output_kernel.finite:
+            raise ValueError(
+                f"{operator} is a matrix over output components, but {self.output_kernel} has no "
+                "finite features to be its components: use output_kernel=Linear()."
+            )
+        few = self.output_kernel.finite and self._width() <= self.n
+        return Explicit() if few or operator.own_coordinates else Exact()
+
+    def _width(self) -> int:
+        return int(self.output_kernel.features(self.y[:1]).shape[1])
+
+
+@dataclass(frozen=True)
+class PointMap:
+    """g: inputs to points of the output feature space.
+
+    Attributes
+    ----------
+    map, offset
+        The coordinates of g(x) are map.transform(x) + offset.
+    frame
+        The vectors that the coordinates refer to.
+    weigher
+        What gives the weights of g(x) on the training outputs, when somebody asks.
+    """
+
+    map: FeatureMap
+    offset: Array | None
+    frame: Frame
+    weigher: Any
+
+    def __call__(self, X: Items) -> Embedding:
+        """The points of a batch of inputs."""
+        C = self.map.transform(X)
+        C = C if self.offset is None else C + self.offset
+        return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
+
+
+class DualWeights(FeatureMap):
+    """(K_x + αI)⁻¹ k_x: the weights of the identity operator on the training outputs."""
+
+    def __init__(self, kernel: Kernel, X: Items, alpha: float, intercept: bool):
+        self.kernel = kernel
+        self.X = X
+        self.alpha = alpha
+        self.intercept = intercept
+
+    @cached_property
+    def factored(self) -> tuple[PositiveDefinite, Array]:
+        """The factored matrix and the column means of the kernel (zero without intercept)."""
+        K = self.kernel(self.X)
+        xp = namespace(K)
+        means = xp.mean(K, axis=0) if self.intercept else xp.zeros_like(K[0, :])
+        if self.intercept:
+            K -= means[None, :]
+            K -= xp.mean(K, axis=1)[:, None]
+        return Cholesky().factor(K, self.alpha), means
+
+    def __getstate__(self) -> dict:
+        return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
+
+    def transform(self, A: Items) -> Array:
+        """The weights of g(a), one row an input."""
+        factor, means = self.factored
+        K = self.kernel(A, self.X)
+        xp = namespace(K)
+        C = xp.matrix_transpose(factor.solve(xp.matrix_transpose(K - means)))
+        if not self.intercept:
+            return C
+        return C - xp.mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """As a weigher: the same."""
+        return self.transform(X)
+
+
+@dataclass(frozen=True)
+class LeastWeights:
+    """The smallest weights on the training outputs that give a point."""
+
+    frame: Frame
+    y: Items
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """C V⁺."""
+        V = self.frame.evaluate(self.y)
+        xp = namespace(V)
+        return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
+
+
+def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
+    """The short way for the identity operator; None where α is too small for it."""
+    require_exact(sides.n, CHOLESKY_SQUARES)
+    dual = DualWeights(sides.kernel, sides.X, alpha, sides.intercept)
+    try:
+        factor, means = dual.factored
+    except np.linalg.LinAlgError:
+        return None
+    if sides.output_features is None and not sides.output_kernel.finite:
+        return PointMap(dual, None, SpanFrame(sides.output_kernel, sides.y), dual)
+    map = Explicit() if sides.output_features is None else clone(sides.output_features)
+    V = map.fit_transform(sides.output_kernel, sides.y)
+    mean = namespace(V).mean(V, axis=0) if sides.intercept else None
+    coef = factor.solve(V if mean is None else V - mean)
+    del dual.__dict__["factored"]
+    offset = None if mean is None else mean - means @ coef
+    spanned = Spanned(sides.kernel, sides.X, coef)
+    return PointMap(spanned, offset, OrthonormalFrame(map), dual)
+
+
+class Equation:
+    """A ridge equation in coordinates: factored once for each operator, solved for every α."""
+
+    def __init__(self, sides: Sides, operator: Operator, U: Coordinates, V: Coordinates):
+        self.sides, self.operator, self.U, self.V = sides, operator, U, V
+        vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
+        moments = Moments(sides.n, U.moment, vu, V.moment)
+        self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
+        self.frame = OrthonormalFrame(V.map)
+
+    def solve(self, alpha: float) -> PointMap:
+        """g at one α."""
+        coef = Spectral().solve(self.spectra, alpha)
+        offset = None if self.V.mean is None else self.V.mean - self.U.mean @ coef
+        return PointMap(self.U.map.compose(coef), offset, self.frame, self._weigher(alpha))
+
+    def _weigher(self, alpha: float) -> Any:
+        s = self.sides
+        if isinstance(self.operator, Identity) and s.features is None:
+            return DualWeights(s.kernel, s.X, alpha, s.intercept)
+        return LeastWeights(self.frame, s.y)
+
+    def leave_one_out(self, groups: np.ndarray | None) -> LeaveOneOut:
+        """The left-out predictions of the training examples."""
+        return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, self.sides.intercept, groups)
+
+    def left_out_points(self, loo: LeaveOneOut, alpha: float, labels: np.ndarray) -> Embedding:
+        """The same as points that a decoder takes."""
+        G = loo.points(alpha)
+        G = G if self.V.mean is None else G + self.V.mean
+        return Embedding(G, self.frame, left_out=labels)
+
+
+def solve_spectral(sides: Sides, operator: Operator, alpha: float) -> PointMap:
+    """The general way, for any operator."""
+    if sides.features is None:
+        require_exact(sides.n, SPECTRAL_SQUARES)
+    U = sides.input_coordinates()
+    return Equation(sides, operator, U, sides.output_coordinates(operator)).solve(alpha)

@@ -1,0 +1,11 @@
+"""Feature maps: finite coordinates of a kernel, exact or of low rank.
+
+`transform(A) @ transform(B).T` gives the kernel back, exactly or nearly. The ridge equation is
+solved in such coordinates, of the inputs (`features=`) and of the outputs (`output_features=`).
+"""
+
+from .base import Coordinates, FeatureMap
+from .explicit import Explicit
+from .landmarks import Exact, IncompleteCholesky, KernelPCA
+
+__all__ = ["Coordinates", "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA"]

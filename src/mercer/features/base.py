@@ -1,0 +1,100 @@
+"""What a feature map is: finite coordinates in which a kernel is an inner product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .._arrays import Array, Items, namespace
+from ..kernels import Kernel
+
+
+class FeatureMap(BaseEstimator):
+    """Finite coordinates of a kernel: transform(A) @ transform(B).T ≈ k(A, B).
+
+    One of one's own implements `fit` and `transform`;
+    `mercer.testing.check_feature_map` then says whether it keeps its promise.
+    """
+
+    projects = False
+    """Whether distances are taken in the coordinates (Weston's kernel PCA), not in k's space."""
+    centered = False
+    """Whether the coordinates are those of Φ minus its mean."""
+
+    kernel_: Kernel
+
+    def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
+        """Choose coordinates for a fitted kernel from a sample of items."""
+        raise NotImplementedError(f"{type(self).__name__} must implement fit(kernel, A)")
+
+    def transform(self, A: Items) -> Array:
+        """The coordinates of the items, one row each."""
+        raise NotImplementedError(f"{type(self).__name__} must implement transform(A)")
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The coordinates of the items that the map is fitted on."""
+        return self.fit(kernel, A).transform(A)
+
+    def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
+        """The same with their second moment, and with their mean taken off where `center`."""
+        U = self.fit_transform(kernel, A)
+        whole = Coordinates(self, U, None, namespace(U).matrix_transpose(U) @ U)
+        return whole.centered() if center else whole
+
+    def sqnorms(self, A: Items) -> Array:
+        """‖Φ(a)‖² as it enters distances."""
+        if not self.projects:
+            return self.kernel_.diag(A)
+        U = self.transform(A)
+        return namespace(U).sum(U * U, axis=1)
+
+    def compose(self, M: Array) -> FeatureMap:
+        """The map A ↦ transform(A) @ M."""
+        return Composed(self, M)
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """Weights and items with Σ weight · Φ(item) = the point of coordinates C, row by row."""
+        raise ValueError(
+            f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
+            "this decoder or these weights need: use features built on items, such as Exact()."
+        )
+
+    def kernel_features(self, C: Array) -> Array:
+        """The points of coordinates C in the finite features of the kernel."""
+        weights, items = self.expansion(C)
+        return weights @ self.kernel_.features(items)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A batch in coordinates: the map, the rows, what was taken off them, their second moment."""
+
+    map: FeatureMap
+    rows: Array
+    mean: Array | None
+    moment: Array
+
+    def centered(self) -> Coordinates:
+        """The same with the mean taken off the rows."""
+        xp = namespace(self.rows)
+        mean = xp.mean(self.rows, axis=0)
+        rows = self.rows - mean
+        return Coordinates(self.map, rows, mean, xp.matrix_transpose(rows) @ rows)
+
+
+class Composed(FeatureMap):
+    """A feature map followed by a matrix."""
+
+    def __init__(self, map: Any, matrix: Array):
+        self.map = map
+        self.matrix = matrix
+
+    def transform(self, A: Items) -> Array:
+        """The coordinates times the matrix."""
+        return self.map.transform(A) @ self.matrix
+
+    def compose(self, M: Array) -> FeatureMap:
+        """Both matrices in one."""
+        return Composed(self.map, self.matrix @ M)

@@ -1,0 +1,229 @@
+"""Coordinates spanned by items: exact, kernel PCA, Nyström and incomplete Cholesky."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import Array, Items, count, like, namespace, take
+from .._linalg import eigh
+from ..kernels import Kernel
+from .base import Coordinates, FeatureMap
+
+
+class LandmarkMap(FeatureMap):
+    """Coordinates k(a, landmarks) @ weights: those of the projection on the landmarks' span."""
+
+    landmarks_: Items
+    weights_: Array
+
+    def transform(self, A: Items) -> Array:
+        """Kernel values against the landmarks, times the weights."""
+        return self.kernel_(A, self.landmarks_) @ self.weights_
+
+    def compose(self, M: Array) -> FeatureMap:
+        """The same landmarks under other weights: one product at prediction, not two."""
+        return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """The basis vectors are sums over the landmarks, with these weights."""
+        return C @ namespace(C).matrix_transpose(self.weights_), self.landmarks_
+
+
+class Spanned(LandmarkMap):
+    """Given landmarks under given weights."""
+
+    def __init__(self, kernel: Kernel, landmarks: Items, weights: Array):
+        self.kernel = self.kernel_ = kernel
+        self.landmarks = self.landmarks_ = landmarks
+        self.weights = self.weights_ = weights
+
+
+class Exact(LandmarkMap):
+    """All of the kernel on the training items: U = P √s from k(A, A) = P diag(s) Pᵀ.
+
+    Notes
+    -----
+    The second moment UᵀU = diag(s) is diagonal, which saves the ridge equation an
+    eigendecomposition. With centred rows the same holds of the centred Gram matrix, whose
+    eigenvectors sum to zero: the plain kernel times them gives centred coordinates up to a
+    constant, so that no centred kernel is needed at prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import Exact
+    >>> from mercer.kernels import RBF
+    >>> A = [[0.0], [1.0], [3.0]]
+    >>> U = Exact().fit_transform(RBF(1.0), A)
+    >>> bool(np.allclose(U @ U.T, RBF(1.0)(A)))
+    True
+    """
+
+    def fit(self, kernel: Kernel, A: Items) -> Exact:
+        """One eigendecomposition of the Gram matrix."""
+        self.fit_coordinates(kernel, A, center=False)
+        return self
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The rows of U."""
+        return self.fit_coordinates(kernel, A, center=False).rows
+
+    def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
+        """The rows of U, with their moment as a diagonal."""
+        K = kernel(A)
+        xp = namespace(K)
+        means = xp.mean(K, axis=0)
+        if center:
+            K -= means[None, :]
+            K -= xp.mean(K, axis=1)[:, None]
+        s, U = eigh(K, "Gram matrix")
+        U *= xp.sqrt(s)
+        self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
+        self.rows_, self.spectrum_ = U, s
+        return Coordinates(self, U, (means @ U) / s if center else None, s)
+
+    @property
+    def weights_(self) -> Array:  # type: ignore[override]
+        """P / √s, made when wanted: the rows U = P √s are kept already."""
+        return self.rows_ / self.spectrum_
+
+    def compose(self, M: Array) -> FeatureMap:
+        """The same without a copy of the weights."""
+        return Spanned(self.kernel_, self.landmarks_, self.rows_ @ (M / self.spectrum_[:, None]))
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """The same without a copy of the weights."""
+        return (C / self.spectrum_) @ namespace(C).matrix_transpose(self.rows_), self.landmarks_
+
+
+class KernelPCA(LandmarkMap):
+    """The leading `rank` principal components: Weston's coordinates of the outputs.
+
+    Distances are taken in these coordinates, as in Weston et al. (2003).
+
+    Parameters
+    ----------
+    rank
+        The number of components; None keeps all of them.
+    center
+        Whether the mean of Φ is taken off first.
+
+    Examples
+    --------
+    >>> from mercer.features import KernelPCA
+    >>> from mercer.kernels import Linear
+    >>> KernelPCA(rank=1).fit_transform(Linear(), [[3.0, 0.0], [0.0, 1.0]]).shape
+    (2, 1)
+    """
+
+    projects = True
+
+    def __init__(self, rank: int | None = None, center: bool = False):
+        self.rank = rank
+        self.center = center
+
+    centered = property(lambda self: self.center)  # type: ignore[assignment]
+
+    def fit(self, kernel: Kernel, A: Items) -> KernelPCA:
+        """One eigendecomposition of the (centred) Gram matrix, the leading part of it kept."""
+        check_rank(self.rank)
+        exact = Exact().fit_coordinates(kernel, A, self.center)
+        top = slice(None) if self.rank is None else slice(-min(self.rank, count(exact.moment)), None)
+        self.kernel_, self.landmarks_ = kernel, exact.map.landmarks_
+        self.weights_ = exact.map.weights_[:, top]
+        self.mean_ = 0.0 if exact.mean is None else exact.mean[top]
+        return self
+
+    def transform(self, A: Items) -> Array:
+        """The components of Φ(a), or of Φ(a) minus the mean."""
+        return super().transform(A) - self.mean_
+
+    def compose(self, M: Array) -> FeatureMap:
+        """As it is where the mean must come off first."""
+        return FeatureMap.compose(self, M) if self.center else super().compose(M)
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """As a sum over all training items; centred components leave the mean out."""
+        if self.center:
+            raise ValueError(
+                "centred kernel-PCA coordinates leave out the mean, which this decoder needs: use "
+                "decoder=Candidates(), or KernelPCA(center=False)."
+            )
+        return super().expansion(C)
+
+
+class IncompleteCholesky(LandmarkMap):
+    """Greedy pivoted Cholesky: the next landmark is the item worst represented so far.
+
+    Only `rank` columns of the Gram matrix are ever computed.
+
+    Parameters
+    ----------
+    rank
+        The largest number of landmarks; None for as many as there are items.
+    tolerance
+        Stop when the trace of the error is at most this share of the trace.
+
+    Attributes
+    ----------
+    pivots_
+        The positions of the landmarks.
+    trace_error_
+        tr(K - UUᵀ) / tr K: the certificate; the largest error of any kernel value is below
+        tr(K - UUᵀ).
+
+    References
+    ----------
+    Bach and Jordan (2002), as used in Appendix C of Kadri et al. (2013).
+
+    Examples
+    --------
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> map = IncompleteCholesky(rank=2).fit(RBF(1.0), [[0.0], [0.1], [5.0]])
+    >>> map.pivots_.tolist()
+    [0, 2]
+    """
+
+    def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
+        self.rank = rank
+        self.tolerance = tolerance
+
+    def fit(self, kernel: Kernel, A: Items) -> IncompleteCholesky:
+        """Choose the landmarks."""
+        self.fit_transform(kernel, A)
+        return self
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The rows of the factor."""
+        check_rank(self.rank)
+        A = kernel.check(A, "A")
+        residual = kernel.diag(A)
+        xp, n = namespace(residual), count(A)
+        rank = n if self.rank is None else min(self.rank, n)
+        trace = float(xp.sum(residual))
+        U = like(np.zeros((n, rank)), residual)
+        pivots: list[int] = []
+        while len(pivots) < rank and float(xp.sum(residual)) > self.tolerance * trace:
+            m, i = len(pivots), int(xp.argmax(residual))
+            column = kernel(A, take(A, [i]))[:, 0] - U[:, :m] @ U[i, :m]
+            column = column / xp.sqrt(residual[i])
+            U[:, m] = column
+            residual = residual - column * column
+            pivots.append(i)
+            residual = xp.where(residual > 0, residual, xp.zeros_like(residual))
+            residual[xp.asarray(pivots)] = 0.0
+        self.pivots_ = np.array(pivots)
+        self.trace_error_ = float(xp.sum(residual)) / trace if trace else 0.0
+        U = U[:, : len(pivots)]
+        L = U[xp.asarray(pivots), :]
+        self.kernel_, self.landmarks_ = kernel, take(A, self.pivots_)
+        eye = xp.eye(len(pivots), dtype=U.dtype)
+        self.weights_ = xp.matrix_transpose(xp.linalg.solve(L, eye))
+        return U
+
+
+def check_rank(rank: int | None) -> None:
+    """A rank is a positive whole number or None."""
+    if rank is not None and (not isinstance(rank, int | np.integer) or rank < 1):
+        raise ValueError(f"rank must be a positive whole number or None, got {rank!r}.")

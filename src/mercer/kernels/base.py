@@ -1,0 +1,217 @@
+"""What a kernel is: a similarity on a set that is an inner product somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
+
+
+class Kernel(BaseEstimator):
+    """A positive semidefinite similarity k(a, b) on a set.
+
+    Call it on one batch of items for the Gram matrix, on two for the matrix of all pairs, the new
+    items first. Kernels add, multiply, scale and take integer powers, and stay kernels:
+    ``0.5 * RBF(1.0) + Linear() ** 2``.
+
+    A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default);
+    `mercer.testing.check_kernel` then says whether it is one.
+    """
+
+    on_vectors = False
+    """Whether the items are real vectors of one length."""
+    finite = False
+    """Whether `features` gives finite coordinates: features(A) @ features(B).T == k(A, B)."""
+    invertible = False
+    """Whether `preimage` undoes `features` on all of the feature space."""
+    radial = False
+    """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
+    differentiable = False
+    """Whether `vjp` and `diag_vjp` give derivatives."""
+    trusted = True
+    """Whether positive semidefinite by construction, so that Grams need no check."""
+    pairwise = False
+    """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
+    centered = False
+    """Whether it subtracts the mean of what it was fitted on."""
+
+    __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
+
+    # -- what a kernel of one's own implements ------------------------------------------------
+
+    def check(self, A: Items, name: str = "X") -> Items:
+        """Validate a batch of items and return it in the form that the kernel works on."""
+        return as_items(A, name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Items:
+        """A batch of outputs as it was given, in a container of its own kind."""
+        return as_items(Y, name)
+
+    def fit(self, A: Items) -> Kernel:
+        """Settle what depends on data, such as a length scale given as "median"."""
+        return self
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        """The matrix of k over all pairs of checked items."""
+        raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
+
+    def _diag(self, A: Items) -> Array:
+        """k(a, a) for every checked item."""
+        rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
+        return namespace(*rows).concat([row[:, 0] for row in rows])
+
+    def features(self, A: Items) -> Array:
+        """Finite coordinates of the items, one row each, where the kernel is `finite`."""
+        raise NotImplementedError(f"{self} has no finite features")
+
+    def preimage(self, F: Array) -> Items:
+        """The items whose features are the rows of `F`, where the kernel is `invertible`."""
+        raise NotImplementedError(f"{self} cannot undo its features")
+
+    def slope(self, D2: Array) -> Array:
+        """-dk/d(‖a - b‖²) as a function of the squared distance, where `radial`."""
+        raise NotImplementedError(f"{self} is not a function of the distance with a slope")
+
+    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """The gradient of Σ_ij C_ij k(A_i, B_j) with respect to A, where `differentiable`."""
+        raise NotImplementedError(f"{self} has no derivative")
+
+    def diag_vjp(self, A: Array, c: Array) -> Array:
+        """The gradient of Σ_i c_i k(A_i, A_i) with respect to A, where `differentiable`."""
+        raise NotImplementedError(f"{self} has no derivative")
+
+    # -- what everybody calls -----------------------------------------------------------------
+
+    def __call__(self, A: Items, B: Items | None = None) -> Array:
+        """The matrix of k(a, b) for a in A, b in B (in A itself where B is None)."""
+        A = self.check(A, "A")
+        if B is None:
+            return self._gram(A, A)
+        B = self.check(B, "B")
+        if self.on_vectors and A.shape[1] != B.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__} compares vectors of one length: the first batch has "
+                f"{A.shape[1]} features, the second {B.shape[1]}."
+            )
+        return self._gram(A, B)
+
+    def diag(self, A: Items) -> Array:
+        """k(a, a) for every item of A."""
+        return self._diag(self.check(A, "A"))
+
+    # -- algebra ------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Kernel:
+        from .algebra import Sum
+
+        if isinstance(other, Kernel):
+            return Sum(self, other)
+        return self if _is_zero(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Kernel:
+        return self if _is_zero(other) else NotImplemented  # sum([...]) starts at 0
+
+    def __mul__(self, other: Any) -> Kernel:
+        from .algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return self * other if isinstance(other, Real) else NotImplemented
+
+    def __pow__(self, exponent: int) -> Kernel:
+        from .algebra import Power
+
+        return Power(self, exponent)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, Real) and value == 0
+
+
+class VectorKernel(Kernel):
+    """A kernel on real vectors; images and other arrays of more axes are flattened."""
+
+    on_vectors = True
+
+    def check(self, A: Items, name: str = "X") -> Array:
+        """Finite real vectors as float64 rows."""
+        return as_vectors(A, name, owner=type(self).__name__)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Array:
+        """An array of outputs in their own shape; plain numbers become vectors of length one."""
+        return as_output_array(Y, name, owner=type(self).__name__)
+
+
+class Wrapper(Kernel):
+    """A kernel made of another one, which it fits as a clone and hands its properties on."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+
+    @property
+    def inner(self) -> Kernel:
+        """The kernel inside: fitted where this one is, else as given."""
+        return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+
+    def check(self, A: Items, name: str = "X") -> Items:
+        """As the kernel inside."""
+        return self.inner.check(A, name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Items:
+        """As the kernel inside."""
+        return self.inner.as_outputs(Y, name)
+
+    def fit(self, A: Items) -> Kernel:
+        """Fit the kernel inside."""
+        self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
+        return self
+
+    on_vectors = property(lambda self: self.inner.on_vectors)
+    trusted = property(lambda self: self.inner.trusted)
+    pairwise = property(lambda self: self.inner.pairwise)
+    centered = property(lambda self: self.inner.centered)
+    differentiable = property(lambda self: self.inner.differentiable)
+
+
+KERNELS: dict[str, Callable[[], Kernel]] = {}
+"""The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """A kernel from a kernel, from a name such as "rbf", or from a function of two batches."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel not in KERNELS:
+            raise ValueError(f"unknown kernel {kernel!r}: the names are {sorted(KERNELS)}.")
+        return KERNELS[kernel]()
+    if callable(kernel) and not isinstance(kernel, type):
+        from .function import Function
+
+        return Function(kernel)
+    raise TypeError(
+        f"a kernel is wanted (such as mercer.kernels.RBF(1.0)), its name, or a function of two "
+        f"batches that returns their matrix; got {kernel!r}."
+    )
+
+
+def as_float(A: Any) -> Array:
+    """A matrix of kernel values as floating point, of its own array library."""
+    xp = namespace(A)
+    A = xp.asarray(A)
+    return A if xp.isdtype(A.dtype, "real floating") else xp.astype(A, xp.float64)
+
+
+def positive(value: Any, name: str) -> float:
+    """A parameter that must be a positive finite number."""
+    if not isinstance(value, Real) or not np.isfinite(float(value)) or value <= 0:
+        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+    return float(value)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._arrays import Array, Items, count
+from .base import Kernel, as_float
+
+
+class Function(Kernel):
+    """A kernel given as a plain function.
+
+    Parameters
+    ----------
+    function
+        ``function(A, B)`` of two batches, returning their matrix; or, with ``of_items=True``,
+        ``function(a, b)`` of two items, returning a number (a Python call for each pair).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Function
+    >>> shared = Function(lambda a, b: len(set(a) & set(b)), of_items=True)
+    >>> shared(["abc", "bcd"])
+    array([[3., 2.],
+           [2., 3.]])
+    """
+
+    trusted = False
+
+    def __init__(self, function: Callable, of_items: bool = False):
+        self.function = function
+        self.of_items = of_items
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        if self.of_items:
+            return np.array([[float(self.function(a, b)) for b in B] for a in A])
+        K = as_float(self.function(A, B))
+        if K.shape != (count(A), count(B)):
+            raise ValueError(
+                f"a kernel function gets two batches and must return their matrix: wanted shape "
+                f"{(count(A), count(B))}, got {tuple(K.shape)}. For a function of two items "
+                "write mercer.kernels.Function(f, of_items=True)."
+            )
+        return K

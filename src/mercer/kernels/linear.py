@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from .._arrays import Array, Items, namespace
+from .base import KERNELS, VectorKernel
+
+
+class Linear(VectorKernel):
+    """k(a, b) = ⟨a, b⟩: outputs are predicted as they are, by vector-valued ridge regression.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    finite = True
+    invertible = True
+    differentiable = True
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        return A @ namespace(A).matrix_transpose(B)
+
+    def _diag(self, A: Array) -> Array:
+        return namespace(A).sum(A * A, axis=1)
+
+    def features(self, A: Items) -> Array:
+        """The vectors themselves."""
+        return self.check(A, "A")
+
+    def preimage(self, F: Array) -> Array:
+        """The vectors themselves."""
+        return F
+
+    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """Σ_j C_ij b_j."""
+        return C @ B
+
+    def diag_vjp(self, A: Array, c: Array) -> Array:
+        """2 c_i a_i."""
+        return 2.0 * c[:, None] * A
+
+
+KERNELS["linear"] = Linear

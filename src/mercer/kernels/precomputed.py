@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import Array, Items, as_vectors, count, is_foreign, namespace
+from .._linalg import check_gram
+from .base import KERNELS, Kernel, as_float
+
+
+class Precomputed(Kernel):
+    """A kernel known by its values.
+
+    Parameters
+    ----------
+    gram
+        The Gram matrix of all items, of training and test; the items are then integers, the rows
+        of it that are meant, on either side of a model and right under cross-validation. Without
+        it (what the string "precomputed" stands for) an input batch is itself a matrix of kernel
+        values, square at fit, one row a new input and one column a training input at predict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Precomputed
+    >>> k = Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> k([1], [0, 1])
+    array([[1., 3.]])
+    """
+
+    trusted = False
+
+    def __init__(self, gram: Array | None = None):
+        self.gram = gram
+
+    def __sklearn_clone__(self) -> Precomputed:
+        return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
+
+    @property
+    def pairwise(self) -> bool:  # type: ignore[override]
+        """Whether batches are matrices of kernel values rather than indices."""
+        return self.gram is None
+
+    def check(self, A: Items, name: str = "X") -> Array:
+        """Indices into the Gram matrix, or a matrix of kernel values."""
+        return as_vectors(A, name, "a precomputed kernel") if self.pairwise else self._index(A, name)
+
+    def _index(self, A: Items, name: str) -> np.ndarray:
+        index = np.asarray(A)
+        if index.dtype == object or index.dtype.kind not in "iu":
+            whole = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))
+            if not whole:
+                raise ValueError(
+                    f"{name} must hold whole numbers, rows of the Gram matrix that Precomputed was "
+                    f"given; got {index.dtype} values. Pass np.arange(n) and its slices."
+                )
+        index = index.reshape(count(index)).astype(np.intp) if index.size else index
+        size = count(self.gram)
+        if index.size == 0:
+            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        if index.min() < 0 or index.max() >= size:
+            raise ValueError(
+                f"{name} points to row {index.max() if index.max() >= size else index.min()}, but "
+                f"the Gram matrix of Precomputed has rows 0 to {size - 1}."
+            )
+        return index
+
+    def fit(self, A: Items) -> Precomputed:
+        """Refuse values that no kernel has."""
+        check_gram(self(A), "precomputed Gram matrix")
+        return self
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        if not self.pairwise:
+            xp = namespace(self.gram)
+            gram = as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))
+            rows = xp.take(gram, xp.asarray(A), axis=0)
+            return xp.take(rows, xp.asarray(B), axis=1)
+        if A.shape[1] != count(B):
+            raise ValueError(
+                f"a precomputed X needs one column for each of the {count(B)} training inputs; "
+                f"got shape {tuple(A.shape)}."
+            )
+        return A + 0.0  # a copy: Gram matrices are factored in place
+
+    def _diag(self, A: Array) -> Array:
+        if self.pairwise:
+            raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
+        return as_float(np.asarray(self.gram))[A, A]
+
+
+KERNELS["precomputed"] = Precomputed

@@ -1,0 +1,144 @@
+"""Kernels of the distance alone: RBF, Matérn and Laplacian, k(a, a) = 1."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import ClassVar
+
+from .._arrays import Array, Items, namespace
+from .base import KERNELS, VectorKernel
+from .distances import absolute, exp, length_scale, settled, squared
+
+
+class Stationary(VectorKernel):
+    """A kernel of the distance over a length scale, a number or "median"."""
+
+    def __init__(self, length_scale: float | str = "median"):
+        self.length_scale = length_scale
+
+    def distance(self, A: Array, B: Array) -> Array:
+        """The distance whose median is the default length scale."""
+        return namespace(A).sqrt(squared(A, B))
+
+    def fit(self, A: Items) -> Stationary:
+        """Settle the length scale."""
+        self.length_scale_ = length_scale(self.length_scale, self.check(A, "A"), self.distance)
+        return self
+
+    def _diag(self, A: Array) -> Array:
+        return namespace(A).ones_like(A[:, 0])
+
+
+class Radial(Stationary):
+    """A stationary kernel of the Euclidean distance, with derivatives."""
+
+    radial = True
+    differentiable = True
+
+    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i)."""
+        M = C * self.slope(squared(A, B))
+        return 2.0 * (M @ B - namespace(A).sum(M, axis=1)[:, None] * A)
+
+    def diag_vjp(self, A: Array, c: Array) -> Array:
+        """Zero: k(a, a) = 1."""
+        return namespace(A).zeros_like(A)
+
+
+class RBF(Radial):
+    """k(a, b) = exp(-‖a - b‖² / 2ℓ²), the Gaussian; ℓ is the paper's σ.
+
+    Parameters
+    ----------
+    length_scale
+        ℓ, or "median": the median distance of the data that the kernel is fitted on.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> RBF(1.0)([[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        D2 = squared(A, B)
+        D2 *= -0.5 / settled(self) ** 2
+        return exp(D2)
+
+    def slope(self, D2: Array) -> Array:
+        """k / 2ℓ²."""
+        ell = settled(self)
+        return namespace(D2).exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
+
+
+class Matern(Radial):
+    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, inf}.
+
+    With r = ‖a - b‖ / ℓ: exp(-r); (1 + √3 r) exp(-√3 r); (1 + √5 r + 5r²/3) exp(-√5 r); the RBF.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Matern
+    >>> Matern(1.0, nu=0.5)([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    SMOOTHNESS: ClassVar = (0.5, 1.5, 2.5, inf)
+
+    def __init__(self, length_scale: float | str = "median", nu: float = 1.5):
+        self.length_scale = length_scale
+        self.nu = nu
+
+    # The exponential kernel has a kink at zero: no slope, no derivative.
+    radial = property(lambda self: self.nu != 0.5)  # type: ignore[assignment]
+    differentiable = property(lambda self: self.nu != 0.5)  # type: ignore[assignment]
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        return self._of_squared(squared(A, B))
+
+    def _of_squared(self, D2: Array) -> Array:
+        xp, ell = namespace(D2), settled(self)
+        if self.nu == inf:
+            return xp.exp(D2 * (-0.5 / ell**2))
+        r = xp.sqrt(D2) * (self._root() / ell)
+        polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
+        return polynomial * xp.exp(-r)
+
+    def slope(self, D2: Array) -> Array:
+        """By the chain rule in r² = (2nu) D2 / ℓ²."""
+        xp, ell = namespace(D2), settled(self)
+        if self.nu == inf:
+            return xp.exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
+        scale = self._root() / ell
+        r = xp.sqrt(D2) * scale
+        return {1.5: 0.5, 2.5: (1.0 + r) / 6.0}[self.nu] * scale**2 * xp.exp(-r)
+
+    def _root(self) -> float:
+        if self.nu not in self.SMOOTHNESS:
+            raise ValueError(f"nu must be one of {self.SMOOTHNESS}, got {self.nu!r}.")
+        return sqrt(2.0 * self.nu)
+
+
+class Laplacian(Stationary):
+    """k(a, b) = exp(-‖a - b‖₁ / ℓ), with the sum of absolute differences.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Laplacian
+    >>> Laplacian(2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    def distance(self, A: Array, B: Array) -> Array:
+        """The sum of absolute differences."""
+        return absolute(A, B)
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        D = absolute(A, B)
+        D *= -1.0 / settled(self)
+        return exp(D)
+
+
+KERNELS["rbf"] = RBF
+KERNELS["laplacian"] = Laplacian
+KERNELS["matern"] = Matern

@@ -1,0 +1,146 @@
+"""Kernels made of the feature space of another kernel: cosine, Gaussian, centred."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, namespace
+from .base import Kernel, Wrapper, as_kernel
+from .distances import exp, length_scale, settled
+
+
+class Normalized(Wrapper):
+    """k(a, b) / √(k(a, a) k(b, b)): the cosine in the feature space of k.
+
+    An item with k(a, a) = 0 has no direction; its normalised kernel values are 0.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, Normalized
+    >>> Normalized(Linear())([[3.0, 0.0]], [[5.0, 0.0], [0.0, 2.0]])
+    array([[1., 0.]])
+    """
+
+    def _inverse_norms(self, A: Items) -> Array:
+        diagonal = self.inner._diag(A)
+        xp = namespace(diagonal)
+        safe = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
+        return xp.where(diagonal > 0, 1.0 / xp.sqrt(safe), xp.zeros_like(diagonal))
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        K = self.inner._gram(A, B)
+        left = self._inverse_norms(A)
+        right = left if A is B else self._inverse_norms(B)
+        return K * left[:, None] * right[None, :]
+
+    def _diag(self, A: Items) -> Array:
+        inverse = self._inverse_norms(A)
+        return namespace(inverse).where(inverse > 0, inverse * 0.0 + 1.0, inverse)
+
+    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """By the quotient rule."""
+        left, right = self._inverse_norms(A), self._inverse_norms(B)
+        M = C * left[:, None] * right[None, :]
+        pull = namespace(A).sum(M * self.inner._gram(A, B), axis=1) * left**2
+        return self.inner.vjp(A, B, M) - 0.5 * self.inner.diag_vjp(A, pull)
+
+    def diag_vjp(self, A: Array, c: Array) -> Array:
+        """Zero: k(a, a) = 1."""
+        return namespace(A).zeros_like(A)
+
+
+class Gaussian(Wrapper):
+    """exp(-d² / 2ℓ²) with d² = k(a, a) - 2k(a, b) + k(b, b): an RBF in k's feature space.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> Gaussian(Linear(), length_scale=1.0)([[0.0]], [[1.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    def __init__(self, kernel: Kernel, length_scale: float | str = "median"):
+        self.kernel = kernel
+        self.length_scale = length_scale
+
+    radial = property(lambda self: False)  # type: ignore[assignment]
+
+    def fit(self, A: Items) -> Gaussian:
+        """Fit the kernel inside and settle the length scale."""
+        super().fit(A)
+        self.length_scale_ = length_scale(
+            self.length_scale, self.check(A, "A"), lambda a, b: _sqrt(self._squared(a, b))
+        )
+        return self
+
+    def _squared(self, A: Items, B: Items) -> Array:
+        K = self.inner._gram(A, B)
+        left = self.inner._diag(A)
+        right = left if A is B else self.inner._diag(B)
+        D2 = left[:, None] + right[None, :] - 2.0 * K
+        xp = namespace(D2)
+        return xp.where(D2 > 0, D2, xp.zeros_like(D2))
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        D2 = self._squared(A, B)
+        D2 *= -0.5 / settled(self) ** 2
+        return exp(D2)
+
+    def _diag(self, A: Items) -> Array:
+        return self.inner._diag(A) * 0.0 + 1.0
+
+    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """By the chain rule."""
+        M = C * self._gram(A, B) / settled(self) ** 2
+        return self.inner.vjp(A, B, M) - 0.5 * self.inner.diag_vjp(
+            A, namespace(M).sum(M, axis=1)
+        )
+
+    def diag_vjp(self, A: Array, c: Array) -> Array:
+        """Zero: k(a, a) = 1."""
+        return namespace(A).zeros_like(A)
+
+
+class Centered(Wrapper):
+    """⟨Φ(a) - m, Φ(b) - m⟩ with m the mean of Φ over the items that it was fitted on.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Centered, Linear
+    >>> Centered(Linear()).fit([[1.0], [3.0]])([[1.0], [3.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    centered = True
+    differentiable = False
+
+    def fit(self, A: Items) -> Centered:
+        """Keep the items that define the mean."""
+        self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
+        self.kept_ = self.kernel_.check(A, "A")
+        K = self.kernel_._gram(self.kept_, self.kept_)
+        self.means_ = namespace(K).mean(K, axis=0)
+        return self
+
+    def _means(self, A: Items) -> Array:
+        if not hasattr(self, "kept_"):
+            raise ValueError("Centered subtracts the mean of what it was fitted on: fit it first.")
+        K = self.inner._gram(A, self.kept_)
+        return namespace(K).mean(K, axis=1)
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        left = self._means(A)
+        right = left if A is B else self._means(B)
+        K = self.inner._gram(A, B) - left[:, None] - right[None, :]
+        return K + namespace(K).mean(self.means_)
+
+    def _diag(self, A: Items) -> Array:
+        return self.inner._diag(A) - 2.0 * self._means(A) + namespace(self.means_).mean(self.means_)
+
+
+def _sqrt(A: Any) -> Array:
+    return namespace(A).sqrt(A) if not isinstance(A, np.ndarray) else np.sqrt(A, out=A)

@@ -1,0 +1,97 @@
+"""What an output operator is, and the algebra of operators."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .._arrays import Array, namespace
+from ..kernels import Kernel
+from .moments import Moments
+
+
+class Operator(BaseEstimator):
+    """How outputs couple: a symmetric positive semidefinite operator on the output feature space.
+
+    ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. One of one's own
+    implements `matrix`; `mercer.testing.check_operator` then says whether it is one.
+    """
+
+    own_coordinates = False
+    """Whether B is given in the finite features of the output kernel, not made of the moments."""
+
+    __array_ufunc__ = None
+
+    def matrix(self, moments: Moments) -> Array:
+        """B in output coordinates, (q, q); a diagonal B may come as the array of its diagonal."""
+        raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
+
+    def __add__(self, other: Any) -> Operator:
+        if isinstance(other, Operator):
+            return SumOperator(self, other)
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
+
+    def __radd__(self, other: Any) -> Operator:
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
+
+    def __rmul__(self, other: Any) -> Any:
+        if isinstance(other, Kernel):
+            from .separable import Separable
+
+            return Separable(other, self)
+        return self * other if isinstance(other, Real) else NotImplemented
+
+    def __mul__(self, other: Any) -> Operator:
+        if isinstance(other, Real):
+            return ScaledOperator(self, float(other))
+        raise TypeError(
+            f"an operator is multiplied by a number, or by a kernel from the left "
+            f"(kernel * operator); got {other!r} on its right."
+        )
+
+
+class SumOperator(Operator):
+    """B = left + right."""
+
+    def __init__(self, left: Operator, right: Operator):
+        self.left = left
+        self.right = right
+
+    def __str__(self) -> str:
+        return f"({self.left} + {self.right})"
+
+    own_coordinates = property(  # type: ignore[assignment]
+        lambda self: self.left.own_coordinates or self.right.own_coordinates
+    )
+
+    def matrix(self, moments: Moments) -> Array:
+        """The sum of the two matrices."""
+        left, right = self.left.matrix(moments), self.right.matrix(moments)
+        return left + right if left.ndim == right.ndim else dense(left) + dense(right)
+
+
+class ScaledOperator(Operator):
+    """B = scale · operator."""
+
+    def __init__(self, operator: Operator, scale: float):
+        self.operator = operator
+        self.scale = scale
+
+    def __str__(self) -> str:
+        return f"{self.scale:g} * {self.operator}"
+
+    own_coordinates = property(lambda self: self.operator.own_coordinates)  # type: ignore[assignment]
+
+    def matrix(self, moments: Moments) -> Array:
+        """The matrix, scaled."""
+        if not self.scale >= 0:
+            raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
+        return self.scale * self.operator.matrix(moments)
+
+
+def dense(S: Array) -> Array:
+    """A symmetric matrix in full, given as such or as its diagonal."""
+    xp = namespace(S)
+    return S if S.ndim == 2 else xp.eye(S.shape[0], dtype=S.dtype) * S[:, None]

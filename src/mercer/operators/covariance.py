@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from numbers import Real
+
+from .._arrays import Array, namespace
+from .._linalg import eigh, ridged
+from .base import Operator
+from .moments import Moments
+
+
+class Covariance(Operator):
+    """B = (S_vv / n)^power: the paper's C_YY, directions with more variance learnt more freely.
+
+    Parameters
+    ----------
+    power
+        1 is the paper's operator, 0 the identity on what the outputs span, between the two a
+        compromise that leave-one-out can choose.
+
+    References
+    ----------
+    Kadri et al. (2013), equation (6).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Covariance, Moments
+    >>> V = np.array([[1.0, 1.0], [1.0, -1.0]])
+    >>> Covariance().matrix(Moments.of(V, V))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, power: float = 1.0):
+        self.power = power
+
+    def matrix(self, moments: Moments) -> Array:
+        """S_vv / n, to the power."""
+        if not isinstance(self.power, Real) or self.power < 0:
+            raise ValueError(f"power must be a number ≥ 0, got {self.power!r}.")
+        C = moments.vv / moments.n
+        if self.power == 1:
+            return C
+        values, vectors = eigh(C, "output covariance")
+        powers = values**self.power
+        if vectors is None:
+            return powers
+        return (vectors * powers) @ namespace(vectors).matrix_transpose(vectors)
+
+
+class ConditionalCovariance(Operator):
+    """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: what of the outputs the inputs do not explain.
+
+    Parameters
+    ----------
+    epsilon
+        The regulariser of the inverse; as it grows the operator becomes `Covariance`.
+
+    Notes
+    -----
+    In the dual, nB has the spectrum of A^{1/2} L A^{1/2} with A = nε(k + nεI)⁻¹, which is that of
+    the paper's T = L - (k + nεI)⁻¹kL = A L; T itself is not symmetric.
+
+    References
+    ----------
+    Kadri et al. (2013), equation (7) and Proposition 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import ConditionalCovariance, Moments
+    >>> V = np.array([[1.0], [-1.0]])
+    >>> ConditionalCovariance(epsilon=1.0).matrix(Moments.of(V, V)).round(4)
+    array([[0.5]])
+    """
+
+    def __init__(self, epsilon: float = 0.1):
+        self.epsilon = epsilon
+
+    def matrix(self, moments: Moments) -> Array:
+        """The Schur complement of the (regularised) input moment, over n."""
+        if not isinstance(self.epsilon, Real) or not 0 < self.epsilon < float("inf"):
+            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
+        n, vu = moments.n, moments.vu
+        xp = namespace(vu)
+        s, P = eigh(moments.uu + 0.0, "input moment")
+        R = (vu if P is None else vu @ P) / xp.sqrt(s + n * self.epsilon)
+        explained = R @ xp.matrix_transpose(R)
+        explained *= -1.0
+        B = explained + moments.vv if moments.vv.ndim == 2 else ridged(explained, moments.vv)
+        B /= n
+        return B

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from .._arrays import Array, namespace
+from .base import Operator
+from .moments import Moments
+
+
+class Identity(Operator):
+    """B = I: every direction of the output space on its own (Cortes et al. 2005).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Identity
+    >>> print(RBF(6.0) * Identity())
+    RBF(length_scale=6.0) * Identity()
+    """
+
+    def matrix(self, moments: Moments) -> Array:
+        """The identity, as a diagonal of ones."""
+        return namespace(moments.vu).ones_like(moments.vu[:, 0])
