@@ -127,11 +127,15 @@ def take(items: Items, index: Array) -> Items:
 
 def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the distinct items, in order of first appearance, and each item's number."""
-    keys = [_key(item) for item in (host(items) if is_foreign(items) else items)]
     first: dict[Any, int] = {}
-    number = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)
+    number = np.array([first.setdefault(key, len(first)) for key in keys(items)], dtype=np.intp)
     _, positions = np.unique(number, return_index=True)
     return positions, number
+
+
+def keys(items: Items) -> list:
+    """A hashable stand-in for every item, the same for equal items."""
+    return [_key(item) for item in (host(items) if is_foreign(items) else items)]
 
 
 def _key(item: Any) -> Any:

@@ -119,11 +119,14 @@ class Embedding:
     left_out
         For leave-one-out points, the group of each training example, else None: decoders that
         choose among training outputs then pass over those of the point's own group.
+    inputs
+        The inputs whose points these are, for decoders that ask them.
     """
 
     coordinates: Array
     frame: Frame = field(repr=False)
     left_out: np.ndarray | None = field(default=None, repr=False)
+    inputs: Items | None = field(default=None, repr=False)
     weigh: Callable[[], Array] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -131,7 +134,8 @@ class Embedding:
 
     def __getitem__(self, rows: slice) -> Embedding:
         left_out = None if self.left_out is None else self.left_out[rows]
-        return Embedding(self.coordinates[rows, :], self.frame, left_out)
+        inputs = None if self.inputs is None else self.inputs[rows]
+        return Embedding(self.coordinates[rows, :], self.frame, left_out, inputs)
 
     def inner(self, Y: Items) -> Array:
         """⟨g(x), Φ(y)⟩, one row a point, one column an output."""

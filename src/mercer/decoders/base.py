@@ -25,6 +25,17 @@ class Decoder(BaseEstimator):
         """Prepare for the fitted output kernel and the training outputs."""
         return self
 
+    calibrates = False
+    """Whether `calibrate` wants the left-out points of the training examples after `fit`."""
+
+    def calibrate(self, points: Embedding, y: Items) -> Decoder:
+        """Choose what the decoder leaves open (a threshold, a bonus) on left-out points.
+
+        The points are those that the model would predict for each training example (or group)
+        had it not seen it: what is chosen on them is chosen honestly.
+        """
+        return self
+
     def decode(self, points: Embedding) -> Items:
         """One output for each point."""
         raise NotImplementedError(f"{type(self).__name__} must implement decode(points)")

@@ -1,8 +1,24 @@
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, take, unique
+from .._arrays import (
+    Array,
+    Items,
+    blocks,
+    count,
+    host,
+    is_foreign,
+    keys,
+    namespace,
+    object_array,
+    take,
+    unique,
+)
 from ..embedding import Embedding
 from ..kernels import Kernel
 from .base import Decoder, Ranked
@@ -11,14 +27,68 @@ POINTS, CANDIDATES = 1024, 2048
 """Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
 
 
+class OwnCandidates:
+    """Candidates that each input names for itself."""
+
+    def __init__(self, function: Callable[[Any], Items], kernel: Kernel, y: Items):
+        self.function = function
+        self.kernel = kernel
+        self.known = set(keys(y))
+
+    def decode(self, points: Embedding) -> Items:
+        """The best of each point's own candidates."""
+        return _collected([row[0][0] for row in self.decode_top(points, 1)], self.kernel)
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best `k` of each point's own candidates."""
+        lists = self._lists(points)
+        pool = self.kernel.as_outputs([y for row in lists for y in row], "candidates")
+        positions, numbers = unique(pool)
+        distinct = take(pool, positions)
+        E, norms = points.frame.evaluate(distinct), points.frame.sqnorms(distinct)
+        C, ends = points.coordinates, np.cumsum([len(row) for row in lists])
+        ranked = []
+        for t, (row, end) in enumerate(zip(lists, ends, strict=True)):
+            own = namespace(E).asarray(numbers[end - len(row) : end])
+            scores = host(2.0 * (E[own, :] @ C[t, :]) - norms[own])
+            order = np.argsort(-scores, kind="stable")[:k]
+            ranked.append([(pool[end - len(row) + j], float(scores[j])) for j in order])
+        return ranked
+
+    def _lists(self, points: Embedding) -> list[list]:
+        if points.inputs is None:
+            raise ValueError("candidates named by a function of x need points that know their x.")
+        lists = [list(self.function(x)) for x in points.inputs]
+        for t, row in enumerate(lists):
+            if not row:
+                raise ValueError(f"the candidate list of input {t} is empty: give it an output.")
+        self._warn_if_unfair(lists)
+        return lists
+
+    def _warn_if_unfair(self, lists: list[list]) -> None:
+        seen = [bool(self.known.intersection(keys(row))) for row in lists]
+        if any(seen) and not all(seen):
+            warnings.warn(
+                f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "
+                "others none: a training output votes for itself, so such lists are decided by "
+                "what was seen. Leave its group out of training, or compare within lists only.",
+                stacklevel=5,
+            )
+
+
+def _collected(outputs: list, kernel: Kernel) -> Items:
+    """Chosen outputs in a container that survives cross-validation."""
+    return kernel.as_outputs(outputs) if kernel.on_vectors else object_array(outputs)
+
+
 class Candidates(Decoder):
     """The best of a set of candidates: one blocked matrix product and an argmax.
 
     Parameters
     ----------
     candidates
-        The outputs to choose from; None for the training outputs. Of equal scores the first
-        candidate wins.
+        The outputs to choose from; None for the training outputs; or a function that names, for
+        an input x, the list of its own candidates. Of equal scores the first candidate wins.
 
     Notes
     -----
@@ -35,11 +105,15 @@ class Candidates(Decoder):
     array([[4.]])
     """
 
-    def __init__(self, candidates: Items | None = None):
+    def __init__(self, candidates: Items | Callable[[Any], Items] | None = None):
         self.candidates = candidates
 
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
         """Keep the distinct candidates."""
+        self.own_: OwnCandidates | None = None
+        if callable(self.candidates):
+            self.own_ = OwnCandidates(self.candidates, kernel, y)
+            return self
         given = self.candidates is not None
         pool = kernel.as_outputs(self.candidates if given else y, "candidates" if given else "y")
         kernel.check(pool, "candidates")
@@ -50,11 +124,15 @@ class Candidates(Decoder):
 
     def decode(self, points: Embedding) -> Items:
         """The best candidate of each point."""
+        if self.own_ is not None:
+            return self.own_.decode(points)
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` candidates of each point, fewer where there are fewer."""
+        if self.own_ is not None:
+            return self.own_.decode_top(points, k)
         best, scores = self._search(points, k)
         return [
             [
@@ -97,7 +175,7 @@ class Candidates(Decoder):
 
 def _appended(A: Array, last: Array | float) -> Array:
     xp = namespace(A)
-    column = last[:, None] if hasattr(last, "shape") else xp.full_like(A[:, :1], last)
+    column = xp.full_like(A[:, :1], last) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)
 
 
@@ -111,8 +189,10 @@ def _merge(best: np.ndarray, scores: np.ndarray, S: Array, offset: int) -> None:
         best[better, 0], scores[better, 0] = column[better] + offset, top[better]
         return
     S = host(S)
-    top = np.argpartition(-S, min(k, S.shape[1]) - 1, axis=1)[:, :k] if k < S.shape[1] else None
-    chosen = np.sort(top, axis=1) if top is not None else np.arange(S.shape[1])[None].repeat(len(S), 0)
+    if k < S.shape[1]:
+        chosen = np.sort(np.argpartition(-S, k - 1, axis=1)[:, :k], axis=1)
+    else:
+        chosen = np.broadcast_to(np.arange(S.shape[1]), S.shape)
     both = np.concatenate([scores, np.take_along_axis(S, chosen, axis=1)], axis=1)
     numbers = np.concatenate([best, chosen + offset], axis=1)
     order = np.argsort(-both, axis=1, kind="stable")[:, :k]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, take
+from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
 from ..kernels import RBF, Kernel, Linear, as_kernel
@@ -24,13 +28,14 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
     A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
-    fitted `PointMap`), `input_kernel_`, `output_kernel_` and `decoder_`.
+    fitted `PointMap`), `input_kernel_`, `output_kernel_`, `outputs_` and `decoder_`.
     """
 
     points_: PointMap
     input_kernel_: Kernel
     output_kernel_: Kernel
     decoder_: Any
+    outputs_: Items
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -39,7 +44,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fresh = copy.copy(self)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(fresh, name)
-        fresh._fit(X, y, **params)  # type: ignore[attr-defined]
+        fresh._fit(X, y, **params)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -60,7 +65,8 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        self.flat_ = output_kernel.on_vectors and np.ndim(host(y) if is_foreign(y) else y) == 1
+        plain = y if is_foreign(y) else np.asarray(y) if output_kernel.on_vectors else outputs
+        self.flat_ = output_kernel.on_vectors and plain.ndim == 1
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
@@ -82,24 +88,51 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
 
-    def predict(self, X: Items) -> Items:
-        """The decoded output of every input."""
-        check_is_fitted(self)
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
-        parts = [self.decoder_.decode(self.points_(part)) for part in _parts(X)]
+    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+        """The decoded output of every input.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        candidates
+            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        """
+        decoder = self._decoder_for(X, candidates)
+        parts = [decoder.decode(points) for points in self._points_in_parts(X)]
         return self._flattened(_joined(parts))
 
-    def predict_top(self, X: Items, k: int = 5) -> list[Ranked]:
+    def predict_top(
+        self, X: Items, k: int = 5, candidates: Sequence[Items] | None = None
+    ) -> list[Ranked]:
         """For each input the best `k` outputs with their scores, best first."""
-        check_is_fitted(self)
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a positive whole number, got {k!r}.")
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        decoder = self._decoder_for(X, candidates)
         return [
-            [(self._flattened(output[None])[0] if self.flat_ else output, s) for output, s in row]
-            for part in _parts(X)
-            for row in self.decoder_.decode_top(self.points_(part), int(k))
+            [(output[0] if self.flat_ else output, score) for output, score in row]
+            for points in self._points_in_parts(X)
+            for row in decoder.decode_top(points, int(k))
         ]
+
+    def _decoder_for(self, X: Items, candidates: Sequence[Items] | None) -> Any:
+        check_is_fitted(self)
+        if candidates is None:
+            return self.decoder_
+        if len(candidates) != count(X):
+            raise ValueError(
+                f"candidates must hold one list for each of the {count(X)} inputs, "
+                f"got {len(candidates)}."
+            )
+        lists = iter(candidates)
+        return Candidates(lambda x: next(lists)).fit(self.output_kernel_, self.outputs_)
+
+    def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
+        """The points of a batch, some thousand inputs at a time, each with its inputs."""
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        for rows in blocks(count(checked), BLOCK):
+            index = _range(rows)
+            yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))
 
     def score(self, X: Items, y: Items) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
@@ -112,8 +145,8 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
         errors = sum(
-            float(host(self.points_(part).sqdistances_to(take(y, _range(rows)))).sum())
-            for part, rows in zip(_parts(X), blocks(count(X), BLOCK), strict=True)
+            float(host(self.points_(take(X, part)).sqdistances_to(take(y, part))).sum())
+            for part in map(_range, blocks(count(X), BLOCK))
         )
         variance = feature_variance(self.output_kernel_, y)
         if variance <= 0:
@@ -166,7 +199,7 @@ def output_default(kernel: Any) -> Kernel:
 
 def positive_alpha(alpha: Any) -> float:
     """A ridge is a positive finite number."""
-    if isinstance(alpha, bool) or not np.isscalar(alpha) or not np.isreal(alpha):
+    if isinstance(alpha, bool) or not isinstance(alpha, Real):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     if not 0 < float(alpha) < np.inf:
         raise ValueError(
@@ -191,8 +224,12 @@ def _range(rows: slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop)
 
 
-def _parts(X: Items) -> Any:
-    return (X[rows] if hasattr(X, "shape") else X for rows in blocks(count(X), BLOCK))
+def _sliced(X: Items, index: np.ndarray) -> Items:
+    """The inputs as the user gave them: a function of x that names candidates sees those."""
+    if hasattr(X, "iloc"):
+        return X.iloc[index].to_numpy()
+    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X)
+    return take(X if known else np.asarray(X), index)
 
 
 def _joined(parts: list) -> Items:

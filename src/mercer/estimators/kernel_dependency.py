@@ -16,7 +16,7 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
-from .regression import Sides, solve_identity, solve_spectral
+from .regression import PointMap, Sides, factored, group_labels, solve_identity
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
@@ -91,7 +91,7 @@ class KernelDependency(StructuredEstimator):
         self.fit_intercept = fit_intercept
         self.solver = solver
 
-    def fit(self, X: Items, y: Items) -> KernelDependency:
+    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
 
         Parameters
@@ -100,16 +100,20 @@ class KernelDependency(StructuredEstimator):
             Inputs: an array, or a sequence of whatever the input kernel compares.
         y
             As many outputs, likewise.
+        groups
+            A label for each pair; a decoder that is calibrated on left-out predictions leaves
+            pairs of one label (a subject, a speaker) out together.
         """
-        return self._fit_afresh(X, y)
+        return self._fit_afresh(X, y, groups=groups)
 
-    def _fit(self, X: Items, y: Items) -> None:
+    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         alpha = positive_alpha(self.alpha)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
         chosen = as_operator_kernel(input_default(self.kernel)).separated()
         kernel = clone(chosen.scalar)
         output_kernel = clone(output_default(self.output_kernel))
+        raw = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         kernel.fit(X)
         output_kernel.fit(y)
@@ -117,13 +121,19 @@ class KernelDependency(StructuredEstimator):
         sides = Sides(
             kernel, output_kernel, X, y, self.features, self.output_features, self.fit_intercept
         )
-        self.points_ = self._solved(sides, chosen.operator, alpha)
-        self.kernel_ = Separable(kernel, chosen.operator)
-        self.input_kernel_, self.output_kernel_ = kernel, output_kernel
         decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(output_kernel, y)
+        if decoder.calibrates:
+            equation = factored(sides, chosen.operator)
+            points = equation.left_out_points(group_labels(groups, sides.n), alpha, raw)
+            self.points_ = equation.solve(alpha)
+            self.decoder_ = decoder.calibrate(points, y)
+        else:
+            self.points_ = self._solved(sides, chosen.operator, alpha)
+        self.kernel_ = Separable(kernel, chosen.operator)
+        self.input_kernel_, self.output_kernel_, self.outputs_ = kernel, output_kernel, y
 
-    def _solved(self, sides: Sides, operator: Any, alpha: float) -> Any:
+    def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
         short = isinstance(operator, Identity) and sides.features is None
         if self.solver == "cholesky" and not short:
             raise ValueError(
@@ -131,7 +141,7 @@ class KernelDependency(StructuredEstimator):
                 "use solver='auto'."
             )
         points = solve_identity(sides, alpha) if short and self.solver != "spectral" else None
-        return solve_spectral(sides, operator, alpha) if points is None else points
+        return factored(sides, operator).solve(alpha) if points is None else points
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [as_operator_kernel(input_default(self.kernel)).separated().scalar]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +27,10 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
-from .regression import SPECTRAL_SQUARES, Equation, Sides
+from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
 CRITERIA = ("loo", "gcv")
+ALPHAS = tuple(np.logspace(-6, 1, 15))
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class KernelDependencyCV(StructuredEstimator):
         self,
         kernel: Any = None,
         output_kernel: Any = None,
-        alphas: Sequence[float] | Array = tuple(np.logspace(-6, 1, 15)),
+        alphas: Sequence[float] | Array = ALPHAS,
         scoring: Any = None,
         criterion: str = "loo",
         decoder: Decoder | None = None,
@@ -146,20 +148,21 @@ class KernelDependencyCV(StructuredEstimator):
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
         self._check_choices(kernels, outputs, groups)
+        raw = X
         X, y = self._check_pairs(kernels[0].scalar, clone(outputs[0]), X, y)
-        labels = _labels(groups, count(y))
+        labels = group_labels(groups, count(y))
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         best, rows = None, []
-        for trial in self._trials(kernels, outputs, X, y, labels, groups is not None):
+        for trial in self._trials(kernels, outputs, X, y, labels, raw):
             rows.append(trial.row())
             if best is None or self._worth(trial) > self._worth(best):
                 best = trial
         assert best is not None
-        self._adopt(best, rows, labels)
+        self._adopt(best, rows, labels, raw)
 
     def _trials(
-        self, kernels: list, outputs: list, X: Items, y: Items, labels: Array, grouped: bool
+        self, kernels: list, outputs: list, X: Items, y: Items, labels: Array, raw: Items
     ) -> Iterator[Trial]:
         for output in outputs:
             output_kernel = clone(output)
@@ -174,19 +177,26 @@ class KernelDependencyCV(StructuredEstimator):
                 parts = (self.features, self.output_features, self.fit_intercept)
                 sides = Sides(kernel, output_kernel, X, y, *parts)
                 for equation in _equations(sides, operators, shared):
-                    loo = equation.leave_one_out(labels if grouped else None)
+                    loo = equation.leave_one_out(labels)
                     for alpha in map(positive_alpha, np.ravel(self.alphas)):
-                        yield self._trial(equation, loo, decoder, alpha, labels)
+                        yield self._trial(equation, loo, decoder, alpha, labels, raw)
 
     def _trial(
-        self, equation: Equation, loo: LeaveOneOut, decoder: Decoder, alpha: float, labels: Array
+        self,
+        equation: Equation,
+        loo: LeaveOneOut,
+        decoder: Decoder,
+        alpha: float,
+        labels: Array,
+        raw: Items,
     ) -> Trial:
         by_gcv = self.criterion == "gcv"
         residuals = loo.averaged_residuals(alpha) if by_gcv else loo.residuals(alpha)
         score = np.nan
         if self.scoring is not None:
-            points = equation.left_out_points(loo, alpha, labels)
-            score = self._scored(decoder.decode(points), equation.sides)
+            points = equation.left_out_points(labels, alpha, raw, loo)
+            predictions = calibrated(decoder, points, equation.sides.y).decode(points)
+            score = self._scored(predictions, equation.sides)
         kernel = Separable(equation.sides.kernel, equation.operator)
         return Trial(equation, loo, decoder, kernel, alpha, loo.risk(residuals), score)
 
@@ -198,15 +208,16 @@ class KernelDependencyCV(StructuredEstimator):
     def _worth(self, trial: Trial) -> float:
         return -trial.risk if self.scoring is None else trial.score
 
-    def _adopt(self, best: Trial, rows: list[dict[str, Any]], labels: np.ndarray) -> None:
+    def _adopt(self, best: Trial, rows: list[dict], labels: np.ndarray, raw: Items) -> None:
         equation = best.equation
         self.points_ = equation.solve(best.alpha)
         self.kernel_, self.alpha_ = best.operator_kernel, best.alpha
         self.input_kernel_ = equation.sides.kernel
         self.output_kernel_ = equation.sides.output_kernel
-        self.decoder_ = best.decoder
+        self.outputs_ = equation.sides.y
         self.loo_risk_, self.loo_score_ = best.risk, best.score
-        self.loo_points_ = equation.left_out_points(best.loo, best.alpha, labels)
+        self.loo_points_ = equation.left_out_points(labels, best.alpha, raw, best.loo)
+        self.decoder_ = calibrated(best.decoder, self.loo_points_, self.outputs_)
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
     # -- what was left out --------------------------------------------------------------------
@@ -260,6 +271,11 @@ class KernelDependencyCV(StructuredEstimator):
             )
 
 
+def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
+    """A decoder with what it leaves open chosen on left-out points; the one given stays as is."""
+    return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
+
+
 class _Told(RegressorMixin, BaseEstimator):
     """A stand-in that predicts what it was told, so that any scorer can judge it."""
 
@@ -295,16 +311,3 @@ def _by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
         key = fingerprint(kernel.scalar)
         gathered.setdefault(key, (kernel.scalar, []))[1].append(kernel.operator)
     return list(gathered.values())
-
-
-def _labels(groups: Items | None, n: int) -> np.ndarray:
-    """A whole number for each example: its group, or itself."""
-    if groups is None:
-        return np.arange(n)
-    groups = host(groups) if not isinstance(groups, list | tuple) else np.array(groups, dtype=object)
-    if len(groups) != n:
-        raise ValueError(f"groups must have one label for each of the {n} pairs, got {len(groups)}.")
-    names, labels = np.unique(np.array([str(g) for g in groups]), return_inverse=True)
-    if len(names) < 2:
-        raise ValueError("groups has a single label: leaving it out leaves nothing to learn from.")
-    return labels

@@ -1,4 +1,4 @@
-"""The walk of a fit: two kernels, coordinates, moments, operator, solution; and the map it gives."""
+"""The walk of a fit: kernels, coordinates, moments, operator, solution; and the map it gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, like, namespace
+from .._arrays import Array, Items, count, host, like, namespace
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -176,7 +176,7 @@ class Equation:
         self.frame = OrthonormalFrame(V.map)
 
     def solve(self, alpha: float) -> PointMap:
-        """g at one α."""
+        """G at one α."""
         coef = Spectral().solve(self.spectra, alpha)
         offset = None if self.V.mean is None else self.V.mean - self.U.mean @ coef
         return PointMap(self.U.map.compose(coef), offset, self.frame, self._weigher(alpha))
@@ -187,20 +187,40 @@ class Equation:
             return DualWeights(s.kernel, s.X, alpha, s.intercept)
         return LeastWeights(self.frame, s.y)
 
-    def leave_one_out(self, groups: np.ndarray | None) -> LeaveOneOut:
-        """The left-out predictions of the training examples."""
-        return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, self.sides.intercept, groups)
+    def leave_one_out(self, labels: np.ndarray) -> LeaveOneOut:
+        """The left-out predictions of the training examples, by group label."""
+        s = self.sides
+        groups = labels if labels.max() + 1 < s.n else None
+        return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
-    def left_out_points(self, loo: LeaveOneOut, alpha: float, labels: np.ndarray) -> Embedding:
+    def left_out_points(
+        self, labels: np.ndarray, alpha: float, inputs: Items, loo: LeaveOneOut | None = None
+    ) -> Embedding:
         """The same as points that a decoder takes."""
-        G = loo.points(alpha)
+        G = (loo or self.leave_one_out(labels)).points(alpha)
         G = G if self.V.mean is None else G + self.V.mean
-        return Embedding(G, self.frame, left_out=labels)
+        return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 
 
-def solve_spectral(sides: Sides, operator: Operator, alpha: float) -> PointMap:
+def factored(sides: Sides, operator: Operator) -> Equation:
     """The general way, for any operator."""
     if sides.features is None:
         require_exact(sides.n, SPECTRAL_SQUARES)
     U = sides.input_coordinates()
-    return Equation(sides, operator, U, sides.output_coordinates(operator)).solve(alpha)
+    return Equation(sides, operator, U, sides.output_coordinates(operator))
+
+
+def group_labels(groups: Items | None, n: int) -> np.ndarray:
+    """A whole number for each example: its group, or itself."""
+    if groups is None:
+        return np.arange(n)
+    groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    if len(groups) != n:
+        raise ValueError(
+            f"groups must have one label for each of the {n} pairs, got {len(groups)}."
+        )
+    numbers: dict[Any, int] = {}
+    labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
+    if len(numbers) < 2:
+        raise ValueError("groups has a single label: leaving it out leaves nothing to learn from.")
+    return labels

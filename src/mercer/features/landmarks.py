@@ -83,7 +83,7 @@ class Exact(LandmarkMap):
         return Coordinates(self, U, (means @ U) / s if center else None, s)
 
     @property
-    def weights_(self) -> Array:  # type: ignore[override]
+    def weights_(self) -> Array:
         """P / √s, made when wanted: the rows U = P √s are kept already."""
         return self.rows_ / self.spectrum_
 
@@ -122,13 +122,13 @@ class KernelPCA(LandmarkMap):
         self.rank = rank
         self.center = center
 
-    centered = property(lambda self: self.center)  # type: ignore[assignment]
+    centered = property(lambda self: self.center)
 
     def fit(self, kernel: Kernel, A: Items) -> KernelPCA:
         """One eigendecomposition of the (centred) Gram matrix, the leading part of it kept."""
         check_rank(self.rank)
         exact = Exact().fit_coordinates(kernel, A, self.center)
-        top = slice(None) if self.rank is None else slice(-min(self.rank, count(exact.moment)), None)
+        top = slice(-min(self.rank or count(A), count(exact.moment)), None)
         self.kernel_, self.landmarks_ = kernel, exact.map.landmarks_
         self.weights_ = exact.map.weights_[:, top]
         self.mean_ = 0.0 if exact.mean is None else exact.mean[top]

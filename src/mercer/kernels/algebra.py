@@ -66,8 +66,8 @@ class Sum(Pair):
     """k(a, b) = left(a, b) + right(a, b)."""
 
     symbol = "+"
-    finite = property(lambda self: all(k.finite for k in self.parts))  # type: ignore[assignment]
-    radial = property(lambda self: all(k.radial for k in self.parts))  # type: ignore[assignment]
+    finite = property(lambda self: all(k.finite for k in self.parts))
+    radial = property(lambda self: all(k.radial for k in self.parts))
 
     def _total(self, of: Callable[[Kernel], Array]) -> Array:
         return reduce(lambda x, y: x + y, map(of, self.parts))
@@ -130,9 +130,9 @@ class Scaled(Wrapper):
     def __str__(self) -> str:
         return f"{self.scale:g} * {self.kernel}"
 
-    finite = property(lambda self: self.inner.finite)  # type: ignore[assignment]
-    invertible = property(lambda self: self.inner.invertible and self.scale > 0)  # type: ignore[assignment]
-    radial = property(lambda self: self.inner.radial)  # type: ignore[assignment]
+    finite = property(lambda self: self.inner.finite)
+    invertible = property(lambda self: self.inner.invertible and self.scale > 0)
+    radial = property(lambda self: self.inner.radial)
 
     def _factor(self) -> float:
         if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):

@@ -53,7 +53,7 @@ def absolute(A: Array, B: Array) -> Array:
 
 
 def exp(A: Array) -> Array:
-    """e to the power of the entries, in place where the library allows it."""
+    """E to the power of the entries, in place where the library allows it."""
     return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 
 

@@ -42,7 +42,9 @@ class Precomputed(Kernel):
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Indices into the Gram matrix, or a matrix of kernel values."""
-        return as_vectors(A, name, "a precomputed kernel") if self.pairwise else self._index(A, name)
+        return (
+            as_vectors(A, name, "a precomputed kernel") if self.pairwise else self._index(A, name)
+        )
 
     def _index(self, A: Items, name: str) -> np.ndarray:
         index = np.asarray(A)

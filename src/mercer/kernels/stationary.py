@@ -66,7 +66,7 @@ class RBF(Radial):
         return exp(D2)
 
     def slope(self, D2: Array) -> Array:
-        """k / 2ℓ²."""
+        """K / 2ℓ²."""
         ell = settled(self)
         return namespace(D2).exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
 
@@ -90,8 +90,8 @@ class Matern(Radial):
         self.nu = nu
 
     # The exponential kernel has a kink at zero: no slope, no derivative.
-    radial = property(lambda self: self.nu != 0.5)  # type: ignore[assignment]
-    differentiable = property(lambda self: self.nu != 0.5)  # type: ignore[assignment]
+    radial = property(lambda self: self.nu != 0.5)
+    differentiable = property(lambda self: self.nu != 0.5)
 
     def _gram(self, A: Array, B: Array) -> Array:
         return self._of_squared(squared(A, B))

@@ -66,7 +66,7 @@ class Gaussian(Wrapper):
         self.kernel = kernel
         self.length_scale = length_scale
 
-    radial = property(lambda self: False)  # type: ignore[assignment]
+    radial = property(lambda self: False)
 
     def fit(self, A: Items) -> Gaussian:
         """Fit the kernel inside and settle the length scale."""
@@ -95,9 +95,7 @@ class Gaussian(Wrapper):
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """By the chain rule."""
         M = C * self._gram(A, B) / settled(self) ** 2
-        return self.inner.vjp(A, B, M) - 0.5 * self.inner.diag_vjp(
-            A, namespace(M).sum(M, axis=1)
-        )
+        return self.inner.vjp(A, B, M) - 0.5 * self.inner.diag_vjp(A, namespace(M).sum(M, axis=1))
 
     def diag_vjp(self, A: Array, c: Array) -> Array:
         """Zero: k(a, a) = 1."""

@@ -62,9 +62,7 @@ class SumOperator(Operator):
     def __str__(self) -> str:
         return f"({self.left} + {self.right})"
 
-    own_coordinates = property(  # type: ignore[assignment]
-        lambda self: self.left.own_coordinates or self.right.own_coordinates
-    )
+    own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
 
     def matrix(self, moments: Moments) -> Array:
         """The sum of the two matrices."""
@@ -82,7 +80,7 @@ class ScaledOperator(Operator):
     def __str__(self) -> str:
         return f"{self.scale:g} * {self.operator}"
 
-    own_coordinates = property(lambda self: self.operator.own_coordinates)  # type: ignore[assignment]
+    own_coordinates = property(lambda self: self.operator.own_coordinates)
 
     def matrix(self, moments: Moments) -> Array:
         """The matrix, scaled."""

@@ -32,6 +32,4 @@ class Moments:
         return cls(int(U.shape[0]), Ut @ U, Vt @ U, Vt @ V)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.n + other.n, self.uu + other.uu, self.vu + other.vu, self.vv + other.vv
-        )
+        return Moments(self.n + other.n, self.uu + other.uu, self.vu + other.vu, self.vv + other.vv)
