@@ -7,21 +7,27 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
+from .fingerprint import Fingerprint
 from .function import Function
+from .graph import ShortestPath, WeisfeilerLehman
 from .linear import Linear
+from .mass_spectrum import MassSpectrum
 from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .stationary import RBF, Laplacian, Matern
+from .tree import SubsetTree, Subtree
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
     "RBF",
     "Centered",
+    "Fingerprint",
     "Function",
     "Gaussian",
     "Kernel",
     "Laplacian",
     "Linear",
+    "MassSpectrum",
     "Matern",
     "Normalized",
     "Polynomial",
@@ -29,7 +35,11 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "ShortestPath",
+    "SubsetTree",
+    "Subtree",
     "Sum",
     "VectorKernel",
+    "WeisfeilerLehman",
     "as_kernel",
 ]
