@@ -145,6 +145,9 @@ def _key(item: Any) -> Any:
         return item
     from joblib import hash as digest  # structural: equal lists and sets are one candidate
 
+    if hasattr(item, "nodes") and hasattr(item, "adjacency"):
+        # networkx keeps views in a graph once they were asked for: take its content alone
+        item = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
     return digest(item)
 
 

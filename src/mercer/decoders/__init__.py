@@ -5,12 +5,21 @@ over candidates always.
 """
 
 from ..kernels import Kernel
+from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
 from .refinement import FixedPoint, Gradient
 
-__all__ = ["Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"]
+__all__ = [
+    "Candidates",
+    "Decoder",
+    "Direct",
+    "FixedPoint",
+    "Gradient",
+    "GromovWassersteinBarycenter",
+    "natural",
+]
 
 
 def natural(kernel: Kernel) -> Decoder:

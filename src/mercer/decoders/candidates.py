@@ -33,7 +33,7 @@ class OwnCandidates:
     def __init__(self, function: Callable[[Any], Items], kernel: Kernel, y: Items):
         self.function = function
         self.kernel = kernel
-        self.known = set(keys(y))
+        self.known = keys(y)
 
     def decode(self, points: Embedding) -> Items:
         """The best of each point's own candidates."""
@@ -42,12 +42,15 @@ class OwnCandidates:
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` of each point's own candidates."""
         lists = self._lists(points)
-        pool = self.kernel.as_outputs([y for row in lists for y in row], "candidates")
-        positions, numbers = unique(pool)
-        distinct = take(pool, positions)
+        pool = self._pool(lists)
+        first: dict[Any, int] = {}
+        names = keys(pool)
+        numbers = np.array([first.setdefault(name, len(first)) for name in names], dtype=np.intp)
+        ends = np.cumsum([len(row) for row in lists])
+        self._warn_if_unfair(points, first, np.split(numbers, ends[:-1]))
+        distinct = take(pool, np.unique(numbers, return_index=True)[1])
         E, norms = points.frame.evaluate(distinct), points.frame.sqnorms(distinct)
-        C, ends = points.coordinates, np.cumsum([len(row) for row in lists])
-        ranked = []
+        C, ranked = points.coordinates, []
         for t, (row, end) in enumerate(zip(lists, ends, strict=True)):
             own = namespace(E).asarray(numbers[end - len(row) : end])
             scores = host(2.0 * (E[own, :] @ C[t, :]) - norms[own])
@@ -62,11 +65,34 @@ class OwnCandidates:
         for t, row in enumerate(lists):
             if not row:
                 raise ValueError(f"the candidate list of input {t} is empty: give it an output.")
-        self._warn_if_unfair(lists)
         return lists
 
-    def _warn_if_unfair(self, lists: list[list]) -> None:
-        seen = [bool(self.known.intersection(keys(row))) for row in lists]
+    def _pool(self, lists: list[list]) -> Items:
+        """All lists in one; a bad candidate is named by its list and its place there."""
+        try:
+            pool = self.kernel.as_outputs([y for row in lists for y in row], "candidates")
+            self.kernel.check(pool, "candidates")
+        except (TypeError, ValueError):
+            for t, row in enumerate(lists):
+                self.kernel.check(self.kernel.as_outputs(row, f"candidates[{t}]"), "candidates")
+            raise
+        return pool
+
+    def _warn_if_unfair(self, points: Embedding, first: dict, own: list[np.ndarray]) -> None:
+        """Warn where some lists hold outputs that were trained on and others hold none."""
+        owner = np.full(len(first), -2, dtype=np.intp)  # -2: not trained on; -1: by several groups
+        left_out = points.left_out
+        whole = left_out is not None and len(left_out) == len(self.known)
+        groups = left_out if whole else np.arange(len(self.known))
+        for name, group in zip(self.known, groups, strict=True):
+            if name in first:
+                number = first[name]
+                owner[number] = group if owner[number] in (-2, group) else -1
+        mine = left_out if whole else np.full(len(own), -2)
+        seen = [
+            bool(((owner[row] != -2) & (owner[row] != group)).any())
+            for row, group in zip(own, mine, strict=True)
+        ]
         if any(seen) and not all(seen):
             warnings.warn(
                 f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "

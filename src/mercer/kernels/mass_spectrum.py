@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import Array, Items, as_items, object_array
 from .base import Kernel, positive
 
-SIDES = ("peaks", "losses")
+SIDES = ("peaks", "losses", "differences")
 
 
 class MassSpectrum(Kernel):
@@ -24,7 +24,10 @@ class MassSpectrum(Kernel):
     power
         γ: 1 for intensities as they are, 0 for the mere presence of peaks.
     of
-        "peaks", or "losses": precursor - m in the place of m, what broke off.
+        "peaks"; "losses": precursor - m in the place of m, what broke off; or "differences": m_p -
+        m_q > 0 between two peaks, of weight (a_p a_q)^γ, what broke off in several steps.
+    strongest
+        How many peaks have their differences taken, the strongest.
 
     Notes
     -----
@@ -41,10 +44,13 @@ class MassSpectrum(Kernel):
     array([[1.25, 0.5 ]])
     """
 
-    def __init__(self, width: float = 0.01, power: float = 0.5, of: str = "peaks"):
+    def __init__(
+        self, width: float = 0.01, power: float = 0.5, of: str = "peaks", strongest: int = 25
+    ):
         self.width = width
         self.power = power
         self.of = of
+        self.strongest = strongest
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Spectra with peaks sorted by mass."""
@@ -70,10 +76,19 @@ class MassSpectrum(Kernel):
 
     def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All peaks in a row: where each spectrum starts, masses, weights."""
-        parts = [item.peaks if self.of == "peaks" else item.losses(self.width) for item in A]
+        parts = [self._of(item) for item in A]
         starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
         masses = np.concatenate([m for m, _ in parts])
         return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
+
+    def _of(self, item: Sorted) -> tuple[np.ndarray, np.ndarray]:
+        if self.of == "differences":
+            return item.differences(self.width, self.strongest)
+        return item.peaks if self.of == "peaks" else item.losses(self.width)
+
+
+LEAST = 0.5
+"""Nothing lighter than half a unit breaks off: what is nearer is the same peak."""
 
 
 class Sorted:
@@ -93,8 +108,23 @@ class Sorted:
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
         """What broke off, in order; the precursor itself lost nothing and is no loss."""
         losses = self.precursor - self.mz[::-1]
-        kept = losses > max(width, 0.5)
+        kept = losses > max(width, LEAST)
         return losses[kept], self.intensity[::-1][kept]
+
+    def differences(self, width: float, strongest: int) -> tuple[np.ndarray, np.ndarray]:
+        """Between the strongest peaks, those nearer than half a width taken as one; in order."""
+        if not len(self.mz):
+            return self.peaks
+        first = np.flatnonzero(np.diff(self.mz, prepend=-np.inf) > 0.5 * width)
+        total = np.add.reduceat(self.intensity, first)
+        m = np.add.reduceat(self.intensity * self.mz, first) / total
+        a = np.maximum.reduceat(self.intensity, first)
+        top = np.argsort(-a, kind="stable")[:strongest]
+        d = m[top][:, None] - m[top][None, :]
+        kept = d > max(width, LEAST)
+        d, weight = d[kept], (a[top][:, None] * a[top][None, :])[kept]
+        order = np.argsort(d, kind="stable")
+        return d[order], weight[order]
 
 
 def _sorted(item: Any, name: str) -> Sorted:
