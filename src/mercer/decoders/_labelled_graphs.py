@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items, as_items
+from .._extras import require
 
 
 @dataclass(frozen=True)
@@ -128,3 +129,44 @@ class _Exactly:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def graph_distances(
+    left: Items, right: Items, trade_off: float, node_label: str | None, edge_label: str | None
+) -> np.ndarray:
+    """Fused Gromov–Wasserstein distances of graphs side by side."""
+    pairs = [
+        Form.of(batch, node_label, edge_label).read(batch, name)
+        for batch, name in ((left, "y_true"), (right, "y_pred"))
+    ]
+    alphabet = Alphabet([*pairs[0], *pairs[1]])
+    return np.array([_distance(alphabet, a, b, trade_off) for a, b in zip(*pairs, strict=True)])
+
+
+def _distance(alphabet: Alphabet, a: LabelledGraph, b: LabelledGraph, trade_off: float) -> float:
+    if not len(a) or not len(b):
+        return float(len(a) != len(b))
+    X, Y = alphabet.features(a), alphabet.features(b)
+    C, D = alphabet.channels(a).sum(axis=0), alphabet.channels(b).sum(axis=0)
+    M = sqdistances(X, Y)
+    starts = [None, *([np.eye(len(a)) / len(a)] if len(a) == len(b) else [])]
+    return min(fused(M, C, D, trade_off, start)[1] for start in starts)
+
+
+def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Squared distances of node features."""
+    return ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2)
+
+
+def fused(
+    M: np.ndarray, C: np.ndarray, D: np.ndarray, trade_off: float, start: Any = None
+) -> tuple[np.ndarray, float]:
+    """The plan that couples two graphs and its fused Gromov–Wasserstein cost, a local optimum."""
+    require("ot", "graphs")
+    import ot
+
+    p, q = (np.full(n, 1.0 / n) for n in M.shape)
+    plan, log = ot.gromov.fused_gromov_wasserstein(
+        M, C, D, p, q, alpha=trade_off, G0=start, log=True
+    )
+    return plan, max(0.0, float(log["fgw_dist"]))

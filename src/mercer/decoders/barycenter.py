@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, object_array
+from .._arrays import Items, host, object_array
 from .._extras import require
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ._labelled_graphs import Alphabet, Form, LabelledGraph
+from ._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
 from .base import Decoder, Ranked
 from .candidates import Candidates
 
@@ -163,7 +163,13 @@ class GromovWassersteinBarycenter(Decoder):
         plans: list[Any] = [np.eye(size) / size if i == first else None for i in full]
         for _ in range(self.max_iter):
             plans = [
-                matched(X, C.sum(axis=0), parts[i][0], parts[i][1].sum(axis=0), self.trade_off, T)
+                fused(
+                    sqdistances(X, parts[i][0]),
+                    C.sum(axis=0),
+                    parts[i][1].sum(axis=0),
+                    self.trade_off,
+                    T,
+                )[0]
                 for i, T in zip(full, plans, strict=True)
             ]
             moved = [size * T for T in plans]  # rows now sum to one
@@ -176,14 +182,3 @@ class GromovWassersteinBarycenter(Decoder):
             if change < 1e-6:
                 break
         return X, C
-
-
-def matched(
-    X: np.ndarray, C: np.ndarray, Y: np.ndarray, D: np.ndarray, trade_off: float, start: Any = None
-) -> Array:
-    """The plan that couples two graphs in fused Gromov–Wasserstein distance (a local optimum)."""
-    import ot
-
-    M = ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2)
-    p, q = np.full(len(X), 1.0 / len(X)), np.full(len(Y), 1.0 / len(Y))
-    return ot.gromov.fused_gromov_wasserstein(M, C, D, p, q, alpha=trade_off, G0=start)

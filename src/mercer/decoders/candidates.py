@@ -81,14 +81,13 @@ class OwnCandidates:
     def _warn_if_unfair(self, points: Embedding, first: dict, own: list[np.ndarray]) -> None:
         """Warn where some lists hold outputs that were trained on and others hold none."""
         owner = np.full(len(first), -2, dtype=np.intp)  # -2: not trained on; -1: by several groups
-        left_out = points.left_out
-        whole = left_out is not None and len(left_out) == len(self.known)
-        groups = left_out if whole else np.arange(len(self.known))
+        groups, mine = np.arange(len(self.known)), np.full(len(own), -2)
+        if points.left_out is not None and len(points.left_out) == len(self.known):
+            groups = mine = points.left_out
         for name, group in zip(self.known, groups, strict=True):
             if name in first:
                 number = first[name]
                 owner[number] = group if owner[number] in (-2, group) else -1
-        mine = left_out if whole else np.full(len(own), -2)
         seen = [
             bool(((owner[row] != -2) & (owner[row] != group)).any())
             for row, group in zip(own, mine, strict=True)

@@ -7,7 +7,7 @@ from numba import njit, prange
 
 
 @njit(cache=True)
-def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):  # type: ignore[no-untyped-def]
+def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     """Σ C(u, v) over the nodes of two trees in postorder; C is room for their table.
 
     Equal productions have equally many children, leaves at the same places, so that the inner
@@ -28,7 +28,7 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):  
 
 
 @njit(cache=True, parallel=True)
-def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):  # type: ignore[no-untyped-def]
+def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
     n, t = len(a) - 1, len(b) - 1
     largest = 0
@@ -47,7 +47,7 @@ def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):  # 
 
 
 @njit(cache=True, parallel=True)
-def own_fragments(a, p, a_ptr, a_child, decay):  # type: ignore[no-untyped-def]
+def own_fragments(a, p, a_ptr, a_child, decay):
     """The kernel of every tree with itself."""
     d = np.zeros(len(a) - 1)
     for i in prange(len(d)):

@@ -7,7 +7,7 @@ from numba import njit, prange, uint64
 
 
 @njit(cache=True)
-def _mix(x):  # type: ignore[no-untyped-def]
+def _mix(x):
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -15,7 +15,7 @@ def _mix(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _search(source, first, end, pointer, target, edge, distance, path, queue):  # type: ignore[no-untyped-def]
+def _search(source, first, end, pointer, target, edge, distance, path, queue):
     """Distances from a node within its graph, and a hash of the edge labels on the way.
 
     What reaches a node one step further is the sum over its shortest-path predecessors: those
@@ -44,7 +44,7 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):  
 
 
 @njit(cache=True, parallel=True)
-def path_features(start, pointer, target, edge):  # type: ignore[no-untyped-def]
+def path_features(start, pointer, target, edge):
     """Graph, first node, last node and path hash of every connected ordered pair of nodes."""
     n = len(start) - 1
     offset = np.zeros(n + 1, dtype=np.int64)

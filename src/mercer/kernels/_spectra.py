@@ -7,7 +7,7 @@ from numba import njit, prange
 
 
 @njit(cache=True)
-def overlap(m, a, i, i_end, u, b, j, j_end, width):  # type: ignore[no-untyped-def]
+def overlap(m, a, i, i_end, u, b, j, j_end, width):
     """Σ a_p b_q max(0, 1 - |m_p - u_q| / width) over two sorted lists of peaks."""
     total = 0.0
     for p in range(i, i_end):
@@ -21,7 +21,7 @@ def overlap(m, a, i, i_end, u, b, j, j_end, width):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, parallel=True)
-def overlaps(mp, m, a, up, u, b, width, symmetric):  # type: ignore[no-untyped-def]
+def overlaps(mp, m, a, up, u, b, width, symmetric):
     """The overlap of all pairs of two batches, the lower half mirrored where they are one."""
     n, t = len(mp) - 1, len(up) - 1
     K = np.zeros((n, t))
@@ -34,7 +34,7 @@ def overlaps(mp, m, a, up, u, b, width, symmetric):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def self_overlaps(mp, m, a, width):  # type: ignore[no-untyped-def]
+def self_overlaps(mp, m, a, width):
     """The overlap of every spectrum with itself."""
     d = np.zeros(len(mp) - 1)
     for i in range(len(d)):

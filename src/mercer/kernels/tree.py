@@ -120,7 +120,10 @@ def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
 
     Leaves count for nothing in the recursion and are left out.
     """
-    production, pointer, child, start = [], [np.zeros(1, dtype=np.int64)], [], [0]
+    production: list[np.ndarray] = []
+    degrees: list[np.ndarray] = [np.zeros(1, dtype=np.int64)]
+    child: list[np.ndarray] = []
+    start = [0]
     for tree in A:
         hashes = tree.productions()
         inside = hashes != 0
@@ -128,8 +131,8 @@ def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
         kept = inside[tree.child]
         degree = np.add.reduceat(np.append(kept, 0), tree.pointer[:-1]) * inside
         production.append(hashes[inside])
-        pointer.append(pointer[-1][-1] + np.cumsum(degree[inside]))
+        degrees.append(degree[inside])
         child.append(number[tree.child[kept]])
         start.append(start[-1] + int(inside.sum()))
-    parts = (np.concatenate(part) for part in (production, pointer, child))
-    return np.array(start), *parts
+    pointer = np.cumsum(np.concatenate(degrees))
+    return np.array(start), np.concatenate(production), pointer, np.concatenate(child)
