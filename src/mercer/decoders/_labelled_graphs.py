@@ -12,6 +12,9 @@ from scipy import sparse
 from .._arrays import Items, as_items
 from .._extras import require
 
+ROUNDS = 50
+"""Steps of conditional gradient: a matching of small graphs settles in ten, or circles."""
+
 
 @dataclass(frozen=True)
 class LabelledGraph:
@@ -66,10 +69,9 @@ class Form:
 
         made = nx.Graph()
         for i, label in enumerate(graph.nodes):
-            made.add_node(i, **({} if label is None else {self.node_label: label}))
+            made.add_node(i, **_attributes(self.node_label, label))
         for i, j in zip(*np.nonzero(np.triu(graph.edges != None)), strict=True):  # noqa: E711
-            mark = graph.edges[i, j][0]
-            made.add_edge(int(i), int(j), **({} if mark is None else {self.edge_label: mark}))
+            made.add_edge(int(i), int(j), **_attributes(self.edge_label, graph.edges[i, j][0]))
         return made
 
     def _tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
@@ -127,6 +129,10 @@ class _Exactly:
     __hash__ = None  # type: ignore[assignment]
 
 
+def _attributes(name: str | None, value: Any) -> dict[str, Any]:
+    return {} if name is None or value is None else {name: value}
+
+
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -167,6 +173,6 @@ def fused(
 
     p, q = (np.full(n, 1.0 / n) for n in M.shape)
     plan, log = ot.gromov.fused_gromov_wasserstein(
-        M, C, D, p, q, alpha=trade_off, G0=start, log=True
+        M, C, D, p, q, alpha=trade_off, G0=start, log=True, max_iter=ROUNDS, tol_rel=1e-6
     )
     return plan, max(0.0, float(log["fgw_dist"]))

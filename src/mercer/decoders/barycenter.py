@@ -4,13 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, object_array
+from .._arrays import Items, blocks, host, object_array
 from .._extras import require
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
 from .base import Decoder, Ranked
 from .candidates import Candidates
+
+POINTS = 256
+"""Points whose proposals are compared with the training graphs at once."""
 
 
 class GromovWassersteinBarycenter(Decoder):
@@ -108,21 +111,16 @@ class GromovWassersteinBarycenter(Decoder):
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` proposals of each point."""
-        rivals: list[Ranked] = [[] for _ in range(len(points))]
+        pools = [self._proposals(weights) for weights in self._weights(points)]
         if self.compete:
             rivals = self.start_.decode_top(points, k)
+            for pool, ranked in zip(pools, rivals, strict=True):
+                pool += [graph for graph, _ in ranked]
         return [
-            self._ranked(points[t : t + 1], weights, rivals[t], k)
-            for t, weights in enumerate(self._weights(points))
+            row
+            for rows in blocks(len(pools), POINTS)
+            for row in _ranked(points[rows], pools[rows], k)
         ]
-
-    def _ranked(self, point: Embedding, weights: np.ndarray, rivals: Ranked, k: int) -> Ranked:
-        proposals = self._proposals(weights)
-        # Scores anew for all: `left_out` has told its part when the rivals were chosen.
-        pool = object_array([*proposals, *(graph for graph, _ in rivals)])
-        scores = host(Embedding(point.coordinates, point.frame).scores(pool))[0]
-        order = np.argsort(-scores, kind="stable")[:k]
-        return [(pool[j], float(scores[j])) for j in order]
 
     def _weights(self, points: Embedding) -> np.ndarray:
         """Weights on the training graphs, none on those left out with the point."""
@@ -182,3 +180,17 @@ class GromovWassersteinBarycenter(Decoder):
             if change < 1e-6:
                 break
         return X, C
+
+
+def _ranked(points: Embedding, pools: list[list], k: int) -> list[Ranked]:
+    """The best of each point's proposals by 2⟨g, Φ(y)⟩ - l(y, y), one product for all of them."""
+    flat = points.frame.kernel.as_outputs([graph for pool in pools for graph in pool])
+    E, norms = host(points.frame.evaluate(flat)), host(points.frame.sqnorms(flat))
+    C, end, ranked = host(points.coordinates), 0, []
+    for t, pool in enumerate(pools):
+        end += len(pool)
+        rows = slice(end - len(pool), end)
+        scores = 2.0 * E[rows] @ C[t] - norms[rows]
+        order = np.argsort(-scores, kind="stable")[:k]
+        ranked.append([(pool[j], float(scores[j])) for j in order])
+    return ranked

@@ -14,6 +14,8 @@ from .report import Report, output_folder
 
 EXPERIMENTS = {
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "massbank": "molecules from mass spectra, among the candidates of the same formula",
+    "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
 }
 """What can be reproduced, in a line each; the name is that of the module."""

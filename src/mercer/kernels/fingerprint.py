@@ -136,16 +136,16 @@ def substructures(
     """Hashes of the substructures of a molecule, and how often each occurs."""
     mol = molecule(smiles)
     if kind == "maccs":
-        from rdkit.Chem import MACCSkeys
+        from rdkit.Chem.rdMolDescriptors import GetMACCSKeysFingerprint
 
-        found = dict.fromkeys(MACCSkeys.GenMACCSKeys(mol).GetOnBits(), 1)
+        found = dict.fromkeys(GetMACCSKeysFingerprint(mol).GetOnBits(), 1)
     else:
         found = _generator(kind, radius).GetSparseCountFingerprint(mol).GetNonzeroElements()
     keys = np.fromiter(found.keys(), dtype=np.uint64, count=len(found))
     values = np.fromiter(found.values(), dtype=np.float64, count=len(found))
     if size is not None:
         keys, place = np.unique(keys % np.uint64(size), return_inverse=True)
-        values = np.bincount(place, weights=values, minlength=len(keys))
+        values = np.bincount(place, weights=values, minlength=len(keys)).astype(np.float64)
     return keys, values if counts else np.ones_like(values)
 
 

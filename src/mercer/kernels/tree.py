@@ -107,12 +107,13 @@ class SubsetTree(TreeKernel):
         from ._fragments import fragments
 
         left = _flat_batch(A)
-        return fragments(*left, *(left if B is A else _flat_batch(B)), float(self.decay), A is B)
+        right = left if B is A else _flat_batch(B)
+        return np.asarray(fragments(*left, *right, float(self.decay), A is B))  # type: ignore[call-arg]
 
     def _diag(self, A: Items) -> Array:
         from ._fragments import own_fragments
 
-        return own_fragments(*_flat_batch(A), float(self.decay))
+        return np.asarray(own_fragments(*_flat_batch(A), float(self.decay)))  # type: ignore[call-arg]
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
