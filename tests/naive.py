@@ -65,6 +65,15 @@ def centered(k, kept):
     return value
 
 
+def solve(A, b, refinements=2):
+    """A⁻¹b, refined with residuals in extended precision: the reference must not be the error."""
+    x = np.linalg.solve(A, b)
+    for _ in range(refinements):
+        residual = b - A.astype(np.longdouble) @ x.astype(np.longdouble)
+        x = x + np.linalg.solve(A, residual.astype(float))
+    return x
+
+
 # -- the paper --------------------------------------------------------------------------------
 
 
@@ -78,7 +87,7 @@ def proposition_1(k, T, k_x, L_y, alpha):
     """L_yᵀ (k_xᵀ ⊗ T)(k ⊗ T + nλI)⁻¹ vec(I), one row an input, one column an output."""
     n = len(k)
     system = np.kron(k, T) + n * alpha * np.eye(n * n)
-    solution = np.linalg.solve(system, np.eye(n).reshape(-1, order="F"))
+    solution = solve(system, np.eye(n).reshape(-1, order="F"))
     return np.array([np.kron(row[None, :], T) @ solution for row in k_x]) @ L_y.T
 
 
@@ -118,18 +127,16 @@ def conditional_covariance(epsilon):
     return matrix
 
 
-def ridge(U, V, B, alpha):
-    """W of B W S_uu + αW = S_vu, as one system of pq equations."""
-    p, q = U.shape[1], V.shape[1]
-    system = np.kron(U.T @ U, B) + alpha * np.eye(p * q)
-    return np.linalg.solve(system, (V.T @ U).reshape(-1, order="F")).reshape((q, p), order="F")
-
-
 def refit(U, V, B, alpha, u, intercept):
-    """g(u) of a fit on U, V; with an intercept both lose their means first."""
+    """g(u) of a fit on U, V; with an intercept both lose their means first.
+
+    g(x) = Σ_i k(x, x_i) h_i, where Σ_j k(x_i, x_j) B h_j + αh_i = B v_i: one system of nq equations.
+    """
     mean_u, mean_v = (A.mean(axis=0) * intercept for A in (U, V))
-    W = ridge(U - mean_u, V - mean_v, B, alpha)
-    return mean_v + (u - mean_u) @ (B @ W).T
+    U, V, u = U - mean_u, V - mean_v, u - mean_u
+    system = np.kron(U @ U.T, B) + alpha * np.eye(V.size)
+    h = solve(system, (V @ B).reshape(-1)).reshape(V.shape)
+    return mean_v + u @ U.T @ h
 
 
 def left_out(U, V, B, alpha, labels, intercept=False):
