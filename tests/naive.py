@@ -130,7 +130,7 @@ def conditional_covariance(epsilon):
 def refit(U, V, B, alpha, u, intercept):
     """g(u) of a fit on U, V; with an intercept both lose their means first.
 
-    g(x) = Σ_i k(x, x_i) h_i, where Σ_j k(x_i, x_j) B h_j + αh_i = B v_i: one system of nq equations.
+    g(x) = Σ_i k(x, x_i) h_i, where Σ_j k(x_i, x_j) B h_j + αh_i = B v_i: nq equations.
     """
     mean_u, mean_v = (A.mean(axis=0) * intercept for A in (U, V))
     U, V, u = U - mean_u, V - mean_v, u - mean_u
