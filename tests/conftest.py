@@ -9,7 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
+
+
+settings.register_profile("mercer", deadline=None, derandomize=True)
+settings.load_profile("mercer")  # the same examples for everybody
 
 
 @pytest.fixture(scope="session", autouse=True)
