@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,15 +40,19 @@ class Trial:
     equation: Equation
     loo: LeaveOneOut
     decoder: Decoder
-    operator_kernel: Separable
     alpha: float
     risk: float
     score: float
 
+    @property
+    def kernel(self) -> Separable:
+        """The operator-valued kernel, length scales settled."""
+        return Separable(self.equation.sides.kernel, self.equation.operator)
+
     def row(self) -> dict[str, Any]:
         """What is reported of it."""
         return {
-            "kernel": str(self.operator_kernel),
+            "kernel": str(self.kernel),
             "output_kernel": str(self.equation.sides.output_kernel),
             "alpha": self.alpha,
             "risk": self.risk,
@@ -164,6 +168,8 @@ class KernelDependencyCV(StructuredEstimator):
     def _trials(
         self, kernels: list, outputs: list, X: Items, y: Items, labels: Array, raw: Items
     ) -> Iterator[Trial]:
+        alphas = [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
+        gcv = self.criterion == "gcv"
         for output in outputs:
             output_kernel = clone(output)
             output_kernel.fit(y)
@@ -178,27 +184,19 @@ class KernelDependencyCV(StructuredEstimator):
                 sides = Sides(kernel, output_kernel, X, y, *parts)
                 for equation in _equations(sides, operators, shared):
                     loo = equation.leave_one_out(labels)
-                    for alpha in map(positive_alpha, np.ravel(self.alphas)):
-                        yield self._trial(equation, loo, decoder, alpha, labels, raw)
+                    path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
+                    for alpha, residuals in zip(alphas, path, strict=True):
+                        trial = Trial(equation, loo, decoder, alpha, loo.risk(residuals), np.nan)
+                        yield self._judged(trial, residuals, labels, raw)
 
-    def _trial(
-        self,
-        equation: Equation,
-        loo: LeaveOneOut,
-        decoder: Decoder,
-        alpha: float,
-        labels: Array,
-        raw: Items,
-    ) -> Trial:
-        by_gcv = self.criterion == "gcv"
-        residuals = loo.averaged_residuals(alpha) if by_gcv else loo.residuals(alpha)
-        score = np.nan
-        if self.scoring is not None:
-            points = equation.left_out_points(labels, alpha, raw, loo)
-            predictions = calibrated(decoder, points, equation.sides.y).decode(points)
-            score = self._scored(predictions, equation.sides)
-        kernel = Separable(equation.sides.kernel, equation.operator)
-        return Trial(equation, loo, decoder, kernel, alpha, loo.risk(residuals), score)
+    def _judged(self, trial: Trial, residuals: Array, labels: Array, raw: Items) -> Trial:
+        """The same with the score of its decoded left-out predictions, where one is asked for."""
+        if self.scoring is None:
+            return trial
+        equation = trial.equation
+        points = equation.left_out_points(trial.loo, residuals, labels, raw)
+        predictions = calibrated(trial.decoder, points, equation.sides.y).decode(points)
+        return replace(trial, score=self._scored(predictions, equation.sides))
 
     def _scored(self, predictions: Items, sides: Sides) -> float:
         told = _Told(self._flattened(predictions))
@@ -211,12 +209,13 @@ class KernelDependencyCV(StructuredEstimator):
     def _adopt(self, best: Trial, rows: list[dict], labels: np.ndarray, raw: Items) -> None:
         equation = best.equation
         self.points_ = equation.solve(best.alpha)
-        self.kernel_, self.alpha_ = best.operator_kernel, best.alpha
+        self.kernel_, self.alpha_ = best.kernel, best.alpha
         self.input_kernel_ = equation.sides.kernel
         self.output_kernel_ = equation.sides.output_kernel
         self.outputs_ = equation.sides.y
         self.loo_risk_, self.loo_score_ = best.risk, best.score
-        self.loo_points_ = equation.left_out_points(labels, best.alpha, raw, best.loo)
+        residuals = best.loo.residuals(best.alpha)
+        self.loo_points_ = equation.left_out_points(best.loo, residuals, labels, raw)
         self.decoder_ = calibrated(best.decoder, self.loo_points_, self.outputs_)
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
