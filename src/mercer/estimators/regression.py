@@ -21,6 +21,7 @@ from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
+OUTPUT_SQUARES = 4.0
 """Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
@@ -48,7 +49,10 @@ class Sides:
 
     def output_coordinates(self, operator: Operator) -> Coordinates:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
-        V = self._output_map(operator).fit_coordinates(self.output_kernel, self.y)
+        map = self._output_map(operator)
+        if self.features is not None and isinstance(map, Exact):
+            require_exact(self.n, OUTPUT_SQUARES)  # inputs of low rank alone leave n² for outputs
+        V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
     def _output_map(self, operator: Operator) -> FeatureMap:
@@ -194,10 +198,10 @@ class Equation:
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self, labels: np.ndarray, alpha: float, inputs: Items, loo: LeaveOneOut | None = None
+        self, loo: LeaveOneOut, residuals: Array, labels: np.ndarray, inputs: Items
     ) -> Embedding:
         """The same as points that a decoder takes."""
-        G = (loo or self.leave_one_out(labels)).points(alpha)
+        G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
         return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 

@@ -89,7 +89,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Top-1 over same-formula candidates, five folds by formula; parameters on training folds."""
     data = load_massbank()
     n = 300 if quick else len(data.spectra)
-    data = MassBank(*(part[:n] for part in data[:3]), data.pool)
+    spectra, molecules, formulas = (part[:n] for part in data[:3])
+    data = MassBank(spectra, molecules, formulas, data.pool)
     start = time.perf_counter()
     task = prepared(data, lambda it: track(it, "Gram matrices", console=console, transient=True))
     several = np.array([len(task.candidates(x)) > 1 for x in range(n)])

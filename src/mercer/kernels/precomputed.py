@@ -47,7 +47,7 @@ class Precomputed(Kernel):
         )
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Indices as an array of whole numbers, lists of them too."""
+        """Whole numbers: a plain list of indices is as good as an array of them."""
         return self.check(Y, name)
 
     def _index(self, A: Items, name: str) -> np.ndarray:
