@@ -3,8 +3,8 @@
 grakel is no dependency: where it is installed it takes part. Needs rdkit and qm9_5k.smi.
 """
 
-from _measure import best_times, report
 import numpy as np
+from _measure import best_times, report
 
 from mercer.datasets import load_qm9, molecule_graph
 from mercer.kernels import ShortestPath, SubsetTree, Subtree, WeisfeilerLehman
@@ -24,7 +24,7 @@ try:
         made = [
             Graph(
                 {v: list(g[v]) for v in g},
-                node_labels={v: label for v, label in g.nodes(data="label")},
+                node_labels=dict(g.nodes(data="label")),
             )
             for g in graphs
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit, prange, uint64
 
 
 @njit(cache=True)
@@ -54,3 +54,19 @@ def own_fragments(a, p, a_ptr, a_child, decay):
         C = np.empty((a[i + 1] - a[i], a[i + 1] - a[i]))
         d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)
     return d
+
+
+@njit(cache=True)
+def whole_subtrees(label, pointer, child):
+    """A hash of the tree below each node, from the leaves up, and its size."""
+    hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)
+    for i in range(len(label)):
+        for e in range(pointer[i], pointer[i + 1]):
+            # In order: what was there is scrambled before the next child is added.
+            x = (hashes[i] ^ (hashes[i] >> uint64(29))) * uint64(0xBF58476D1CE4E5B9)
+            y = (hashes[child[e]] ^ (hashes[child[e]] >> uint64(31))) * uint64(0x94D049BB133111EB)
+            hashes[i] = (x ^ (x >> uint64(32))) + y
+            size[i] += size[child[e]]
+        if pointer[i + 1] > pointer[i]:
+            hashes[i] ^= uint64(0x9E3779B97F4A7C15)  # a leaf is not an inner node
+    return hashes, size

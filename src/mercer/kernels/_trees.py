@@ -33,32 +33,25 @@ class FlatTree:
 
     def productions(self) -> np.ndarray:
         """A hash of each node's label and its children's, in order; 0 for a leaf."""
-        leaf = np.diff(self.pointer) == 0
-        kinds = np.where(leaf, mixed(self.label, seed=15), self.label)  # a leaf N is no inner N
+        degree = np.diff(self.pointer)
+        inner = np.flatnonzero(degree)
+        kinds = np.where(
+            degree == 0, mixed(self.label, seed=15), self.label
+        )  # a leaf N, an inner N
+        place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
+        children = mixed(kinds[self.child] ^ mixed(place.astype(np.uint64), seed=12), seed=13)
         out = np.zeros(len(self.label), dtype=np.uint64)
-        for i in np.flatnonzero(~leaf):
-            out[i] = _ordered(
-                self.label[i], kinds[self.child[self.pointer[i] : self.pointer[i + 1]]]
-            )
+        if len(inner):
+            with np.errstate(over="ignore"):  # places are told apart before the sum
+                total = np.add.reduceat(children, self.pointer[inner])
+                out[inner] = mixed(self.label[inner], seed=14) + total
         return out
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
         """A hash of the whole tree below each node, and its number of nodes."""
-        size, hashes = np.ones(len(self.label), dtype=np.int64), self.label.copy()
-        for i in range(len(hashes)):  # postorder: children are finished
-            below = self.child[self.pointer[i] : self.pointer[i + 1]]
-            if len(below):
-                hashes[i] = _ordered(self.label[i], hashes[below])
-                size[i] = 1 + size[below].sum()
-        return mixed(hashes, seed=11), size
+        from ._fragments import whole_subtrees
 
-
-def _ordered(label: np.uint64, children: np.ndarray) -> np.uint64:
-    """A hash of a label and a sequence: places are told apart before the sum."""
-    with np.errstate(over="ignore"):
-        places = mixed(np.arange(len(children), dtype=np.uint64), seed=12)
-        total = mixed(children ^ places, seed=13).sum(dtype=np.uint64)
-        return mixed(np.array([label]), seed=14)[0] + total
+        return whole_subtrees(mixed(self.label, seed=16), self.pointer, self.child)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
