@@ -6,8 +6,14 @@ grakel is no dependency: where it is installed it takes part. Needs rdkit and qm
 import numpy as np
 from _measure import best_times, report
 
-from mercer.datasets import load_qm9, molecule_graph
-from mercer.kernels import ShortestPath, SubsetTree, Subtree, WeisfeilerLehman
+from mercer.datasets import load_qm9
+from mercer.kernels import (
+    ShortestPath,
+    SubsetTree,
+    Subtree,
+    WeisfeilerLehman,
+    molecule_graph,
+)
 
 ITERATIONS = 4
 graphs = [molecule_graph(smiles) for smiles in load_qm9()[:1000]]

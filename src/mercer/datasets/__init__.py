@@ -5,7 +5,7 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 
 from ._files import DataNotFound, data_folder
 from .digits import load_digit_halves, load_usps
-from .molecules import load_massbank, load_qm9, molecule_graph
+from .molecules import load_massbank, load_qm9
 
 __all__ = [
     "DataNotFound",
@@ -14,5 +14,4 @@ __all__ = [
     "load_massbank",
     "load_qm9",
     "load_usps",
-    "molecule_graph",
 ]

@@ -5,12 +5,11 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._arrays import object_array
-from ..kernels.fingerprint import molecule
 from ._files import find
 
 SPECTRA_HASH = "50b2d23bb1fc86261fd46ff71131f8bc0861b1b2c2ed1d4e1357b6f3171f7359"
@@ -105,28 +104,3 @@ def protonated_mass(formula: str) -> float:
     parts = re.findall(r"([A-Z][a-z]?)(\d*)", formula)
     mass = sum(MASSES[element] * int(times or 1) for element, times in parts)
     return mass - ELECTRON + (0.0 if formula.endswith("+") else MASSES["H"])
-
-
-def molecule_graph(smiles: str) -> Any:
-    """A molecule as a networkx graph without hydrogens, for the kernels on graphs.
-
-    Atoms have the attribute "label", their element and charge; bonds have it too: "single",
-    "double", "triple" or "aromatic".
-
-    Examples
-    --------
-    >>> from mercer.datasets import molecule_graph
-    >>> molecule_graph("C=O").edges(data="label")
-    EdgeDataView([(0, 1, 'double')])
-    """
-    import networkx as nx
-
-    mol = molecule(smiles)
-    graph = nx.Graph()
-    for atom in mol.GetAtoms():
-        charge = atom.GetFormalCharge()
-        graph.add_node(atom.GetIdx(), label=atom.GetSymbol() + (f"{charge:+d}" if charge else ""))
-    for bond in mol.GetBonds():
-        kind = str(bond.GetBondType()).lower()
-        graph.add_edge(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), label=kind)
-    return graph

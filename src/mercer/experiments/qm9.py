@@ -14,10 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from .. import KernelDependencyCV
 from .._arrays import object_array
-from ..datasets import load_qm9, molecule_graph
+from ..datasets import load_qm9
 from ..decoders import Candidates, GromovWassersteinBarycenter
-from ..kernels import RBF, Normalized, WeisfeilerLehman
-from ..kernels.fingerprint import molecule
+from ..kernels import RBF, Normalized, WeisfeilerLehman, molecule_graph
+from ..kernels.molecules import molecule
 from ..metrics import graph_distance
 from .report import Report
 

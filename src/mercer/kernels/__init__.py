@@ -12,6 +12,7 @@ from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
 from .linear import Linear
 from .mass_spectrum import MassSpectrum
+from .molecules import molecule_graph
 from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .stationary import RBF, Laplacian, Matern
@@ -42,4 +43,5 @@ __all__ = [
     "VectorKernel",
     "WeisfeilerLehman",
     "as_kernel",
+    "molecule_graph",
 ]

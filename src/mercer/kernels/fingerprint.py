@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, as_items, object_array
-from .._extras import require
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
+from .molecules import Unparsable, molecule
 from .tanimoto import tanimoto
 
 KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
@@ -111,22 +111,6 @@ class Fingerprint(Kernel):
             whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
             if number is not None and not (whole and number >= least):
                 raise ValueError(f"{name} must be a whole number from {least} on, got {number!r}.")
-
-
-class Unparsable(ValueError):
-    """A string that is no molecule."""
-
-
-def molecule(smiles: str) -> Any:
-    """The rdkit molecule of a SMILES string, or a reason why there is none."""
-    require("rdkit", "molecules")
-    from rdkit import Chem, rdBase
-
-    with rdBase.BlockLogs():
-        found = Chem.MolFromSmiles(smiles)
-    if found is None or found.GetNumAtoms() == 0:
-        raise Unparsable("no atoms" if found is not None else "no molecule")
-    return found
 
 
 @lru_cache(maxsize=2**17)
