@@ -148,6 +148,13 @@ def test_sums_and_checked_batches():
     assert np.array_equal(kernel(batch), WeisfeilerLehman(1)(batch) + ShortestPath()(batch))
 
 
+def test_kernels_in_a_sum_read_labels_of_their_own():
+    batch = molecules()
+    parts = [WeisfeilerLehman(1), WeisfeilerLehman(1, None, None), ShortestPath(node_label=None)]
+    np.testing.assert_array_equal(sum(parts)(batch), sum(k(batch) for k in parts))
+    np.testing.assert_array_equal((parts[1] * parts[0])(batch), parts[1](batch) * parts[0](batch))
+
+
 def test_disconnected_graphs_have_no_pairs_across_parts():
     two = nx.Graph([(0, 1), (2, 3)])
     assert ShortestPath()([two])[0, 0] == 4 * 4 + 4 * 4  # four nodes alone, four ordered edges

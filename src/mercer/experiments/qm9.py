@@ -16,7 +16,7 @@ from .. import KernelDependencyCV
 from .._arrays import object_array
 from ..datasets import load_qm9
 from ..decoders import Candidates, GromovWassersteinBarycenter
-from ..kernels import RBF, Normalized, WeisfeilerLehman, molecule_graph
+from ..kernels import RBF, Kernel, Normalized, ShortestPath, WeisfeilerLehman, molecule_graph
 from ..kernels.molecules import molecule
 from ..metrics import graph_distance
 from .report import Report
@@ -44,6 +44,22 @@ def description(smiles: str) -> tuple[np.ndarray, str]:
     return np.array(counts, dtype=float), formula
 
 
+def output_kernel() -> Kernel:
+    """The mean of two kernels, each with and without the labels of atoms and of bonds.
+
+    On the training molecules each such view adds to the left-out top-1: what a description
+    tells of the skeleton is no longer drowned by the labels.
+    """
+    names = ("label", None)
+    views = [
+        Normalized(kernel)
+        for node in names
+        for edge in names
+        for kernel in (WeisfeilerLehman(2, node, edge), ShortestPath(node, edge))
+    ]
+    return sum(views[1:], start=views[0]) * (1.0 / len(views))
+
+
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Top-1 among the molecules of a formula, and the distance of graphs that are made anew."""
     smiles = load_qm9()[: 600 if quick else None]
@@ -57,7 +73,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     start = time.perf_counter()
     model = KernelDependencyCV(
         [RBF(scale) for scale in SCALES],
-        Normalized(WeisfeilerLehman(2)),
+        output_kernel(),
         alphas=np.logspace(-3, 1, 9),
     ).fit(X[train], graphs[train], groups=formulas[train])
     pools = [np.flatnonzero(formulas == formula) for formula in formulas[test]]
@@ -66,7 +82,11 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     hits = [graph is graphs[i] for graph, i in zip(found, test, strict=True)]
     seconds = time.perf_counter() - start
     chance = float(np.mean([1.0 / len(pool) for pool in pools]))
+    alike = [(X[pool] == X[i]).all(axis=1).sum() for pool, i in zip(pools, test, strict=True)]
     report.add("chance", setting, "top-1 of a formula", chance)
+    report.add(
+        "all that is told", setting, "top-1 of a formula", float(np.mean(1.0 / np.array(alike)))
+    )
     report.add("mercer", setting, "top-1 of a formula", float(np.mean(hits)), seconds=seconds)
     for name, decoder in track(decoders().items(), "decoding", console=console, transient=True):
         start = time.perf_counter()
@@ -85,7 +105,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     )
     report.notes.append(
         "Top-1 is retrieval in a closed world: the candidates are all molecules of the file with "
-        "the formula of the description, none of which was trained on. The graph distance (fused "
+        "the formula of the description, none of which was trained on; all that is told is a guess "
+        "among those of the very same description, the best that can be. The graph distance (fused "
         "Gromov–Wasserstein, 0 for the same graph) compares decoders that know the training "
         "molecules alone. Length scale and alpha by closed-form leave-formula-out risk: "
         f"{model.kernel_.scalar}, {model.alpha_:g}."

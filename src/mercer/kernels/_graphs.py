@@ -74,14 +74,31 @@ class Union:
         return np.concatenate([[0], np.cumsum(degrees)])
 
 
-def flattened(A: Items, name: str, node_label: str | None, edge_label: str | None) -> np.ndarray:
-    """A batch of graphs in flat form; what is flat already stays as it is."""
+class CheckedGraph:
+    """A graph as it was given, with its flat forms: kernels in a sum may read other labels."""
+
+    __slots__ = ("origin", "views")
+
+    def __init__(self, origin: Any):
+        self.origin = origin
+        self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
+
+    def view(self, node_label: str | None, edge_label: str | None, name: str = "y") -> FlatGraph:
+        """The flat form under these labels, made once."""
+        key = node_label, edge_label
+        if key not in self.views:
+            self.views[key] = _flat(self.origin, name, node_label, edge_label)
+        return self.views[key]
+
+
+def checked(A: Items, name: str, node_label: str | None, edge_label: str | None) -> np.ndarray:
+    """A batch of graphs that can be read under these labels."""
     items = as_items(A, name)
-    if all(isinstance(item, FlatGraph) for item in items):
-        return items
-    flat = [_flat(item, f"{name}[{i}]", node_label, edge_label) for i, item in enumerate(items)]
+    if not all(isinstance(item, CheckedGraph) for item in items):
+        items = object_array([CheckedGraph(item) for item in items])
+    flat = [g.view(node_label, edge_label, f"{name}[{i}]") for i, g in enumerate(items)]
     _refuse_some_without_labels(flat, name)
-    return object_array(flat)
+    return items
 
 
 def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
@@ -94,8 +111,6 @@ def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
 
 
 def _flat(item: Any, name: str, node_label: str | None, edge_label: str | None) -> FlatGraph:
-    if isinstance(item, FlatGraph):
-        return item
     if hasattr(item, "nodes") and hasattr(item, "edges"):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:

@@ -6,22 +6,22 @@ import numpy as np
 
 from .._arrays import Array, Items, as_items
 from ._bags import Bags, inner, mixed, sqnorms
-from ._graphs import Union, flattened
+from ._graphs import Union, checked
 from .base import Kernel
 
 
 class GraphKernel(Kernel):
     """k(a, b) = Σ_f a_f b_f with a_f the number of times that feature f occurs in graph a.
 
-    A subclass implements `_bags`: the hashed features of a batch of flat graphs.
+    A subclass implements `_bags`: the hashed features of a batch of checked graphs.
     """
 
     node_label: str | None
     edge_label: str | None
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Graphs in flat form."""
-        return flattened(A, name, self.node_label, self.edge_label)
+        """Graphs that can be read under the labels of this kernel."""
+        return checked(A, name, self.node_label, self.edge_label)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """The graphs as given, in an array of objects, after a check."""
@@ -34,6 +34,9 @@ class GraphKernel(Kernel):
 
     def _diag(self, A: Items) -> Array:
         return sqnorms(self._bags(A))
+
+    def _union(self, A: Items) -> Union:
+        return Union([graph.view(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
         raise NotImplementedError
@@ -87,13 +90,13 @@ class WeisfeilerLehman(GraphKernel):
         self.edge_label = edge_label
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Graphs in flat form."""
+        """Graphs that can be read under the labels of this kernel."""
         if not isinstance(self.iterations, int | np.integer) or self.iterations < 0:
             raise ValueError(f"iterations must be a whole number from 0 on: {self.iterations!r}.")
         return super().check(A, name)
 
     def _bags(self, A: Items) -> Bags:
-        union = Union(A)
+        union = self._union(A)
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
             rounds.append(mixed(label, seed=h))  # equal labels of different rounds never match
@@ -147,7 +150,7 @@ class ShortestPath(GraphKernel):
     def _bags(self, A: Items) -> Bags:
         from ._paths import path_features
 
-        u = Union(A)
+        u = self._union(A)
         edge = mixed(u.edge, seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):
