@@ -88,7 +88,7 @@ def chosen(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, fl
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Top-1 over same-formula candidates, five folds by formula; parameters on training folds."""
     data = load_massbank()
-    n = 300 if quick else len(data.spectra)
+    n = 150 if quick else len(data.spectra)
     spectra, molecules, formulas = (part[:n] for part in data[:3])
     data = MassBank(spectra, molecules, formulas, data.pool)
     start = time.perf_counter()
