@@ -78,6 +78,9 @@ class Exact(LandmarkMap):
             K -= xp.mean(K, axis=1)[:, None]
         s, U = eigh(K, "Gram matrix")
         U *= xp.sqrt(s)
+        if center:
+            # Directions of tiny s are mixed with the constant, which the plain kernel magnifies.
+            U -= xp.mean(U, axis=0)
         self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
         self.rows_, self.spectrum_ = U, s
         return Coordinates(self, U, (means @ U) / s if center else None, s)
