@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 
 from .._arrays import Items, dense, host, is_foreign, like
-from .._overlap import OVERLAPS, Overlap
+from .._overlap import OVERLAPS
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
 from .base import Decoder, Ranked, need
@@ -71,7 +71,9 @@ class Threshold(Decoder):
             raise ValueError(f"metric must be one of {sorted(OVERLAPS)}, got {self.metric!r}.")
         if self.threshold is not None and not isinstance(self.threshold, Real):
             raise ValueError(f"threshold must be a number or None, got {self.threshold!r}.")
-        self.labels_ = kernel if isinstance(kernel, Labels) else Labels().fit(y)
+        self.labels_ = (
+            kernel if isinstance(kernel, Labels) else Labels().fit(Labels().as_outputs(y))
+        )
         self.kernel_, self.sample_ = kernel, y[:1]
         self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
         self.at_least_one_ = bool(self.at_least_one)
@@ -80,25 +82,37 @@ class Threshold(Decoder):
     def calibrate(self, points: Embedding, y: Items) -> Threshold:
         """Choose threshold and rule on left-out points."""
         G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
-        rules = (False, True) if self.at_least_one is None else (bool(self.at_least_one),)
-        found = [(*self._best(G, T, rule), rule) for rule in rules]
+        order = np.argsort(-G, axis=1)
+        levels = np.take_along_axis(G, order, axis=1)
+        values = self._values(np.take_along_axis(T, order, axis=1))
+        found = []
+        for rule in (False, True) if self.at_least_one is None else (bool(self.at_least_one),):
+            if rule:
+                values[:, 0] = values[:, 1]  # the best label is predicted anyway
+            found.append((*self._best(levels, values), rule))
         self.calibration_, self.threshold_, self.at_least_one_ = max(found, key=lambda f: f[0])
         return self
 
-    def _best(self, G: np.ndarray, T: np.ndarray, rule: bool) -> tuple[float, float]:
-        """The best mean metric and its threshold."""
-        gains, start = _gains(G, T, OVERLAPS[self.metric], rule)
+    def _values(self, T: np.ndarray) -> np.ndarray:
+        """The metric of each example when its first 0, 1, … labels are predicted."""
+        n, labels = T.shape
+        hits = np.concatenate([np.zeros((n, 1), dtype=int), np.cumsum(T, axis=1)], axis=1)
+        return OVERLAPS[self.metric](hits, np.arange(labels + 1)[None, :], hits[:, -1:], labels)
+
+    def _best(self, levels: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+        """The best mean metric and its threshold, from each example's descending scores."""
+        start, gains = values[:, 0].sum(), np.diff(values, axis=1)
         if self.threshold is not None:
-            reached = gains[self.threshold_ <= G].sum()
-            return float(start + reached) / len(G), self.threshold_
-        # Lowering the threshold past a score adds that label: the mean is a running sum of gains.
-        order = np.argsort(-G, axis=None, kind="stable")
-        levels = G.ravel()[order]
+            reached = gains[self.threshold_ <= levels].sum()
+            return float(start + reached) / len(values), self.threshold_
+        # Lowering the threshold past a score adds that label: the total is a running sum of gains.
+        order = np.argsort(-levels, axis=None)
+        bounds = levels.ravel()[order]
         total = start + np.concatenate([[0.0], np.cumsum(gains.ravel()[order])])
-        bounds = np.concatenate([[levels[0] + 1.0], levels, [levels[-1] - 1.0]])
+        bounds = np.concatenate([[bounds[0] + 1.0], bounds, [bounds[-1] - 1.0]])
         possible = bounds[:-1] > bounds[1:]  # equal scores are passed together
         best = int(np.argmax(np.where(possible, total, -np.inf)))
-        return float(total[best]) / len(G), float(bounds[best] + bounds[best + 1]) / 2.0
+        return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
 
     def _scores(self, points: Embedding) -> np.ndarray:
         features = points.frame.kernel_features(points.coordinates)
@@ -136,20 +150,6 @@ class Threshold(Decoder):
         if is_foreign(self.sample_):
             return like(chosen.astype(float), self.sample_)
         return self.labels_.decoded(chosen, self.sample_)
-
-
-def _gains(G: np.ndarray, T: np.ndarray, metric: Overlap, rule: bool) -> tuple[np.ndarray, float]:
-    """What each label adds to the summed metric when taken in order of score, and the start."""
-    order = np.argsort(-G, axis=1, kind="stable")
-    hits = np.cumsum(np.take_along_axis(T, order, axis=1), axis=1)
-    hits = np.concatenate([np.zeros((len(G), 1), dtype=hits.dtype), hits], axis=1)
-    size = np.arange(G.shape[1] + 1)[None, :]
-    values = metric(hits, size, T.sum(axis=1)[:, None], G.shape[1])
-    if rule:
-        values[:, 0] = values[:, 1]  # the best label is predicted anyway
-    gains = np.empty_like(G)
-    np.put_along_axis(gains, order, np.diff(values, axis=1), axis=1)
-    return gains, float(values[:, 0].sum())
 
 
 def _cheapest(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:

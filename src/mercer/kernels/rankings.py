@@ -131,7 +131,8 @@ class Hamming(Ranking):
     """The share of labels that are at the same position.
 
     The features are 1/√m where label j is at position p, in column j·m + p; ties are spread evenly
-    over the positions they share, and a label that is not ranked is nowhere.
+    over the positions they share, and a label that is not ranked is nowhere; those behind it move
+    up, so that for incomplete rankings `Kendall` is the better kernel.
 
     Examples
     --------
@@ -197,16 +198,17 @@ def _matrix(A: Items, name: str) -> np.ndarray:
 
 
 def _stacked(A: Any, name: str) -> np.ndarray:
-    rows = [row if isinstance(row, list | tuple | np.ndarray) else None for row in A]
-    for i, row in enumerate(rows):
-        if row is None:
-            raise ValueError(f"{name}[{i}] must be a row of ranks, got {A[i]!r:.60}.")
-        if len(row) != len(rows[0] or ()):
+    if not len(A):
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    for i, row in enumerate(A):
+        if not isinstance(row, list | tuple | np.ndarray):
+            raise ValueError(f"{name}[{i}] must be a row of ranks, got {row!r:.60}.")
+        if len(row) != len(A[0]):
             raise ValueError(
-                f"{name}[{i}] ranks {len(row)} labels, {name}[0] ranks {len(rows[0] or ())}: mark "
-                "labels that are not ranked by -1."
+                f"{name}[{i}] ranks {len(row)} labels, {name}[0] ranks {len(A[0])}: mark labels "
+                "that are not ranked by -1."
             )
-    return np.array(rows)
+    return np.array([list(row) for row in A])
 
 
 KERNELS["kendall"] = Kendall
