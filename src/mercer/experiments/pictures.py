@@ -36,12 +36,12 @@ def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -
     for j, (title, images) in enumerate(wholes.items()):
         axes[0, j].set_title(title.replace(" ", "\n"), fontsize=8)
         for i in range(rows):
-            _show(axes[i, j], images[i], split=upper.shape[1])
+            _show(axes[i, j], images[i], upper.shape[1], (upper.min(), upper.max()))
     figure.savefig(path, dpi=130)
 
 
-def _show(axis: Any, image: np.ndarray, split: int) -> None:
-    axis.imshow(image, cmap="gray_r", interpolation="nearest")
+def _show(axis: Any, image: np.ndarray, split: int, limits: tuple[float, float]) -> None:
+    axis.imshow(image, cmap="gray_r", interpolation="nearest", vmin=limits[0], vmax=limits[1])
     axis.axhline(split - 0.5, color="tab:orange", linewidth=0.8)
     axis.set_xticks([])
     axis.set_yticks([])
