@@ -194,7 +194,7 @@ class KernelDependencyCV(StructuredEstimator):
         residuals = loo.averaged_residuals(alpha) if by_gcv else loo.residuals(alpha)
         score = np.nan
         if self.scoring is not None:
-            points = equation.left_out_points(labels, alpha, raw, loo)
+            points = equation.left_out_points(labels, alpha, raw, loo, residuals)
             predictions = calibrated(decoder, points, equation.sides.y).decode(points)
             score = self._scored(predictions, equation.sides)
         kernel = Separable(equation.sides.kernel, equation.operator)

@@ -196,10 +196,15 @@ class Equation:
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self, labels: np.ndarray, alpha: float, inputs: Items, loo: LeaveOneOut | None = None
+        self,
+        labels: np.ndarray,
+        alpha: float,
+        inputs: Items,
+        loo: LeaveOneOut | None = None,
+        residuals: Array | None = None,
     ) -> Embedding:
-        """The same as points that a decoder takes."""
-        G = (loo or self.leave_one_out(labels)).points(alpha)
+        """The same as points that a decoder takes; residuals that are known need no second run."""
+        G = (loo or self.leave_one_out(labels)).points(alpha, residuals)
         G = G if self.V.mean is None else G + self.V.mean
         return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 

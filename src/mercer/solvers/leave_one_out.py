@@ -123,9 +123,9 @@ class LeaveOneOut:
         """The mean squared length of residuals; rotations do not change it."""
         return float(namespace(residuals).sum(residuals * residuals)) / residuals.shape[0]
 
-    def points(self, alpha: float) -> Array:
+    def points(self, alpha: float, residuals: Array | None = None) -> Array:
         """Left-out predictions in the coordinates V came in (centred where V was)."""
-        G = self.V - self.residuals(alpha)
+        G = self.V - (self.residuals(alpha) if residuals is None else residuals)
         Q = self.spectra.Q
         return G if Q is None else G @ namespace(Q).matrix_transpose(Q)
 
