@@ -79,7 +79,7 @@ class LeaveOneOut:
     def shrinkage(self, alpha: float) -> Array:
         """d_pj; one column where all directions shrink alike, as under the identity."""
         b = self.spectra.b
-        b = b[:1] if bool(namespace(b).all(b == b[0])) else b
+        b = b[:1] if bool(namespace(b).all(b == b[:1])) else b
         return alpha / (self.spectra.s[:, None] * b[None, :] + alpha)
 
     def _fit_residuals(self, d: Array) -> Array:
