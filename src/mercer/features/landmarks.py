@@ -80,9 +80,6 @@ class Exact(LandmarkMap):
         if center:  # next to a tiny eigenvalue rounding mixes the constant in, which must be out
             U -= xp.mean(U, axis=0)
         U *= xp.sqrt(s)
-        if center:
-            # Directions of tiny s are mixed with the constant, which the plain kernel magnifies.
-            U -= xp.mean(U, axis=0)
         self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
         self.rows_, self.spectrum_ = U, s
         return Coordinates(self, U, (means @ U) / s if center else None, s)
