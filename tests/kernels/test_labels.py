@@ -26,6 +26,14 @@ def test_lists_are_worth_their_indicators(inner):
     assert kernel.fit(SETS).classes_.tolist() == ["fog", "sea", "sun"]
 
 
+def test_frames_and_series_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS, columns=["fog", "sea", "sun"])
+    np.testing.assert_array_equal(Labels().fit(frame)(frame), ROWS @ ROWS.T)
+    series = pandas.Series(SETS)
+    np.testing.assert_array_equal(Labels().fit(series)(series), ROWS @ ROWS.T)
+
+
 def test_labels_may_be_of_any_kind_and_collections_too():
     mixed = [("a", 1), {1, None}, frozenset({(2, 3)}), []]
     kernel = Labels().fit(mixed)

@@ -19,11 +19,14 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
     """For each (m, m) matrix an order of the labels, best first, with the most Σ_{i before j} W_ij.
 
     best[S], the most that the labels of S win among themselves, is the best over the label that
-    comes last in S: O(2^m m²).
+    comes last in S. What S wins against a label is looked up in two halves: O(2^m m) in all.
     """
     n, m = W.shape[0], W.shape[1]
+    half = m // 2
+    mask = (1 << half) - 1
     orders = np.empty((n, m), dtype=np.int64)
     for t in prange(n):
+        low, high = _sums(W[t, :half]), _sums(W[t, half:])
         best = np.zeros(1 << m)
         last = np.zeros(1 << m, dtype=np.int8)
         for S in range(1, 1 << m):
@@ -31,10 +34,7 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
             for j in range(m):
                 if S >> j & 1:
                     rest = S ^ (1 << j)
-                    value = best[rest]
-                    for i in range(m):
-                        if rest >> i & 1:
-                            value += W[t, i, j]
+                    value = best[rest] + low[rest & mask, j] + high[rest >> half, j]
                     if value > top:
                         top = value
                         last[S] = j
@@ -44,6 +44,16 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
             orders[t, place] = last[S]
             S ^= 1 << last[S]
     return orders
+
+
+@njit(cache=True)
+def _sums(rows: np.ndarray) -> np.ndarray:
+    """The sum of every subset of the rows, by the number whose bits the subset is."""
+    sums = np.zeros((1 << rows.shape[0], rows.shape[1]))
+    for i in range(rows.shape[0]):
+        for S in range(1 << i):
+            sums[S | (1 << i)] = sums[S] + rows[i]
+    return sums
 
 
 def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

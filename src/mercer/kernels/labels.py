@@ -78,6 +78,7 @@ class Labels(Wrapper):
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """Indicator rows as they are, or an array that holds one collection of labels an item."""
+        Y = Y.to_numpy() if hasattr(Y, "iloc") else Y  # a pandas frame of indicators, or a series
         if issparse(Y) or is_foreign(Y) or (isinstance(Y, np.ndarray) and Y.dtype != object):
             return _checked_indicators(Y, name)
         if isinstance(Y, str | Mapping) or not isinstance(Y, Iterable):
