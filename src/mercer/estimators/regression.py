@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace
+from .._arrays import Array, Items, count, host, like, namespace, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -68,7 +68,7 @@ class Sides:
         return Explicit() if few or operator.own_coordinates else Exact()
 
     def _width(self) -> int:
-        return int(self.output_kernel.features(self.y[:1]).shape[1])
+        return int(self.output_kernel.features(take(self.y, [0])).shape[1])
 
 
 @dataclass(frozen=True)

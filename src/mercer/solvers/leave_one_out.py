@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, host, like, namespace
+from .._arrays import Array, host, like, namespace, put, take
 from .spectral import Spectra
 
 
@@ -55,7 +55,7 @@ class LeaveOneOut:
         self.left = rotated * xp.where(keep, 1.0 / root, xp.zeros_like(root))
         self.V = V if spectra.Q is None else V @ spectra.Q
         self.inside = xp.matrix_transpose(self.left) @ self.V
-        self.full = int(keep.sum()) == U.shape[0] - intercept
+        self.full = int(xp.sum(xp.astype(keep, xp.int64))) == U.shape[0] - intercept
 
     @cached_property
     def outside(self) -> Array | float:
@@ -104,13 +104,12 @@ class LeaveOneOut:
         xp = namespace(R)
         out = xp.zeros_like(R)
         for members in self.groups or []:
-            index = xp.asarray(members)
-            left, rows = xp.take(self.left, index, axis=0), xp.take(R, index, axis=0)
+            left, rows = take(self.left, members), take(R, members)
             H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
             # (directions, members, 1) against (directions or 1, members, members)
             right = xp.matrix_transpose(rows)[:, :, None]
             solved = _solve(H, right, alike=d.shape[1] == 1)
-            out[index, :] = xp.matrix_transpose(solved[:, :, 0])
+            out = put(out, members, xp.matrix_transpose(solved[:, :, 0]))
         return out
 
     def averaged_residuals(self, alpha: float) -> Array:
