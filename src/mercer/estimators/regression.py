@@ -198,10 +198,10 @@ class Equation:
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self, labels: np.ndarray, alpha: float, inputs: Items, loo: LeaveOneOut | None = None
+        self, loo: LeaveOneOut, residuals: Array, labels: np.ndarray, inputs: Items
     ) -> Embedding:
         """The same as points that a decoder takes."""
-        G = (loo or self.leave_one_out(labels)).points(alpha)
+        G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
         return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 

@@ -72,8 +72,8 @@ class Exact(LandmarkMap):
         """The rows of U, with their moment as a diagonal."""
         K = kernel(A)
         xp = namespace(K)
-        means = xp.mean(K, axis=0) if center else None
-        if means is not None:
+        means: Array = xp.mean(K, axis=0) if center else None
+        if center:
             K -= means[None, :]
             K -= xp.mean(K, axis=1)[:, None]
         s, U = eigh(K, "Gram matrix")
