@@ -84,7 +84,7 @@ class LeaveOneOut:
     def alike(self) -> bool:
         """Whether all directions shrink alike, as under the identity."""
         b = self.spectra.b
-        return bool(namespace(b).all(b == b[:1]))
+        return b.shape[0] > 0 and bool(namespace(b).all(b == b[:1]))
 
     def shrinkage(self, alpha: float) -> Array:
         """d_pj; one column where all directions shrink alike."""
