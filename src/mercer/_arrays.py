@@ -166,8 +166,9 @@ def _key(item: Any) -> Any:
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices that cover range(n)."""
-    return (slice(i, min(i + size, n)) for i in range(0, n, max(1, size)))
+    """Consecutive slices that cover range(n), of at least one each."""
+    size = max(1, size)
+    return (slice(i, min(i + size, n)) for i in range(0, n, size))
 
 
 def host(A: Array) -> np.ndarray:
