@@ -5,5 +5,16 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 
 from ._files import DataNotFound, data_folder
 from .digits import load_digit_halves, load_usps
+from .label_sets import load_bibtex, load_emotions
+from .rankings import LABEL_RANKING, load_label_ranking
 
-__all__ = ["DataNotFound", "data_folder", "load_digit_halves", "load_usps"]
+__all__ = [
+    "LABEL_RANKING",
+    "DataNotFound",
+    "data_folder",
+    "load_bibtex",
+    "load_digit_halves",
+    "load_emotions",
+    "load_label_ranking",
+    "load_usps",
+]

@@ -163,6 +163,8 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     V = map.fit_transform(sides.output_kernel, sides.y)
     mean = namespace(V).mean(V, axis=0) if sides.intercept else None
     coef = factor.solve(V if mean is None else V - mean)
+    if mean is not None:
+        coef = coef - namespace(coef).mean(coef, axis=0)  # zero but for rounding, which α magnifies
     del dual.__dict__["factored"]
     offset = None if mean is None else mean - means @ coef
     spanned = Spanned(sides.kernel, sides.X, coef)

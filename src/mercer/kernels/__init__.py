@@ -8,10 +8,13 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .function import Function
+from .labels import Labels
 from .linear import Linear
 from .polynomial import Polynomial
 from .precomputed import Precomputed
+from .rankings import Hamming, Kendall, Spearman
 from .stationary import RBF, Laplacian, Matern
+from .tanimoto import Tanimoto
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
@@ -19,7 +22,10 @@ __all__ = [
     "Centered",
     "Function",
     "Gaussian",
+    "Hamming",
+    "Kendall",
     "Kernel",
+    "Labels",
     "Laplacian",
     "Linear",
     "Matern",
@@ -29,7 +35,9 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "Spearman",
     "Sum",
+    "Tanimoto",
     "VectorKernel",
     "as_kernel",
 ]
