@@ -12,7 +12,6 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-
 settings.register_profile("mercer", deadline=None, derandomize=True)
 settings.load_profile("mercer")  # the same examples for everybody
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace
+from .._arrays import Array, Items, count, host, like, namespace, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -21,6 +21,7 @@ from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
+OUTPUT_SQUARES = 4.0
 """Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
@@ -48,7 +49,10 @@ class Sides:
 
     def output_coordinates(self, operator: Operator) -> Coordinates:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
-        V = self._output_map(operator).fit_coordinates(self.output_kernel, self.y)
+        map = self._output_map(operator)
+        if self.features is not None and isinstance(map, Exact):
+            require_exact(self.n, OUTPUT_SQUARES)  # inputs of low rank alone leave n² for outputs
+        V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
     def _output_map(self, operator: Operator) -> FeatureMap:
@@ -64,7 +68,7 @@ class Sides:
         return Explicit() if few or operator.own_coordinates else Exact()
 
     def _width(self) -> int:
-        return int(self.output_kernel.features(self.y[:1]).shape[1])
+        return int(self.output_kernel.features(take(self.y, [0])).shape[1])
 
 
 @dataclass(frozen=True)
@@ -196,15 +200,10 @@ class Equation:
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self,
-        labels: np.ndarray,
-        alpha: float,
-        inputs: Items,
-        loo: LeaveOneOut | None = None,
-        residuals: Array | None = None,
+        self, loo: LeaveOneOut, residuals: Array, labels: np.ndarray, inputs: Items
     ) -> Embedding:
-        """The same as points that a decoder takes; residuals that are known need no second run."""
-        G = (loo or self.leave_one_out(labels)).points(alpha, residuals)
+        """The same as points that a decoder takes."""
+        G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
         return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 

@@ -9,7 +9,6 @@ import numpy as np
 from array_api_compat import device, is_torch_array
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import manhattan_distances
 
 from .._arrays import Array, count, is_foreign, median, namespace, products, sqnorms, take
 from .base import positive
@@ -43,9 +42,16 @@ def squared(A: Array, B: Array) -> Array:
     return D2
 
 
+def euclidean(A: Array, B: Array) -> Array:
+    """‖a - b‖ for all pairs, exactly zero for equal ones."""
+    return namespace(A).sqrt(squared(A, B)) if is_foreign(A) else cdist(A, B)
+
+
 def absolute(A: Array, B: Array) -> Array:
     """‖a - b‖₁ for all pairs."""
     if issparse(A) or issparse(B):
+        from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
+
         return manhattan_distances(csr_array(A), csr_array(B))
     if not is_foreign(A):
         return cdist(A, B, "cityblock")
