@@ -37,7 +37,7 @@ DATA = {
     "no y": (X, None, "requires y to be passed, but the target y is None"),
     "flat X": (X[:, 0], Y, "Expected 2D array|Reshape your data"),
     "complex X": (X + 1j, Y, "Complex data not supported"),
-    "sparse X": (sparse.csr_array(X), Y, "[Ss]parse"),
+    "sparse y": (X, sparse.csr_array(Y), "[Ss]parse"),
     "strings in X": (["a", "b", "c", "d", "e"], Y, "X must hold numeric vectors.*type str"),
     "strings in y": (X, ["a", "b", "c", "d", "e"], "y must hold numeric vectors.*Precomputed"),
     "sets in y": (X, [{1}, {2}, {3}, {4}, {5}], "y must hold numeric vectors.*items of type set"),
