@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, host, like, namespace
+from .._arrays import Array, blocks, host, like, namespace
 from .spectral import Spectra
+
+BATCH = 2**20
+"""Entries of the groups' matrices that are held at once."""
 
 
 class LeaveOneOut:
@@ -101,17 +105,25 @@ class LeaveOneOut:
         return R
 
     def _group_residuals(self, R: Array, d: Array) -> Array:
-        xp = namespace(R)
-        out = xp.zeros_like(R)
-        for members in self.groups or []:
-            index = xp.asarray(members)
-            left, rows = xp.take(self.left, index, axis=0), xp.take(R, index, axis=0)
-            H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
-            # (directions, members, 1) against (directions or 1, members, members)
-            right = xp.matrix_transpose(rows)[:, :, None]
-            solved = _solve(H, right, alike=d.shape[1] == 1)
-            out[index, :] = xp.matrix_transpose(solved[:, :, 0])
+        out = namespace(R).zeros_like(R)
+        for members in _batches(self.groups or [], d.shape[1]):
+            self._solve_groups(out, R, d, members)
         return out
+
+    def _solve_groups(self, out: Array, R: Array, d: Array, members: np.ndarray) -> None:
+        """(I - H_gg)⁻¹ R_g for groups of one size, all groups and directions at once."""
+        xp, (groups, size) = namespace(R), members.shape
+        index = xp.asarray(members.reshape(-1))
+        left = xp.reshape(xp.take(self.left, index, axis=0), (groups, size, -1))
+        H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
+        rows = xp.reshape(xp.take(R, index, axis=0), (groups, size, -1))
+        # One matrix a group where directions shrink alike, else one a group and direction.
+        if d.shape[1] == 1:
+            solved = xp.linalg.solve(H[:, 0, :, :], rows)
+        else:
+            columns = xp.linalg.solve(H, xp.matrix_transpose(rows)[:, :, :, None])[:, :, :, 0]
+            solved = xp.matrix_transpose(columns)
+        out[index, :] = xp.reshape(solved, (groups * size, -1))
 
     def averaged_residuals(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation: leverages averaged over the examples."""
@@ -131,26 +143,26 @@ class LeaveOneOut:
 
 
 def _identity_minus(left: Array, d: Array, full: bool, mean: float) -> Array:
-    """I - H for the members of a group, one matrix for each distinct direction."""
-    xp, size = namespace(left), left.shape[0]
-    shrunk = xp.stack([(left * left[i, :]) @ d for i in range(size)])  # (member, member, direction)
-    H = xp.permute_dims(shrunk, (2, 0, 1))
+    """I - H for groups of one size, (groups, directions, members, members)."""
+    xp, size = namespace(left), left.shape[1]
+    shrunk = [(left * left[:, i : i + 1, :]) @ d for i in range(size)]  # (group, member, direction)
+    H = xp.permute_dims(xp.stack(shrunk), (1, 3, 0, 2))
     if full:
         return H
     eye = like(np.eye(size), left)
-    return H + (eye - left @ xp.matrix_transpose(left) - mean)[None, :, :]
-
-
-def _solve(H: Array, right: Array, alike: bool) -> Array:
-    xp = namespace(H)
-    if not alike:
-        return xp.linalg.solve(H, right)
-    columns = xp.permute_dims(right, (2, 1, 0))[0, :, :]  # one matrix, all directions at once
-    return xp.permute_dims(xp.linalg.solve(H[0, :, :], columns)[None, :, :], (2, 1, 0))
+    return H + (eye - left @ xp.matrix_transpose(left) - mean)[:, None, :, :]
 
 
 def _members(groups: Array) -> list[np.ndarray]:
-    """The positions of each group's examples."""
-    _, number = np.unique(host(groups), return_inverse=True)
+    """The positions of the examples, one array for each size of group: a row a group."""
+    _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)
     order = np.argsort(number, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(number))[:-1])
+    starts = np.cumsum(counts) - counts
+    return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
+
+
+def _batches(members: list[np.ndarray], directions: int) -> Iterator[np.ndarray]:
+    """Groups of one size, as many at a time as keep their matrices within BATCH numbers."""
+    for same in members:
+        step = max(1, BATCH // (directions * same.shape[1] ** 2))
+        yield from (same[rows] for rows in blocks(len(same), step))
