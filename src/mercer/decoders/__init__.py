@@ -9,8 +9,9 @@ from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
 from .refinement import FixedPoint, Gradient
+from .simplex import Simplex
 
-__all__ = ["Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"]
+__all__ = ["Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "Simplex", "natural"]
 
 
 def natural(kernel: Kernel) -> Decoder:

@@ -7,7 +7,9 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
+from .curves import L2, Sobolev
 from .function import Function
+from .histograms import ChiSquare, Hellinger, Intersection
 from .linear import Linear
 from .polynomial import Polynomial
 from .precomputed import Precomputed
@@ -15,10 +17,14 @@ from .stationary import RBF, Laplacian, Matern
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
+    "L2",
     "RBF",
     "Centered",
+    "ChiSquare",
     "Function",
     "Gaussian",
+    "Hellinger",
+    "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",
@@ -29,6 +35,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "Sobolev",
     "Sum",
     "VectorKernel",
     "as_kernel",
