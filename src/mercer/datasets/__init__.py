@@ -5,5 +5,13 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 
 from ._files import DataNotFound, data_folder
 from .digits import load_digit_halves, load_usps
+from .functional import load_canadian_weather, load_dti
 
-__all__ = ["DataNotFound", "data_folder", "load_digit_halves", "load_usps"]
+__all__ = [
+    "DataNotFound",
+    "data_folder",
+    "load_canadian_weather",
+    "load_digit_halves",
+    "load_dti",
+    "load_usps",
+]

@@ -14,7 +14,9 @@ from .report import Report, output_folder
 
 EXPERIMENTS = {
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "dti": "one tract of the brain from another, curves with several scans a subject",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
+    "weather": "precipitation curves from temperature curves at 35 Canadian stations",
 }
 """What can be reproduced, in a line each; the name is that of the module."""
 
