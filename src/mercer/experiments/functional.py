@@ -34,15 +34,18 @@ def relative_error(
     Y: np.ndarray,
     splits: Iterable[tuple[np.ndarray, np.ndarray]],
     groups: np.ndarray | None = None,
+    smooth: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """The error over that of the training mean, pooled over all test curves; and the predictions.
 
     Σ‖y - ŷ‖² / Σ‖y - ȳ‖² with ȳ the mean of the training outputs of the split that y is tested in.
+    Learnt from the outputs `smooth` where given, always tested on Y.
     """
+    learnt = Y if smooth is None else smooth
     predicted, means = np.full_like(Y, np.nan), np.full_like(Y, np.nan)
     for train, test in splits:
         known = None if groups is None else groups[train]
-        predicted[test] = estimator.fit(X[train], Y[train], groups=known).predict(X[test])
+        predicted[test] = estimator.fit(X[train], learnt[train], groups=known).predict(X[test])
         means[test] = Y[train].mean(axis=0)
     return float(((predicted - Y) ** 2).sum() / ((means - Y) ** 2).sum()), predicted
 

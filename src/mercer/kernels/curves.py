@@ -77,20 +77,25 @@ class CurveKernel(VectorKernel):
 
     def _rows(self, A: Items, name: str) -> Items:
         rows = on_grid(A, self._given(), name, type(self).__name__)
+        if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
+            raise ValueError(self._no_curves(name, rows.shape))
         if not is_foreign(rows):
             _refuse_unusable(rows, self._given(), name)
         return rows
 
     def _on_grid(self, A: Array, name: str) -> Array:
         grid, width = self._given(), int(A.shape[1])
-        if A.ndim > 2 or width < 2:
-            raise ValueError(
-                f"{name} must hold curves, a row of at least 2 values each, for "
-                f"{type(self).__name__}; got shape {tuple(A.shape)}."
-            )
+        if width < 2:
+            raise ValueError(self._no_curves(name, A.shape))
         if grid is not None and width != len(grid):
             raise ValueError(other_grid(name, 0, width, len(grid)))
         return A
+
+    def _no_curves(self, name: str, shape: tuple) -> str:
+        return (
+            f"{name} must hold curves for {type(self).__name__}, a row of at least 2 values each; "
+            f"got shape {tuple(shape)}."
+        )
 
     # -- values -------------------------------------------------------------------------------
 
