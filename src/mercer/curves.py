@@ -127,6 +127,23 @@ def other_grid(name: str, i: int, got: int, wanted: int) -> str:
     )
 
 
+def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
+    """Rows of unequal length and missing values, by the number of the curve."""
+    if isinstance(rows, list | tuple):
+        lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
+        wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
+        for i, length in enumerate(lengths):
+            if length != wanted:
+                raise ValueError(other_grid(name, i, length, wanted))
+    values = np.asarray(rows) if isinstance(rows, list | tuple | np.ndarray) else np.empty(0)
+    if values.ndim == 2 and values.dtype.kind == "f" and np.isnan(values).any():
+        i = int(np.isnan(values).any(axis=1).argmax())
+        raise ValueError(
+            f"curve {i} of {name} contains NaN, {int(np.isnan(values[i]).sum())} missing values: "
+            "fill them with mercer.curves.Resample(grid), or pass the curve as a pair (t, values)."
+        )
+
+
 def is_grid_data(A: Any) -> bool:
     """Whether it looks like scikit-fda's FDataGrid, which need not be installed."""
     return hasattr(A, "data_matrix") and hasattr(A, "grid_points")

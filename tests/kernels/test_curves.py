@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mercer import KernelDependency
 from mercer.decoders import Direct
 from mercer.kernels import L2, Gaussian, Sobolev
-from mercer.kernels.curves import quadrature, roughness, smoother
+from mercer.kernels.quadrature import quadrature, roughness, smoother
 from mercer.operators import Covariance
 from mercer.testing import check_decoder, check_kernel, check_structured_estimator
 
@@ -81,12 +81,12 @@ def test_derivatives_are_exact_for_lines_and_parabolas(grid, slope, bend):
 
 
 def test_sobolev_converges_to_the_integrals():
-    t = np.linspace(0, 1, 2001)
+    t = np.linspace(0, 1, 501)
     f, g = np.sin(3 * t), np.exp(t)
     expected = _integral(lambda s: np.sin(3 * s) * np.exp(s)) + 0.5 * _integral(
         lambda s: 3 * np.cos(3 * s) * np.exp(s)
     )
-    assert Sobolev(t, weight=0.5)([f], [g])[0, 0] == pytest.approx(expected, rel=1e-5)
+    assert Sobolev(t, weight=0.5)([f], [g])[0, 0] == pytest.approx(expected, rel=1e-4)
 
 
 def _integral(function):
@@ -96,9 +96,9 @@ def _integral(function):
 
 
 def test_l2_of_functions_does_not_depend_on_the_grid():
-    coarse, fine = np.linspace(0, 1, 200), np.sort(np.random.default_rng(0).random(4000))
+    coarse, fine = np.linspace(0, 1, 200), np.sort(np.random.default_rng(0).random(1500))
     K = L2(coarse)(waves(coarse))
-    np.testing.assert_allclose(L2(np.r_[0, fine, 1])(waves(np.r_[0, fine, 1])), K, atol=1e-3)
+    np.testing.assert_allclose(L2(np.r_[0, fine, 1])(waves(np.r_[0, fine, 1])), K, atol=2e-3)
 
 
 def test_the_smoother_solves_its_problem_and_keeps_lines():

@@ -87,6 +87,7 @@ def on_sphere(F: np.ndarray) -> np.ndarray:
     S = np.maximum(F, 0.0)
     lost = ~(F > 0).any(axis=1)
     S[lost, F[lost].argmax(axis=1)] = 1.0
+    S = S / S.max(axis=1, keepdims=True)  # squares of tiny entries would vanish
     return S / np.linalg.norm(S, axis=1, keepdims=True)
 
 

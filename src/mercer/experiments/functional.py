@@ -65,6 +65,7 @@ def draw(path: Path, t: np.ndarray, panels: dict[str, dict[str, np.ndarray]], la
             style = {"color": "0.7"} if name == "truth" else {"linewidth": 1.3}
             axis.plot(t, values, label=name, **style)
         axis.set_title(title, fontsize=9)
-    axes[0, 0].legend(fontsize=7)
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), fontsize=8)
     figure.supylabel(label, fontsize=9)
     figure.savefig(path, dpi=130)

@@ -25,7 +25,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     operators = dict(list(OPERATORS.items())[:2]) if quick else OPERATORS
     smooth = Resample(np.linspace(0, 1, Y.shape[1]), "gcv").fit_transform(Y)
     tasks = [(setting, name) for setting in ("daily", "smoothed") for name in operators]
-    report, predicted = Report("weather"), {}
+    predicted: dict[str, np.ndarray] = {}
+    report = Report("weather")
     for setting, name in track(tasks, "fitting", console=console, transient=True):
         start, outputs = time.perf_counter(), Y if setting == "daily" else smooth
         estimator, splits = model(SCALES, operators[name]), LeaveOneOut().split(X)

@@ -6,33 +6,11 @@ from numbers import Real
 
 import numpy as np
 import scipy.linalg
-from scipy.integrate import simpson, trapezoid
 
 from .._arrays import Array, Items, host, is_foreign, like, namespace
-from ..curves import as_grid, on_grid, other_grid
+from ..curves import as_grid, on_grid, other_grid, refuse_unusable
 from .base import VectorKernel
-
-RULES = {"trapezoid": trapezoid, "simpson": simpson}
-
-
-def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
-    """Weights w with Σ_i w_i f(t_i) ≈ ∫f: by trapezia, or by Simpson's rule.
-
-    Examples
-    --------
-    >>> from mercer.kernels.curves import quadrature
-    >>> quadrature([0.0, 1.0, 3.0])
-    array([0.5, 1.5, 1. ])
-    """
-    grid = as_grid(grid)
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {sorted(RULES)}, got {rule!r}.")
-    w = RULES[rule](np.eye(len(grid)), x=grid)
-    if w.min() <= 0:
-        raise ValueError(
-            f'rule="{rule}" has weights ≤ 0 on this grid, which make no kernel: use "trapezoid".'
-        )
-    return w
+from .quadrature import quadrature, roughness, smoother
 
 
 class CurveKernel(VectorKernel):
@@ -80,7 +58,7 @@ class CurveKernel(VectorKernel):
         if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
             raise ValueError(self._no_curves(name, rows.shape))
         if not is_foreign(rows):
-            _refuse_unusable(rows, self._given(), name)
+            refuse_unusable(rows, self._given(), name)
         return rows
 
     def _on_grid(self, A: Array, name: str) -> Array:
@@ -222,41 +200,3 @@ class Sobolev(CurveKernel):
             raise ValueError(f"weight must be a number ≥ 0, got {self.weight!r}.")
         G = np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
         return scipy.linalg.cholesky(G)
-
-
-def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """The matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`, inner points."""
-    if order not in (1, 2) or isinstance(order, bool):
-        raise ValueError(f"order must be 1 or 2, the derivative that counts; got {order!r}.")
-    if len(grid) <= order:
-        raise ValueError(f"a derivative of order {order} needs more than {len(grid)} points.")
-    D, t = np.eye(len(grid)), grid
-    for _ in range(order):
-        h = np.diff(t)
-        D, t = np.diff(D, axis=0) / h[:, None], (t[1:] + t[:-1]) / 2.0
-    return D.T @ (h[:, None] * D)
-
-
-def smoother(grid: np.ndarray, smoothing: float) -> np.ndarray:
-    """The matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
-    w = quadrature(grid)
-    return scipy.linalg.solve(
-        np.diag(w) + smoothing * roughness(grid, 2), np.diag(w), assume_a="pos"
-    )
-
-
-def _refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
-    """Rows of unequal length and missing values, by the number of the curve."""
-    if isinstance(rows, list | tuple):
-        lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
-        wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
-        for i, length in enumerate(lengths):
-            if length != wanted:
-                raise ValueError(other_grid(name, i, length, wanted))
-    values = np.asarray(rows) if isinstance(rows, list | tuple | np.ndarray) else np.empty(0)
-    if values.ndim == 2 and values.dtype.kind == "f" and np.isnan(values).any():
-        i = int(np.isnan(values).any(axis=1).argmax())
-        raise ValueError(
-            f"curve {i} of {name} contains NaN, {int(np.isnan(values[i]).sum())} missing values: "
-            "fill them with mercer.curves.Resample(grid), or pass the curve as a pair (t, values)."
-        )
