@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependencyCV
-from mercer.estimators.regression import Sides, factored, group_labels
+from mercer.estimators.regression import Sides, factored
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments
 from mercer.solvers import leave_one_out
@@ -42,8 +42,8 @@ def refitted(X, Y, groups, operator, alpha, intercept):
 @pytest.mark.parametrize("alpha", [1e-3, 1.0])
 def test_closed_form_equals_refits(operator, intercept, alpha):
     X, Y, groups = study()
-    equation = factored(Sides(RBF(3.0), Linear(), X, Y, intercept=intercept), operator)
-    points = equation.left_out_points(group_labels(groups, len(X)), alpha, X)
+    model = KernelDependencyCV(RBF(3.0) * operator, alphas=[alpha], fit_intercept=intercept)
+    points = model.fit(X, Y, groups=groups).loo_embed()
     expected = refitted(X, Y, groups, operator, alpha, intercept)
     np.testing.assert_allclose(points.coordinates, expected, atol=1e-8 * np.abs(Y).max())
 

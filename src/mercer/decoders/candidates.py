@@ -66,7 +66,8 @@ class OwnCandidates:
         return lists
 
     def _warn_if_unfair(self, lists: list[list]) -> None:
-        seen = [bool(self.known.intersection(keys(row))) for row in lists]
+        # As the kernel holds outputs: a list of numbers and a row of the training array are equal.
+        seen = [bool(self.known.intersection(keys(self.kernel.as_outputs(row)))) for row in lists]
         if any(seen) and not all(seen):
             warnings.warn(
                 f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "

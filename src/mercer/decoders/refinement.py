@@ -41,7 +41,7 @@ class Refinement(Decoder):
         """The refined best `k` candidates of each point."""
         ranked = self.start_.decode_top(points, k)
         climbed: list[Ranked] = [[] for _ in ranked]
-        for place in range(k):
+        for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
             rows = [t for t, row in enumerate(ranked) if place < len(row)]
             some = Embedding(points.coordinates[np.array(rows, dtype=int), :], points.frame)
             starts = np.stack([host(ranked[t][place][0]).reshape(-1) for t in rows])
@@ -190,6 +190,8 @@ class Gradient(Refinement):
         need(kernel.differentiable and kernel.on_vectors, self, kernel, "with a derivative")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
+        if self.max_iter == 0:
+            return Y  # L-BFGS-B would take a step all the same
         # The objective is a sum over points: a small batch shares the cost of each evaluation.
         parts = []
         for rows in blocks(Y.shape[0], self.POINTS):

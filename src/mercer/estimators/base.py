@@ -67,7 +67,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
         single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
-        self.flat_ = single and (y.ndim if is_foreign(y) else np.ndim(y)) == 1
+        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
@@ -206,7 +206,7 @@ def positive_alpha(alpha: Any) -> float:
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     if not 0 < float(alpha) < np.inf:
         raise ValueError(
-            f"alpha must be positive and finite, got {alpha!r}: without a ridge the "
+            f"alpha must be positive and finite, got {float(alpha)!r}: without a ridge the "
             "solution is not unique. Try alpha=1e-6."
         )
     return float(alpha)

@@ -125,7 +125,9 @@ class KernelDependency(StructuredEstimator):
         self.decoder_ = decoder.fit(output_kernel, y)
         if decoder.calibrates:
             equation = factored(sides, chosen.operator)
-            points = equation.left_out_points(group_labels(groups, sides.n), alpha, raw)
+            labels = group_labels(groups, sides.n)
+            loo = equation.leave_one_out(labels)
+            points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
             self.points_ = equation.solve(alpha)
             self.decoder_ = decoder.calibrate(points, y)
         else:

@@ -16,11 +16,12 @@ from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..features.landmarks import Spanned
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator
+from ..operators import Identity, Moments, Operator, Separable
 from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
+OUTPUT_SQUARES = 4.0
 """Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
@@ -48,7 +49,10 @@ class Sides:
 
     def output_coordinates(self, operator: Operator) -> Coordinates:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
-        V = self._output_map(operator).fit_coordinates(self.output_kernel, self.y)
+        map = self._output_map(operator)
+        if self.features is not None and isinstance(map, Exact):
+            require_exact(self.n, OUTPUT_SQUARES)  # inputs of low rank alone leave n² for outputs
+        V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
     def _output_map(self, operator: Operator) -> FeatureMap:
@@ -175,6 +179,16 @@ class Equation:
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
         self.frame = OrthonormalFrame(V.map)
 
+    @cached_property
+    def operator_kernel(self) -> Separable:
+        """The operator-valued kernel, its scalar kernel fitted."""
+        return Separable(self.sides.kernel, self.operator)
+
+    @cached_property
+    def names(self) -> tuple[str, str]:
+        """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
+        return str(self.operator_kernel), str(self.sides.output_kernel)
+
     def solve(self, alpha: float) -> PointMap:
         """G at one α."""
         coef = Spectral().solve(self.spectra, alpha)
@@ -194,10 +208,10 @@ class Equation:
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self, labels: np.ndarray, alpha: float, inputs: Items, loo: LeaveOneOut | None = None
+        self, loo: LeaveOneOut, residuals: Array, labels: np.ndarray, inputs: Items
     ) -> Embedding:
         """The same as points that a decoder takes."""
-        G = (loo or self.leave_one_out(labels)).points(alpha)
+        G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
         return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 
