@@ -10,6 +10,7 @@ from .candidates import Candidates
 from .direct import Direct
 from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
+from .simplex import Simplex
 from .threshold import Threshold
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "FixedPoint",
     "Gradient",
     "Kemeny",
+    "Simplex",
     "Threshold",
     "natural",
 ]

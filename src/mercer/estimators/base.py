@@ -66,14 +66,17 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        plain = y if is_foreign(y) else np.asarray(y) if output_kernel.on_vectors else outputs
-        self.flat_ = output_kernel.on_vectors and plain.ndim == 1
+        # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
+        single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         checked = kernel.check(X, "X")
         if kernel.on_vectors or kernel.pairwise:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            # Names of features are the table's; their number is that of the checked vectors.
+            named = X if hasattr(X, "columns") else checked
+            validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
 
     # -- predict ------------------------------------------------------------------------------

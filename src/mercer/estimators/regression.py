@@ -16,7 +16,7 @@ from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..features.landmarks import Spanned
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator
+from ..operators import Identity, Moments, Operator, Separable
 from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
@@ -180,6 +180,16 @@ class Equation:
         moments = Moments(sides.n, U.moment, vu, V.moment)
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
         self.frame = OrthonormalFrame(V.map)
+
+    @cached_property
+    def operator_kernel(self) -> Separable:
+        """The operator-valued kernel, its scalar kernel fitted."""
+        return Separable(self.sides.kernel, self.operator)
+
+    @cached_property
+    def names(self) -> tuple[str, str]:
+        """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
+        return str(self.operator_kernel), str(self.sides.output_kernel)
 
     def solve(self, alpha: float) -> PointMap:
         """G at one α."""

@@ -7,7 +7,9 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
+from .curves import L2, Sobolev
 from .function import Function
+from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
 from .linear import Linear
 from .polynomial import Polynomial
@@ -18,11 +20,15 @@ from .tanimoto import Tanimoto
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
+    "L2",
     "RBF",
     "Centered",
+    "ChiSquare",
     "Function",
     "Gaussian",
     "Hamming",
+    "Hellinger",
+    "Intersection",
     "Kendall",
     "Kernel",
     "Labels",
@@ -35,6 +41,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "Sobolev",
     "Spearman",
     "Sum",
     "Tanimoto",

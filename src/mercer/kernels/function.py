@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._arrays import Array, Items, count
+from .._arrays import Array, Items, count, namespace
 from .base import Kernel, as_float
 
 
@@ -34,7 +34,7 @@ class Function(Kernel):
 
     def _gram(self, A: Items, B: Items) -> Array:
         if self.of_items:
-            return np.array([[float(self.function(a, b)) for b in B] for a in A])
+            return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
         if K.shape != (count(A), count(B)):
             raise ValueError(
@@ -42,4 +42,10 @@ class Function(Kernel):
                 f"{(count(A), count(B))}, got {tuple(K.shape)}. For a function of two items "
                 "write mercer.kernels.Function(f, of_items=True)."
             )
-        return K
+        return _finite(K)
+
+
+def _finite(K: Array) -> Array:
+    if not bool(namespace(K).all(namespace(K).isfinite(K))):
+        raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
+    return K
