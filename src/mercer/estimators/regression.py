@@ -130,6 +130,12 @@ class DualWeights(FeatureMap):
             return C
         return C - xp.mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
 
+    @property
+    def coefficients(self) -> Array:
+        """(K_x + αI)⁻¹, in full: the outputs themselves are the coordinates."""
+        factor, _ = self.factored
+        return factor.solve(like(np.eye(count(self.X)), factor.factor))
+
     def weights(self, X: Items, C: Array) -> Array:
         """As a weigher: the same."""
         return self.transform(X)
