@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._arrays import Array, Items, count, namespace
+from .._linalg import check_gram
 from .base import Kernel, as_float
 
 
@@ -26,11 +27,14 @@ class Function(Kernel):
            [2., 3.]])
     """
 
-    trusted = False
-
     def __init__(self, function: Callable, of_items: bool = False):
         self.function = function
         self.of_items = of_items
+
+    def fit(self, A: Items) -> Function:
+        """Refuse a function that is no kernel: nothing but its values can tell."""
+        check_gram(self(A), "Gram matrix of the kernel function")
+        return self
 
     def _gram(self, A: Items, B: Items) -> Array:
         if self.of_items:
