@@ -82,21 +82,23 @@ class LeaveOneOut:
         b = b[:1] if bool(namespace(b).all(b == b[0])) else b
         return alpha / (self.spectra.s[:, None] * b[None, :] + alpha)
 
-    def fit_residuals(self, alpha: float) -> Array:
+    def _fit_residuals(self, d: Array) -> Array:
         """R, the residuals of the fit itself."""
-        return self.outside + self.left @ (self.inside * self.shrinkage(alpha))
+        return self.left @ (self.inside * d) + self.outside
 
-    def leverages(self, alpha: float) -> Array:
+    def _rest(self, d: Array) -> Array:
         """1 - H, one column where all directions shrink alike."""
-        return self.free + self.squares @ self.shrinkage(alpha)
+        return self.squares @ d + self.free
 
     def residuals(self, alpha: float) -> Array:
         """Outputs minus their left-out predictions, in the eigenbasis of B."""
-        R = self.fit_residuals(alpha)
-        if self.groups is None:
-            rest = self.leverages(alpha)
-            return R / namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
-        return self._group_residuals(R, self.shrinkage(alpha))
+        d = self.shrinkage(alpha)
+        R = self._fit_residuals(d)
+        if self.groups is not None:
+            return self._group_residuals(R, d)
+        rest = self._rest(d)
+        R /= namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
+        return R
 
     def _group_residuals(self, R: Array, d: Array) -> Array:
         xp = namespace(R)
@@ -113,9 +115,9 @@ class LeaveOneOut:
 
     def averaged_residuals(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation: leverages averaged over the examples."""
-        rest = self.leverages(alpha)
-        rest = namespace(rest).mean(rest, axis=0, keepdims=True)
-        return self.fit_residuals(alpha) / rest
+        d = self.shrinkage(alpha)
+        rest = self._rest(d)
+        return self._fit_residuals(d) / namespace(rest).mean(rest, axis=0, keepdims=True)
 
     def risk(self, residuals: Array) -> float:
         """The mean squared length of residuals; rotations do not change it."""

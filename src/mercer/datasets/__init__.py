@@ -1,0 +1,9 @@
+"""Data sets: loaders that read a folder (`data_home=`, MERCER_DATA, or a cache), none bundled.
+
+scikit-learn's digits need no file; every other loader says in a sentence which file to put where.
+"""
+
+from ._files import DataNotFound, data_folder
+from .digits import load_digit_halves, load_usps
+
+__all__ = ["DataNotFound", "data_folder", "load_digit_halves", "load_usps"]

@@ -1,0 +1,28 @@
+"""Experiments: each regenerates a table of results with one command, ``mercer reproduce NAME``.
+
+An experiment is a module with ``run(folder, console, quick=False) -> Report``: it writes its
+pictures into `folder`, shows progress on the rich `console`, and is small and fast when `quick`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .report import Report, output_folder
+
+EXPERIMENTS = {
+    "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
+}
+"""What can be reproduced, in a line each; the name is that of the module."""
+
+
+def reproduce(name: str, out: Path, console: Any, quick: bool = False) -> Report:
+    """Run one experiment and write its results under `out`/`name`."""
+    module = import_module(f"{__name__}.{name}")
+    with output_folder(out, name) as folder:
+        report: Report = module.run(folder, console, quick=quick)
+        report.save(folder)
+    return report

@@ -1,0 +1,91 @@
+"""How good a structured prediction is.
+
+Losses (smaller is better) take outputs, true ones first, and return the mean over examples; with
+``average=False`` they return one value an example. Pass them to scikit-learn as
+``make_scorer(loss, greater_is_better=False)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array, Items, as_vectors, count, host, take
+from .embedding import Embedding
+from .kernels import Kernel
+
+
+def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
+    """The paper's loss ‖Φ(y) - Φ(ŷ)‖² = 2 - 2 exp(-‖y - ŷ‖² / 2ℓ²) of an RBF output kernel.
+
+    Examples
+    --------
+    >>> from mercer.metrics import rbf_loss
+    >>> rbf_loss([[0.0]], [[0.0]], length_scale=12.0)
+    0.0
+    """
+    A, B = _paired(y_true, y_pred)
+    return _averaged(
+        2.0 - 2.0 * np.exp(-((A - B) ** 2).sum(axis=1) / (2.0 * length_scale**2)), average
+    )
+
+
+def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """‖y - ŷ‖² of vectors, curves and images."""
+    A, B = _paired(y_true, y_pred)
+    return _averaged(((A - B) ** 2).sum(axis=1), average)
+
+
+def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Any:
+    """‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs."""
+    y_true, y_pred = kernel.as_outputs(y_true, "y_true"), kernel.as_outputs(y_pred, "y_pred")
+    _same_length(y_true, y_pred)
+    cross = [
+        float(host(kernel(take(y_true, [i]), take(y_pred, [i])))[0, 0])
+        for i in range(count(y_true))
+    ]
+    losses = host(kernel.diag(y_true)) + host(kernel.diag(y_pred)) - 2.0 * np.array(cross)
+    return _averaged(np.maximum(losses, 0.0), average)
+
+
+def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Any:
+    """‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding."""
+    return _averaged(host(points.sqdistances_to(y_true)), average)
+
+
+def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """1 where the prediction is the output itself, else 0: greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import exact_match
+    >>> exact_match(["cat", "dog"], ["cat", "dot"])
+    0.5
+    """
+    _same_length(y_true, y_pred)
+    hits = [np.array_equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
+    return _averaged(np.array(hits, dtype=float), average)
+
+
+def _paired(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
+    A, B = (as_vectors(_column(y), name) for y, name in ((y_true, "y_true"), (y_pred, "y_pred")))
+    if A.shape != B.shape:
+        raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
+    return host(A), host(B)
+
+
+def _column(y: Items) -> Array:
+    y = y if hasattr(y, "ndim") else np.asarray(y)
+    return y if y.ndim > 1 else y[:, None]
+
+
+def _same_length(y_true: Items, y_pred: Items) -> None:
+    if count(y_true) != count(y_pred):
+        raise ValueError(
+            f"y_true and y_pred must have one length, got {count(y_true)} and {count(y_pred)}."
+        )
+
+
+def _averaged(values: np.ndarray, average: bool) -> Any:
+    return float(values.mean()) if average else values

@@ -1,0 +1,252 @@
+"""Contracts: what a kernel, operator, feature map, decoder or estimator promises, as checks.
+
+mercer's own tests run them over lists of everything it exports; run them on a part of your own:
+
+>>> from mercer.kernels import RBF
+>>> from mercer.testing import check_kernel
+>>> check_kernel(RBF(1.0), [[0.0], [0.5], [2.0]])
+
+Each raises an `AssertionError` that says which promise was broken.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ._arrays import Items, as_items, count, host, is_foreign, take
+from .decoders import Decoder
+from .embedding import Embedding, SpanFrame
+from .features import FeatureMap
+from .kernels import Kernel
+from .operators import Moments, Operator
+
+IDENTITY = 1e-10
+ROOT = 1e-7
+DERIVATIVE = 1e-5
+
+
+def check_kernel(kernel: Kernel, items: Items) -> None:
+    """Symmetric, positive semidefinite, consistent in its diagonal, blocks, features, copies.
+
+    Parameters
+    ----------
+    kernel
+        The kernel, fitted or not; it is cloned and fitted here.
+    items
+        At least three items of its set, best with some that differ much and two that are equal.
+    """
+    kernel = clone(kernel).fit(items)
+    n = count(items)
+    K = host(kernel(items))
+    scale = max(1.0, float(np.abs(K).max()))
+    _claim(K.shape == (n, n), f"k(A) has shape {K.shape}, not {(n, n)}")
+    _claim(np.isfinite(K).all(), "k(A) has values that are not finite")
+    _close(K, K.T, IDENTITY * scale, "k(A) is not symmetric")
+    _close(
+        host(kernel.diag(items)), K.diagonal(), IDENTITY * scale, "diag(A) is not k(A)'s diagonal"
+    )
+    smallest = float(np.linalg.eigvalsh(K)[0])
+    _claim(
+        smallest > -1e-9 * n * scale, f"k is not positive semidefinite: eigenvalue {smallest:.3g}"
+    )
+    head, tail = _some(items, [0, 1]), _some(items, list(range(1, n)))
+    _close(host(kernel(head, tail)), K[:2, 1:], IDENTITY * scale, "k(A, B) is not a block of k(A)")
+    _close(
+        host(kernel(tail, head)), K[1:, :2], IDENTITY * scale, "k(B, A) is not k(A, B) transposed"
+    )
+    _check_copies(kernel, items, K)
+    if kernel.finite:
+        F = host(kernel.features(items))
+        _close(F @ F.T, K, ROOT * scale, "features(A) @ features(A).T is not k(A)")
+    if kernel.finite and kernel.invertible:
+        back = kernel.preimage(kernel.features(items))
+        _close(host(kernel(back, items)), K, ROOT * scale, "preimage does not undo features")
+    if kernel.differentiable and kernel.on_vectors:
+        _check_derivatives(kernel, items)
+
+
+def check_operator(operator: Operator, moments: Moments | None = None) -> None:
+    """Symmetric and positive semidefinite, of the right size, the same from equal moments.
+
+    Parameters
+    ----------
+    operator
+        The operator.
+    moments
+        Of what data; None for moments of made-up data with three output coordinates.
+    """
+    if moments is None:
+        rng = np.random.default_rng(0)
+        moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
+    B = host(operator.matrix(moments))
+    B = np.diag(B) if B.ndim == 1 else B
+    q = int(moments.vu.shape[0])
+    _claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
+    scale = max(1e-300, float(np.abs(B).max()))
+    _close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
+    smallest = float(np.linalg.eigvalsh(B)[0])
+    _claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
+    again = host(clone(operator).matrix(moments))
+    _close(np.diag(again) if again.ndim == 1 else again, B, 0.0, "a clone gives another matrix")
+
+
+def check_feature_map(
+    map: FeatureMap, kernel: Kernel, items: Items, tolerance: float = ROOT
+) -> None:
+    """transform(A) @ transform(B).T ≈ k(A, B), the same by every route.
+
+    Parameters
+    ----------
+    map, kernel, items
+        The map (cloned and fitted here), the kernel and a sample of its set.
+    tolerance
+        How near the kernel has to be met; infinity for a map of low rank.
+    """
+    kernel = clone(kernel).fit(items)
+    map = clone(map)
+    U = host(map.fit_transform(kernel, items))
+    K = host(kernel(items))
+    scale = max(1.0, float(np.abs(K).max()))
+    _close(host(map.transform(items)), U, ROOT * scale, "transform differs from fit_transform")
+    if np.isfinite(tolerance):
+        _close(U @ U.T, K, tolerance * scale, "transform(A) @ transform(A).T is not k(A)")
+    excess = (U * U).sum(axis=1) - K.diagonal()
+    _claim(excess.max() < ROOT * scale or map.projects, "coordinates are longer than the items")
+    M = np.random.default_rng(0).normal(size=(U.shape[1], 2))
+    _close(host(map.compose(M).transform(items)), U @ M, ROOT * scale, "compose is not a product")
+    coordinates = clone(map).fit_coordinates(kernel, items)
+    S = host(coordinates.moment)
+    rows = host(coordinates.rows)
+    S = np.diag(S) if S.ndim == 1 else S
+    _close(S, rows.T @ rows, ROOT * scale * count(items), "the moment is not that of the rows")
+
+
+def check_decoder(decoder: Decoder, kernel: Kernel, outputs: Items) -> None:
+    """The decoder finds every training output again from its own point Φ(y).
+
+    Parameters
+    ----------
+    decoder
+        The decoder, fitted here on the outputs.
+    kernel
+        An output kernel that tells the outputs apart.
+    outputs
+        Distinct outputs.
+    """
+    kernel = clone(kernel)
+    outputs = kernel.as_outputs(outputs)
+    kernel.fit(outputs)
+    n = count(outputs)
+    points = Embedding(np.eye(n), SpanFrame(kernel, outputs))
+    decoder = clone(decoder).fit(kernel, outputs)
+    if decoder.calibrates:
+        decoder = decoder.calibrate(points, outputs)
+    found = decoder.decode(points)
+    _claim(count(found) == n, f"{n} points were decoded into {count(found)} outputs")
+    found = kernel.as_outputs(found)
+    for i in range(n):
+        a, b = take(outputs, [i]), take(found, [i])
+        D2 = float(kernel.diag(a)[0] + kernel.diag(b)[0] - 2.0 * kernel(a, b)[0, 0])
+        scale = max(1.0, float(kernel.diag(a)[0]))
+        _claim(1e-6 * scale > D2, f"output {i} was not found again: {D2:.3g} away in feature space")
+
+
+def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
+    """What scikit-learn's checks do not try: other inputs, refits, copies, bad lengths, order.
+
+    Parameters
+    ----------
+    model
+        The estimator; it is cloned here.
+    X, y
+        At least six pairs of its kinds of input and output.
+    """
+    model = clone(model).fit(X, y)
+    n = count(y)
+    predicted = model.predict(X)
+    _claim(count(predicted) == n, "predict gives another number of outputs than inputs")
+    some = list(range(n))[::-1][:3]
+    again = model.predict(_some(X, some))
+    _claim(_equal(again, take(as_items(predicted), some)), "predictions depend on the batch")
+    for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        _claim(_equal(copied.predict(X), predicted), "a copy predicts otherwise")
+    _claim(_equal(clone(model).fit(X, y).predict(X), predicted), "a refit predicts otherwise")
+    _refuses(lambda: model.fit(X, _some(y, list(range(n - 1)))), "y one shorter than X")
+    _claim(_equal(model.predict(X), predicted), "a failed refit changed the model")
+    score = model.score(X, y)
+    _claim(np.isfinite(score) and score <= 1, f"score is {score}")
+
+
+# -- helpers ----------------------------------------------------------------------------------
+
+
+def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
+    fitted = copy.deepcopy(kernel)
+    _close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
+    _claim(str(clone(kernel)) == str(kernel), "clone changes the kernel's parameters")
+    hash(kernel)
+    _close(host((kernel * 2.0)(items)), 2.0 * K, 1e-12 * np.abs(K).max(), "2k is not twice k")
+
+
+def _check_derivatives(kernel: Kernel, items: Items) -> None:
+    rng = np.random.default_rng(0)
+    A = np.array(host(kernel.check(items, "A")), dtype=float)
+    A = A + 0.1 * rng.normal(size=A.shape)  # away from kinks at equal items
+    B = A + 0.3 * rng.normal(size=A.shape)
+    C, c = rng.normal(size=(len(A), len(B))), rng.normal(size=len(A))
+    step, direction = 1e-6, rng.normal(size=A.shape)
+
+    def slope(function: Any) -> float:
+        up, down = function(A + step * direction), function(A - step * direction)
+        return float((up - down) / (2 * step))
+
+    full = slope(lambda at: (C * kernel._gram(at, B)).sum())
+    _near(full, float((kernel.vjp(A, B, C) * direction).sum()), "vjp is not the derivative")
+    along = slope(lambda at: (c * kernel._diag(at)).sum())
+    _near(along, float((kernel.diag_vjp(A, c) * direction).sum()), "diag_vjp is not the derivative")
+
+
+def _some(items: Items, index: list[int]) -> Items:
+    return take(items, index) if hasattr(items, "shape") else [items[i] for i in index]
+
+
+def _equal(a: Items, b: Items) -> bool:
+    pairs = zip(host(a) if is_foreign(a) else a, host(b) if is_foreign(b) else b, strict=True)
+    return all(_same(x, y) for x, y in pairs)
+
+
+def _same(x: Any, y: Any) -> bool:
+    if isinstance(x, np.ndarray | float) and np.asarray(x).dtype.kind == "f":
+        return np.allclose(x, y, rtol=1e-6, atol=1e-8)
+    try:
+        return bool(np.all(x == y))
+    except ValueError:
+        return np.array_equal(x, y)
+
+
+def _refuses(call: Any, what: str) -> None:
+    try:
+        call()
+    except (ValueError, TypeError):
+        return
+    raise AssertionError(f"accepted {what}")
+
+
+def _claim(holds: Any, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
+    _claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
+    difference = float(np.abs(a - b).max()) if a.size else 0.0
+    _claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")
+
+
+def _near(a: float, b: float, otherwise: str) -> None:
+    _claim(abs(a - b) <= DERIVATIVE * max(1.0, abs(a), abs(b)), f"{otherwise}: {a:.6g} and {b:.6g}")
