@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from .._arrays import Items
 from ._sequences import Alphabet, Codes
 
 
@@ -28,7 +27,7 @@ class NGrams:
     last symbol, so that the arrays are a trie and no two n-grams ever share a number.
     """
 
-    def __init__(self, items: Sequence[Any], n: int):
+    def __init__(self, items: Items, n: int):
         self.n = n
         self.alphabet = Alphabet.of(items)
         self.keys: list[np.ndarray] = []
@@ -53,7 +52,7 @@ class NGrams:
         """How many m-grams there are."""
         return len(self.keys[m - 1])
 
-    def find(self, items: Sequence[Any]) -> list[Occurrences]:
+    def find(self, items: Items) -> list[Occurrences]:
         """The known n-grams of other sequences, one entry a length."""
         codes = self.alphabet.encode(items)
         ids = np.zeros(len(codes.flat), dtype=np.int64)

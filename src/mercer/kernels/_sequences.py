@@ -92,7 +92,7 @@ class Alphabet:
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
 
     @classmethod
-    def of(cls, items: Sequence[Any]) -> Alphabet:
+    def of(cls, items: Items) -> Alphabet:
         """All symbols of a batch: in their natural order where they have one, else as met."""
         if all(isinstance(item, str) for item in items):
             return cls(sorted(set("".join(items))))
@@ -105,7 +105,7 @@ class Alphabet:
     def __len__(self) -> int:
         return len(self.symbols)
 
-    def encode(self, items: Sequence[Any]) -> Codes:
+    def encode(self, items: Items) -> Codes:
         """A batch as numbers."""
         starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
         if all(isinstance(item, str) for item in items) and self._of_characters:

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._arrays import Array, Items, as_items
-from ._sequences import Alphabet, SequenceKernel, described, as_given, as_sequences
+from ._sequences import Alphabet, SequenceKernel, as_given, as_sequences, described
 from .base import Kernel, as_kernel
 from .weighted_degree import encoded
 
@@ -150,7 +150,7 @@ class Positions(SequenceKernel):
         ).tocsr()
 
     def features(self, A: Items) -> np.ndarray:
-        """The same as a dense matrix; places beyond the longest sequence of the fit are left out."""
+        """The same as a dense matrix; places beyond the longest seen at fit are left out."""
         if self.kernel is not None:
             raise NotImplementedError(f"{self} has no finite features")
         return self.sparse_features(A).toarray()

@@ -52,7 +52,7 @@ class Spectrum(SequenceKernel):
     >>> Spectrum(2)(["banana"], ["ban", "nab"])
     array([[3., 2.]])
     >>> Spectrum(2, width=3)(["banana"], ["ban", "nab"]).round(2)
-    array([[1.67, 0.67]])
+    array([[1.5 , 0.83]])
     """
 
     finite = True
@@ -145,14 +145,15 @@ class Spectrum(SequenceKernel):
         from ._string_loops import placed
 
         rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
-        their_rows, their_ids, *theirs = self._sorted(ngrams, B, by_gram=True)
+        their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
         worth = self.worths(ngrams)
         starts = np.searchsorted(rows, np.arange(len(A) + 1))
         columns = np.searchsorted(their_ids, np.arange(len(worth) + 1))
         span = 1 + max((len(item) for batch in (A, B) for item in batch), default=0)
         kappa = np.maximum(0.0, 1.0 - np.arange(span) / whole(self.width, "width"))
         out = np.zeros((len(A), len(B)))
-        placed(starts, ids, front, back, worth, columns, their_rows, *theirs, kappa, out)
+        theirs = their_rows, their_front, their_back
+        placed(starts, ids, front, back, worth, columns, *theirs, kappa, out)
         return out
 
     def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:

@@ -36,7 +36,7 @@ class WeightedDegree(SequenceKernel):
     >>> WeightedDegree(2)(["gatta"], ["gatto", "atta"]).round(3)
     array([[3.667, 0.667]])
     >>> WeightedDegree(2, shifts=1)(["gatta"], ["atta"]).round(3)
-    array([[2.167]])
+    array([[1.583]])
     """
 
     def __init__(self, degree: int = 3, shifts: int = 0):
