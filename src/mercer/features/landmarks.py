@@ -72,7 +72,7 @@ class Exact(LandmarkMap):
         """The rows of U, with their moment as a diagonal."""
         K = kernel(A)
         xp = namespace(K)
-        means = xp.mean(K, axis=0)
+        means = xp.mean(K, axis=0) if center else None
         if center:
             K -= means[None, :]
             K -= xp.mean(K, axis=1)[:, None]
@@ -206,7 +206,7 @@ class IncompleteCholesky(LandmarkMap):
         pivots: list[int] = []
         while len(pivots) < rank and float(xp.sum(residual)) > self.tolerance * trace:
             m, i = len(pivots), int(xp.argmax(residual))
-            column = kernel(A, take(A, [i]))[:, 0] - U[:, :m] @ U[i, :m]
+            column = kernel._gram(A, take(A, [i]))[:, 0] - U[:, :m] @ U[i, :m]
             column = column / xp.sqrt(residual[i])
             U[:, m] = column
             residual = residual - column * column
