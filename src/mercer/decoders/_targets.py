@@ -34,7 +34,7 @@ def targets(
             yield rows, host(points.frame.kernel_features(C[rows]))
         else:
             weights, _ = points.frame.expansion(C[rows])
-            yield rows, np.asarray(host(weights) @ F)
+            yield rows, np.ascontiguousarray(host(weights) @ F)
 
 
 def lengths(points: Embedding, length: Any) -> np.ndarray | None:

@@ -164,39 +164,16 @@ class NGramPath(Decoder):
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What an edge adds at a place from the front, and from the back: 2⟨g, ·⟩ - w_m."""
-        known = self.graph_.known
-        shape = (len(T), len(known), self.longest_)
-        fronts, backs = np.zeros(shape), np.zeros(shape)
-        for m, front, back in self._gram_scores(T, worth):
-            ids = known[:, m - 1]
-            seen, there = np.flatnonzero(ids >= 0), self.graph_.chain[:, m - 1] >= 0
-            fronts[:, there, :] -= worth[m - 1]
-            fronts[:, seen, m - 1 :] += 2.0 * front[:, ids[seen], : self.longest_ - m + 1]
-            backs[:, seen, :] += 2.0 * back[:, ids[seen], :]
+        from ._path_loops import edge_scores
+
+        kernel, graph = self.kernel_, self.graph_
+        offsets = np.zeros(kernel.n, dtype=np.int64)
+        sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
+        offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])
+        width = kernel.width or 0
+        cells = kernel.cells(kernel.longest_) if width else 0
+        shape = (len(T), len(graph.known), self.longest_)
+        fronts, backs = np.empty(shape), np.empty(shape)
+        edges = graph.known, graph.level, graph.suffix
+        edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
         return fronts, backs
-
-    def _gram_scores(self, T: np.ndarray, worth: np.ndarray) -> Any:
-        """For each length m the target's value of every m-gram at every place, from both ends."""
-        kernel, offset = self.kernel_, 0
-        for m in kernel.lengths():
-            size = kernel.ngrams_.size(m)
-            root = np.sqrt(worth[m - 1])
-            if kernel.width is None:
-                bag = root * T[:, offset : offset + size, None]
-                front = np.broadcast_to(bag, (*bag.shape[:2], self.longest_))
-                yield m, front, np.zeros_like(front)
-            else:
-                cells = kernel.cells(kernel.longest_)
-                part = T[:, 2 * cells * offset : 2 * cells * (offset + size)]
-                part = part.reshape(len(T), size, 2, cells)
-                value = root / np.sqrt(2.0 * kernel.width)
-                yield m, *(value * self._windows(part[:, :, end, :]) for end in (0, 1))
-            offset += size
-
-    def _windows(self, part: np.ndarray) -> np.ndarray:
-        """Sums over the window of cells that starts at each place."""
-        width, cells = self.kernel_.width, part.shape[2]
-        total = np.zeros((*part.shape[:2], self.longest_ + width))
-        total[:, :, 1 : cells + 1] = np.cumsum(part, axis=2)[:, :, : self.longest_ + width - 1]
-        total[:, :, cells + 1 :] = total[:, :, cells : cells + 1]
-        return total[:, :, width:] - total[:, :, : self.longest_]
