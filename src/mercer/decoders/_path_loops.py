@@ -7,6 +7,15 @@ from numba import njit, prange
 
 
 @njit(cache=True, parallel=True)
+def weighted_rows(weights, indptr, indices, data, out):
+    """Out += weights @ F for a sparse F (CSR), row by row: each row of `out` stays in cache."""
+    for t in prange(out.shape[0]):
+        for i in range(weights.shape[1]):
+            for a in range(indptr[i], indptr[i + 1]):
+                out[t, indices[a]] += weights[t, i] * data[a]
+
+
+@njit(cache=True, parallel=True)
 def viterbi(scores, table, wanted, codes, ends):
     """Write the best sequence of every point into `codes`, its length into `ends`.
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
-BONUSES = np.round(np.linspace(-0.2, 1.0, 13), 2)
+BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,22 @@ class Found:
     outputs: np.ndarray
     scores: np.ndarray
     proved: np.ndarray
+
+
+@dataclass(frozen=True)
+class Search:
+    """Room for the paths of all points: edges, lengths, values, and whether they are proved."""
+
+    paths: np.ndarray
+    ends: np.ndarray
+    values: np.ndarray
+    proved: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, longest: int) -> Search:
+        """Room for n paths."""
+        paths, ends = np.zeros((n, longest), dtype=np.int64), np.zeros(n, dtype=np.int64)
+        return cls(paths, ends, np.zeros(n), np.zeros(n, dtype=bool))
 
 
 class NGramPath(Decoder):
@@ -70,8 +87,9 @@ class NGramPath(Decoder):
     >>> from mercer.kernels import Spectrum
     >>> kernel = Spectrum(2, blended=True, width=2)
     >>> model = KernelDependency(kernel, kernel, alpha=0.1, decoder=NGramPath(bonus=0.1))
-    >>> model.fit(["01", "110", "0110"], ["ab", "bba", "abba"]).predict(["011"]).tolist()
-    ['abb']
+    >>> X, y = ["01", "10", "110", "0010", "0111"], ["ab", "ba", "bba", "aaba", "abbb"]
+    >>> model.fit(X, y).predict(["0110"]).tolist()
+    ['abba']
     """
 
     def __init__(
@@ -80,7 +98,7 @@ class NGramPath(Decoder):
         max_length: int | None = None,
         min_length: int = 1,
         bonus: float | str = "auto",
-        max_nodes: int = 20_000,
+        max_nodes: int = 100_000,
     ):
         self.ngrams = ngrams
         self.max_length = max_length
@@ -111,7 +129,8 @@ class NGramPath(Decoder):
         """Choose the bonus that recovers most outputs, on at most a few hundred points."""
         some = np.linspace(0, len(points) - 1, min(len(points), CALIBRATED)).astype(int)
         part = Embedding(points.coordinates[some], points.frame)
-        self.bonus_ = best_of(BONUSES, lambda b: self._found(part, b).outputs, take(y, some))
+        found = dict(zip(BONUSES, self._found(part, BONUSES), strict=True))
+        self.bonus_ = best_of(BONUSES, lambda bonus: found[bonus].outputs, take(y, some))
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
@@ -132,30 +151,40 @@ class NGramPath(Decoder):
 
     def certify(self, points: Embedding) -> Found:
         """The best string of each point, its score, and whether it is proved to be the best."""
-        return self._found(points, self.bonus_)
+        return self._found(points, [self.bonus_])[0]
 
-    def _found(self, points: Embedding, bonus: float) -> Found:
-        from ._path_loops import best_paths
-
-        graph, lengths = self.graph_, self.kernel_.lengths()
+    def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
+        """The strings of all points under each bonus; what no bonus changes is done once."""
+        lengths = self.kernel_.lengths()
         worth = np.zeros(self.kernel_.n)
         worth[np.array(list(lengths)) - 1] = list(lengths.values())
-        n, longest = len(points), self.longest_
-        paths, ends = np.zeros((n, longest), dtype=np.int64), np.zeros(n, dtype=np.int64)
-        values, proved = np.zeros(n), np.zeros(n, dtype=bool)
+        searches = [Search.of(len(points), self.longest_) for _ in bonuses]
         for rows, T in targets(points, self.kernel_, POINTS):
-            fronts, backs = self._edge_scores(T, worth)
-            best_paths(
-                fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
-                self._kappa(), int(self.min_length), bonus * worth.sum(), self.max_nodes,
-                paths[rows], ends[rows], values[rows], proved[rows],
-            )  # fmt: skip
-        symbols = self.kernel_.ngrams_.alphabet.symbols
-        outputs = [
-            as_given([symbols[c] for c in graph.symbols[path[:end]]], self.like_)
-            for path, end in zip(paths, ends, strict=True)
-        ]
-        return Found(object_array(outputs), values, proved)
+            scores = self._edge_scores(T, worth)
+            for search, bonus in zip(searches, bonuses, strict=True):
+                self._walk(search, rows, scores, worth, bonus * worth.sum())
+        return [Found(self._spelled(s), s.values, s.proved) for s in searches]
+
+    def _walk(
+        self, search: Search, rows: slice, scores: tuple, worth: np.ndarray, bonus: float
+    ) -> None:
+        from ._path_loops import best_paths
+
+        graph, (fronts, backs) = self.graph_, scores
+        best_paths(
+            fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
+            self._kappa(), int(self.min_length), bonus, self.max_nodes,
+            search.paths[rows], search.ends[rows], search.values[rows], search.proved[rows],
+        )  # fmt: skip
+
+    def _spelled(self, search: Search) -> np.ndarray:
+        symbols, codes = self.kernel_.ngrams_.alphabet.symbols, self.graph_.symbols
+        return object_array(
+            [
+                as_given([symbols[c] for c in codes[path[:end]]], self.like_)
+                for path, end in zip(search.paths, search.ends, strict=True)
+            ]
+        )
 
     def _kappa(self) -> np.ndarray:
         apart = np.arange(self.longest_ + 1)
