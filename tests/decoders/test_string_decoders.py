@@ -14,7 +14,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Lexicon, NGramPath, PerPosition, Viterbi
 from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
 from mercer.features import Explicit
-from mercer.kernels import Linear, Positions, Spectrum
+from mercer.kernels import RBF, Linear, Positions, Spectrum
 from mercer.testing import check_decoder
 
 words = st.lists(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=5)
@@ -198,6 +198,36 @@ def test_lexicon_restricted_by_length_is_the_best_such_word(y, seed):
         assert scores[t, y.index(word)] == pytest.approx(scores[t, suitable].max(), abs=1e-9)
     top = rule.decode_top(points, 2)
     assert [row[0][0] for row in top] == found.tolist()
+
+
+def test_the_background_is_the_mean_of_the_outputs_that_suit():
+    y = ["ab", "ab", "bb", "a", "ab"]
+    kernel = Positions().fit(y)
+    inputs = np.array(["..", "."], dtype=object)
+    points = some_points(kernel, y, 0, t=2, inputs=inputs)
+    for restrict in ("length", None):
+        decoder = Lexicon(restrict=restrict, background=0.4).fit(kernel, kernel.as_outputs(y))
+        for t, row in enumerate(decoder.decode_top(points, 3)):
+            suitable = [w for w in y if restrict is None or len(w) == len(inputs[t])]
+            mean = kernel.features(suitable).mean(axis=0)
+            g = points.coordinates[t] @ kernel.features(y)
+            for word, score in row:
+                expected = 2 * (g - 0.4 * mean) @ kernel.features([word])[0] - len(word)
+                assert score == pytest.approx(expected, abs=1e-9)
+            assert decoder.decode(points)[t] == row[0][0]
+
+
+def test_a_background_helps_rare_words():
+    rng = np.random.default_rng(0)
+    y = ["ab"] * 40 + ["ba"] * 6
+    X = [rng.normal([[w == "ab"], [w == "ba"]], 0.4) for w in y]
+    kernel = Positions(RBF(2.0))
+    free, fair = (
+        KernelDependency(kernel, Positions(), alpha=5.0, decoder=Lexicon(background=b)).fit(X, y)
+        for b in (0.0, "auto")
+    )
+    assert fair.decoder_.background_ > 0
+    assert (free.predict(X[-6:]) == "ba").sum() < (fair.predict(X[-6:]) == "ba").sum()
 
 
 def test_an_input_that_no_word_suits_gets_the_best_of_all_with_a_warning():
