@@ -5,17 +5,28 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
-from .._arrays import Items, blocks, host, take, unique
+from .._arrays import Items, blocks, host, keys, take, unique
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ._targets import automatic, best_of
+from ._targets import automatic
 from .base import Decoder, Ranked
 from .candidates import Candidates
 
 POINTS = 1024
 BACKGROUNDS = tuple(np.round(np.linspace(0.0, 1.0, 11), 1).tolist())
 """What calibration chooses from."""
+
+
+def likelihood(S: np.ndarray, own: np.ndarray) -> float:
+    """The mean log-probability of the own columns, at the temperature that suits them best."""
+    scale = float(np.std(S[-np.inf < S])) or 1.0
+    true = S[np.arange(len(S)), own]
+    return max(
+        float(np.mean(beta * true - logsumexp(beta * S, axis=1)))
+        for beta in np.logspace(-1.0, 2.0, 13) / scale
+    )
 
 
 class Lexicon(Decoder):
@@ -90,9 +101,17 @@ class Lexicon(Decoder):
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Lexicon:
-        """Choose the background that recovers most outputs."""
-        parts = list(self._parts(points, background=True))
-        self.background_ = best_of(BACKGROUNDS, lambda b: self._best(parts, b), y)
+        """Choose the background under which the true words are likeliest.
+
+        Scores at some temperature as probabilities: smoother, hence surer, than counting words.
+        """
+        S, mean = (np.concatenate(part) for part in zip(*self._parts(points, True), strict=True))
+        number = {key: j for j, key in enumerate(keys(self.words_))}
+        own = np.array([number.get(key, -1) for key in keys(y)])
+        known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))
+        if known.size:
+            S, mean, own = S[known], mean[known], own[known]
+            self.background_ = max(BACKGROUNDS, key=lambda b: likelihood(S - b * mean, own))
         return self
 
     def decode(self, points: Embedding) -> Items:
