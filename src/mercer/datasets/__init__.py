@@ -8,6 +8,7 @@ from .digits import load_digit_halves, load_usps
 from .functional import load_canadian_weather, load_dti
 from .label_sets import load_bibtex, load_emotions
 from .rankings import LABEL_RANKING, load_label_ranking
+from .strings import load_ocr_words, load_transliteration
 
 __all__ = [
     "LABEL_RANKING",
@@ -19,5 +20,7 @@ __all__ = [
     "load_dti",
     "load_emotions",
     "load_label_ranking",
+    "load_ocr_words",
+    "load_transliteration",
     "load_usps",
 ]

@@ -8,6 +8,9 @@ from ..kernels import Hamming, Kendall, Kernel, Labels, Spearman
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
+from .lexicon import Lexicon
+from .ngram_path import NGramPath
+from .positions import PerPosition, Viterbi
 from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
 from .simplex import Simplex
@@ -22,8 +25,12 @@ __all__ = [
     "FixedPoint",
     "Gradient",
     "Kemeny",
+    "Lexicon",
+    "NGramPath",
+    "PerPosition",
     "Simplex",
     "Threshold",
+    "Viterbi",
     "natural",
 ]
 

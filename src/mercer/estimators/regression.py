@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace, take
+from .._arrays import Array, Items, count, host, like, namespace, put, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -22,6 +22,7 @@ from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
 OUTPUT_SQUARES = 4.0
+LEFT_OUT_SQUARES = 4.5
 """Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
@@ -66,6 +67,17 @@ class Sides:
             )
         few = self.output_kernel.finite and self._width() <= self.n
         return Explicit() if few or operator.own_coordinates else Exact()
+
+    @property
+    def spanned(self) -> bool:
+        """Whether points are best written as weights on the outputs.
+
+        So they are without finite features; and with those of strings or graphs, which can be
+        hundred thousands, of which an output has a few dozen.
+        """
+        kernel = self.output_kernel
+        few = kernel.finite and (kernel.on_vectors or self._width() <= self.n)
+        return self.output_features is None and not few
 
     def _width(self) -> int:
         return int(self.output_kernel.features(take(self.y, [0])).shape[1])
@@ -163,7 +175,7 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
         factor, means = dual.factored
     except np.linalg.LinAlgError:
         return None
-    if sides.output_features is None and not sides.output_kernel.finite:
+    if sides.spanned:
         return PointMap(dual, None, SpanFrame(sides.output_kernel, sides.y), dual)
     map = Explicit() if sides.output_features is None else clone(sides.output_features)
     V = map.fit_transform(sides.output_kernel, sides.y)
@@ -175,6 +187,35 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     offset = None if mean is None else mean - means @ coef
     spanned = Spanned(sides.kernel, sides.X, coef)
     return PointMap(spanned, offset, OrthonormalFrame(map), dual)
+
+
+def left_out_identity(
+    sides: Sides, alpha: float, labels: np.ndarray, inputs: Items
+) -> Embedding | None:
+    """The left-out points of the identity operator; None where α is too small for it.
+
+    With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
+    outputs of the others and none on their own.
+    """
+    require_exact(sides.n, LEFT_OUT_SQUARES)
+    K = sides.kernel(sides.X)
+    xp = namespace(K)
+    eye = like(np.eye(sides.n), K)
+    try:
+        G = Cholesky().factor(K, alpha).solve(eye)
+    except np.linalg.LinAlgError:
+        return None
+    if labels.max() + 1 == sides.n:
+        C = eye - G / xp.linalg.diagonal(G)[:, None]
+    else:
+        C = eye + 0.0
+        for group in range(labels.max() + 1):
+            own = np.flatnonzero(labels == group)
+            rows = take(G, own)
+            square = xp.matrix_transpose(take(xp.matrix_transpose(rows), own))
+            C = put(C, own, take(eye, own) - xp.linalg.solve(square, rows))
+    frame = SpanFrame(sides.output_kernel, sides.y)
+    return Embedding(C, frame, left_out=labels, inputs=inputs)
 
 
 class Equation:

@@ -13,10 +13,14 @@ from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
 from .linear import Linear
 from .polynomial import Polynomial
+from .positions import Positions
 from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
+from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
+from .subsequences import Subsequences
 from .tanimoto import Tanimoto
+from .weighted_degree import WeightedDegree
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
@@ -37,14 +41,18 @@ __all__ = [
     "Matern",
     "Normalized",
     "Polynomial",
+    "Positions",
     "Power",
     "Precomputed",
     "Product",
     "Scaled",
     "Sobolev",
     "Spearman",
+    "Spectrum",
+    "Subsequences",
     "Sum",
     "Tanimoto",
     "VectorKernel",
+    "WeightedDegree",
     "as_kernel",
 ]
