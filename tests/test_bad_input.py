@@ -246,6 +246,16 @@ def test_constant_outputs_warn(Model, operator, l, value, intercept):
 
 @pytest.mark.parametrize("Model", MODELS)
 @pytest.mark.parametrize("operator", [Identity(), Covariance(), ConditionalCovariance()], ids=str)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_outputs_without_any_direction(Model, operator, intercept):
+    """More components than pairs, all zero: exact coordinates of the outputs have no columns."""
+    with pytest.warns(UserWarning, match="all outputs in y are equal"):
+        model = Model(RBF(1.0) * operator, fit_intercept=intercept).fit(X, np.zeros((5, 9)))
+    assert_allclose(model.predict(X), np.zeros((5, 9)), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("operator", [Identity(), Covariance(), ConditionalCovariance()], ids=str)
 def test_inputs_that_say_nothing(Model, operator):
     for k in (Linear(), RBF()):
         model = Model(k * operator, fit_intercept=True).fit(np.zeros((5, 2)), Y)
@@ -266,7 +276,7 @@ def test_outputs_that_differ_do_not_warn():
 def test_a_fit_that_has_no_room_is_refused_before_it_starts(Model, operator, monkeypatch):
     monkeypatch.setattr(_memory, "available", lambda: 1e6)
     A = np.random.default_rng(0).normal(size=(1000, 2))
-    with pytest.raises(MemoryError, match=r"1000 pairs needs about .* IncompleteCholesky\(rank="):
+    with pytest.raises(MemoryError, match=r"1000 pairs needs about .*IncompleteCholesky\(rank="):
         Model(RBF(1.0) * operator, RBF(1.0)).fit(A, A)
 
 

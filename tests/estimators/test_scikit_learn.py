@@ -176,7 +176,7 @@ SPACES = {
     "ragged lists": ([["a"], ["a", "b"], ["x", "y", "z"], ["x"]], overlap),
     "lists of one length": ([["a", "b"], ["a", "c"], ["x", "y"], ["x", "z"]], overlap),
     "sets": ([{1}, {1, 2}, {7, 8}, {8}], overlap),
-    "graphs": ([nx.path_graph(2), nx.path_graph(5), nx.star_graph(8), nx.cycle_graph(12)], same_size),
+    "graphs": ([nx.path_graph(n) for n in (2, 5, 9)] + [nx.cycle_graph(12)], same_size),
 }  # fmt: skip
 
 

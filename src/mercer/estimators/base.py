@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -165,6 +166,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         kernels = self._scalar_kernels()
         tags.input_tags.pairwise = all_or_none(kernels)
+        tags.input_tags.sparse = all(k.accepts_sparse for k in kernels)
         tags.input_tags.two_d_array = all(k.on_vectors or k.pairwise for k in kernels)
         return tags
 
@@ -231,9 +233,11 @@ def _sliced(X: Items, index: np.ndarray) -> Items:
     """The inputs as the user gave them: a function of x that names candidates sees those."""
     if hasattr(X, "iloc"):
         return X.iloc[index].to_numpy()
-    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X)
+    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
     return take(X if known else np.asarray(X), index)
 
 
 def _joined(parts: list) -> Items:
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
     return parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace
+from .._arrays import Array, Items, count, host, like, namespace, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -68,7 +68,7 @@ class Sides:
         return Explicit() if few or operator.own_coordinates else Exact()
 
     def _width(self) -> int:
-        return int(self.output_kernel.features(self.y[:1]).shape[1])
+        return int(self.output_kernel.features(take(self.y, [0])).shape[1])
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,8 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     V = map.fit_transform(sides.output_kernel, sides.y)
     mean = namespace(V).mean(V, axis=0) if sides.intercept else None
     coef = factor.solve(V if mean is None else V - mean)
+    if mean is not None:
+        coef = coef - namespace(coef).mean(coef, axis=0)  # zero but for rounding, which α magnifies
     del dual.__dict__["factored"]
     offset = None if mean is None else mean - means @ coef
     spanned = Spanned(sides.kernel, sides.X, coef)

@@ -10,10 +10,13 @@ from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .function import Function
 from .histograms import ChiSquare, Hellinger, Intersection
+from .labels import Labels
 from .linear import Linear
 from .polynomial import Polynomial
 from .precomputed import Precomputed
+from .rankings import Hamming, Kendall, Spearman
 from .stationary import RBF, Laplacian, Matern
+from .tanimoto import Tanimoto
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
@@ -23,9 +26,12 @@ __all__ = [
     "ChiSquare",
     "Function",
     "Gaussian",
+    "Hamming",
     "Hellinger",
     "Intersection",
+    "Kendall",
     "Kernel",
+    "Labels",
     "Laplacian",
     "Linear",
     "Matern",
@@ -36,7 +42,9 @@ __all__ = [
     "Product",
     "Scaled",
     "Sobolev",
+    "Spearman",
     "Sum",
+    "Tanimoto",
     "VectorKernel",
     "as_kernel",
 ]

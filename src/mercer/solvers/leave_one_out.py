@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, like, namespace
+from .._arrays import Array, blocks, host, like, namespace, put, take
 from .spectral import Spectra
 
 BATCH = 2**20
@@ -61,7 +61,7 @@ class LeaveOneOut:
         self.left = rotated * xp.where(keep, 1.0 / root, xp.zeros_like(root))
         self.V = V if spectra.Q is None else V @ spectra.Q
         self.inside = xp.matrix_transpose(self.left) @ self.V
-        self.full = int(keep.sum()) == U.shape[0] - intercept
+        self.full = int(xp.sum(xp.astype(keep, xp.int64))) == U.shape[0] - intercept
 
     @cached_property
     def outside(self) -> Array | float:
@@ -86,7 +86,7 @@ class LeaveOneOut:
     def alike(self) -> bool:
         """Whether all directions shrink alike, as under the identity."""
         b = self.spectra.b
-        return bool(namespace(b).all(b == b[:1]))
+        return b.shape[0] > 0 and bool(namespace(b).all(b == b[:1]))
 
     def shrinkage(self, alpha: float) -> Array:
         """d_pj; one column where all directions shrink alike."""
@@ -124,23 +124,23 @@ class LeaveOneOut:
     def _group_residuals(self, R: Array, d: Array) -> Array:
         out = namespace(R).zeros_like(R)
         for members in _batches(self.groups or [], d.shape[1]):
-            self._solve_groups(out, R, d, members)
+            out = put(out, members.reshape(-1), self._solve_groups(R, d, members))
         return out
 
-    def _solve_groups(self, out: Array, R: Array, d: Array, members: np.ndarray) -> None:
+    def _solve_groups(self, R: Array, d: Array, members: np.ndarray) -> Array:
         """(I - H_gg)⁻¹ R_g for groups of one size, all groups and directions at once."""
         xp, (groups, size) = namespace(R), members.shape
-        index = xp.asarray(members.reshape(-1))
-        left = xp.reshape(xp.take(self.left, index, axis=0), (groups, size, -1))
+        left, rows = (
+            xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in (self.left, R)
+        )
         H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
-        rows = xp.reshape(xp.take(R, index, axis=0), (groups, size, -1))
         # One matrix a group where directions shrink alike, else one a group and direction.
         if d.shape[1] == 1:
             solved = xp.linalg.solve(H[:, 0, :, :], rows)
         else:
             columns = xp.linalg.solve(H, xp.matrix_transpose(rows)[:, :, :, None])[:, :, :, 0]
             solved = xp.matrix_transpose(columns)
-        out[index, :] = xp.reshape(solved, (groups * size, -1))
+        return xp.reshape(solved, (groups * size, -1))
 
     def averaged_residuals(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation: leverages averaged over the examples."""
