@@ -79,6 +79,16 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
 
+    @property
+    def coef_(self) -> Array:
+        """The paper's Ψ in output coordinates: g(x) = k(x, X) @ coef_, up to an intercept.
+
+        One row a training input (or landmark, or explicit feature of the input). For linear
+        outputs under the identity operator these are `KernelRidge`'s dual coefficients.
+        """
+        check_is_fitted(self)
+        return self.points_.map.coefficients
+
     # -- predict ------------------------------------------------------------------------------
 
     def embed(self, X: Items) -> Embedding:

@@ -130,6 +130,12 @@ class DualWeights(FeatureMap):
             return C
         return C - xp.mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
 
+    @property
+    def coefficients(self) -> Array:
+        """(K_x + αI)⁻¹, in full: the outputs themselves are the coordinates."""
+        factor, _ = self.factored
+        return factor.solve(like(np.eye(count(self.X)), factor.factor))
+
     def weights(self, X: Items, C: Array) -> Array:
         """As a weigher: the same."""
         return self.transform(X)
@@ -230,11 +236,11 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """A whole number for each example: its group, or itself."""
     if groups is None:
         return np.arange(n)
+    shape = getattr(groups, "shape", (len(groups),))
+    if tuple(shape) != (n,):
+        got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
+        raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
-    if len(groups) != n:
-        raise ValueError(
-            f"groups must have one label for each of the {n} pairs, got {len(groups)}."
-        )
     numbers: dict[Any, int] = {}
     labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     if len(numbers) < 2:

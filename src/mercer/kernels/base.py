@@ -33,8 +33,6 @@ class Kernel(BaseEstimator):
     """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
     differentiable = False
     """Whether `vjp` and `diag_vjp` give derivatives."""
-    trusted = True
-    """Whether positive semidefinite by construction, so that Grams need no check."""
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix, one row an item."""
     pairwise = False
@@ -178,7 +176,6 @@ class Wrapper(Kernel):
 
     on_vectors = property(lambda self: self.inner.on_vectors)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    trusted = property(lambda self: self.inner.trusted)
     pairwise = property(lambda self: self.inner.pairwise)
     centered = property(lambda self: self.inner.centered)
     differentiable = property(lambda self: self.inner.differentiable)

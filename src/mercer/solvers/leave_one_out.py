@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, like, namespace, put, take
+from .._arrays import Array, blocks, host, like, namespace, take
 from .spectral import Spectra
 
 BATCH = 2**20
@@ -122,18 +122,17 @@ class LeaveOneOut:
                 yield _over(R[:, i * q : (i + 1) * q] + self.outside, rest[:, i : i + 1])
 
     def _group_residuals(self, R: Array, d: Array) -> Array:
-        out = namespace(R).zeros_like(R)
-        for members in _batches(self.groups or [], d.shape[1]):
-            out = put(out, members.reshape(-1), self._solve_groups(R, d, members))
-        return out
+        batches = list(_batches(self.groups or [], d.shape[1]))
+        solved = namespace(R).concat([self._solve_groups(R, d, members) for members in batches])
+        return take(solved, np.argsort(np.concatenate([m.reshape(-1) for m in batches])))
 
     def _solve_groups(self, R: Array, d: Array, members: np.ndarray) -> Array:
         """(I - H_gg)⁻¹ R_g for groups of one size, all groups and directions at once."""
         xp, (groups, size) = namespace(R), members.shape
-        left, rows = (
-            xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in (self.left, R)
-        )
+        index = members.reshape(-1)
+        left = xp.reshape(take(self.left, index), (groups, size, -1))
         H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
+        rows = xp.reshape(take(R, index), (groups, size, -1))
         # One matrix a group where directions shrink alike, else one a group and direction.
         if d.shape[1] == 1:
             solved = xp.linalg.solve(H[:, 0, :, :], rows)
