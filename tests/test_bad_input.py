@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from mercer import KernelDependency, KernelDependencyCV, _memory
@@ -37,7 +36,6 @@ DATA = {
     "no y": (X, None, "requires y to be passed, but the target y is None"),
     "flat X": (X[:, 0], Y, "Expected 2D array|Reshape your data"),
     "complex X": (X + 1j, Y, "Complex data not supported"),
-    "sparse X": (sparse.csr_array(X), Y, "[Ss]parse"),
     "strings in X": (["a", "b", "c", "d", "e"], Y, "X must hold numeric vectors.*type str"),
     "strings in y": (X, ["a", "b", "c", "d", "e"], "y must hold numeric vectors.*Precomputed"),
     "sets in y": (X, [{1}, {2}, {3}, {4}, {5}], "y must hold numeric vectors.*items of type set"),
@@ -246,6 +244,16 @@ def test_constant_outputs_warn(Model, operator, l, value, intercept):
 
 @pytest.mark.parametrize("Model", MODELS)
 @pytest.mark.parametrize("operator", [Identity(), Covariance(), ConditionalCovariance()], ids=str)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_outputs_without_any_direction(Model, operator, intercept):
+    """More components than pairs, all zero: exact coordinates of the outputs have no columns."""
+    with pytest.warns(UserWarning, match="all outputs in y are equal"):
+        model = Model(RBF(1.0) * operator, fit_intercept=intercept).fit(X, np.zeros((5, 9)))
+    assert_allclose(model.predict(X), np.zeros((5, 9)), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("operator", [Identity(), Covariance(), ConditionalCovariance()], ids=str)
 def test_inputs_that_say_nothing(Model, operator):
     for k in (Linear(), RBF()):
         model = Model(k * operator, fit_intercept=True).fit(np.zeros((5, 2)), Y)
@@ -266,7 +274,7 @@ def test_outputs_that_differ_do_not_warn():
 def test_a_fit_that_has_no_room_is_refused_before_it_starts(Model, operator, monkeypatch):
     monkeypatch.setattr(_memory, "available", lambda: 1e6)
     A = np.random.default_rng(0).normal(size=(1000, 2))
-    with pytest.raises(MemoryError, match=r"1000 pairs needs about .* IncompleteCholesky\(rank="):
+    with pytest.raises(MemoryError, match=r"1000 pairs needs about .*IncompleteCholesky\(rank="):
         Model(RBF(1.0) * operator, RBF(1.0)).fit(A, A)
 
 

@@ -38,8 +38,17 @@ def count(A: Items) -> int:
     return int(shape[0]) if shape else len(A)
 
 
-def as_vectors(A: Items, name: str = "X", owner: str = "this kernel") -> Array:
-    """Real finite vectors as the rows of a float64 matrix; further axes are flattened."""
+def as_vectors(
+    A: Items, name: str = "X", owner: str = "this kernel", accept_sparse: bool = False
+) -> Array:
+    """Real finite vectors as the rows of a float64 matrix; further axes are flattened.
+
+    A sparse matrix stays one, as a CSR array, where its kernel can work on it.
+    """
+    if sparse.issparse(A) and accept_sparse:
+        return sparse.csr_array(
+            check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
+        )
     A = _foreign_vectors(A, name) if is_foreign(A) else _numpy_vectors(A, name, owner)
     return A if A.ndim == 2 else namespace(A).reshape(A, (A.shape[0], -1))
 
@@ -118,11 +127,30 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
 def take(items: Items, index: Array) -> Items:
     """The items at the given positions, in a container that survives cross-validation."""
     if is_foreign(items):
-        return namespace(items).take(items, index, axis=0)
+        xp, at = namespace(items), np.asarray(host(index), dtype=np.int64)
+        at = xp.asarray(at, device=array_api_compat.device(items))
+        return xp.take(items, at, axis=0)
     index = np.asarray(index)
     if isinstance(items, np.ndarray):
         return items[index]
+    if sparse.issparse(items):
+        return items.tocsr()[index]
     return object_array([items[i] for i in index])
+
+
+def one(items: Items, i: int) -> Any:
+    """The item at a position."""
+    return items[int(i), ...] if is_foreign(items) else items[i]
+
+
+def put(A: Array, index: Any, rows: Array) -> Array:
+    """`A` with the rows at the given positions replaced, in place where `A` is numpy's."""
+    if not is_foreign(A):
+        A[index] = rows
+        return A
+    source = np.arange(A.shape[0])
+    source[np.asarray(index, dtype=np.int64)] = A.shape[0] + np.arange(rows.shape[0])
+    return take(namespace(A).concat([A, rows], axis=0), source)
 
 
 def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
@@ -133,8 +161,26 @@ def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
     return positions, number
 
 
+def products(A: Array, B: Array) -> Array:
+    """⟨a, b⟩ for all pairs of rows; sparse rows are multiplied as such, the result is dense."""
+    P = A @ B.T
+    return P.toarray() if sparse.issparse(P) else P
+
+
+def sqnorms(A: Array) -> Array:
+    """‖a‖² for every row, dense or sparse."""
+    return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
+
+
+def dense(A: Array) -> Array:
+    """The same rows, dense."""
+    return A.toarray() if sparse.issparse(A) else A
+
+
 def keys(items: Items) -> list:
     """A hashable stand-in for every item, the same for equal items."""
+    if sparse.issparse(items):
+        items = items.toarray()
     return [_key(item) for item in (host(items) if is_foreign(items) else items)]
 
 
@@ -172,13 +218,14 @@ def _in_order(item: Any) -> Any:
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices that cover range(n)."""
-    return (slice(i, min(i + size, n)) for i in range(0, n, max(1, size)))
+    """Consecutive slices that cover range(n), of at least one each."""
+    size = max(1, size)
+    return (slice(i, min(i + size, n)) for i in range(0, n, size))
 
 
 def host(A: Array) -> np.ndarray:
-    """A numpy copy or view of any array."""
-    if isinstance(A, np.ndarray):
+    """A numpy copy or view of any array; a sparse matrix is on the host already."""
+    if isinstance(A, np.ndarray) or sparse.issparse(A):
         return A
     if array_api_compat.is_torch_array(A):
         return A.detach().cpu().numpy()

@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from . import _overlap
 from ._arrays import Array, Items, as_vectors, count, host, take
+from ._extras import require
 from .embedding import Embedding
-from .kernels import Kernel
+from .kernels import Kernel, Labels
+from .kernels._sequences import as_sequences
+from .kernels.rankings import Hamming, Kendall, Spearman, as_rankings
 
 
 def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
@@ -89,6 +93,82 @@ def graph_distance(
     return _averaged(graph_distances(y_true, y_pred, trade_off, *labels), average)
 
 
+def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """2|y ∩ ŷ| / (|y| + |ŷ|) of label sets, 1 for two empty ones: greater is better.
+
+    Label sets are indicator rows, dense or sparse, or lists of labels.
+
+    Examples
+    --------
+    >>> from mercer.metrics import sample_f1
+    >>> sample_f1([["sea", "sun"], []], [["sun"], []]).__round__(4)
+    0.8333
+    """
+    return _averaged(_overlap.f1(*_overlaps(y_true, y_pred)), average)
+
+
+def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """The share of labels that are rightly in or out of each set: greater is better."""
+    return _averaged(_overlap.hamming(*_overlaps(y_true, y_pred)), average)
+
+
+def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """1 where a label set is predicted as it is, else 0: greater is better."""
+    return _averaged(_overlap.subset(*_overlaps(y_true, y_pred)), average)
+
+
+def _overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    form = Labels()
+    A, B = form.as_outputs(y_true, "y_true"), form.as_outputs(y_pred, "y_pred")
+    _same_length(A, B)
+    lists = [Y.dtype == object for Y in (A, B)]
+    if lists[0] != lists[1]:
+        raise ValueError("y_true and y_pred must both hold lists of labels, or both indicators.")
+    if all(lists):
+        classes = dict.fromkeys(label for Y in (A, B) for item in Y for label in item)
+        form = Labels(classes=[*classes] or [None])
+    form.fit(A)
+    A, B = (host(form.features(Y)) for Y in (A, B))
+    return (A * B).sum(axis=1), B.sum(axis=1), A.sum(axis=1), A.shape[1]
+
+
+def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """Kendall's tau of rankings (rows of ranks): greater is better.
+
+    Taken over the pairs of labels that the true ranking puts in order: (pairs in the same order -
+    pairs in the other) / pairs; a ranking that orders no pair counts as 0.
+
+    Examples
+    --------
+    >>> from mercer.metrics import kendall_tau
+    >>> kendall_tau([[0, 1, 2]], [[1, 0, 2]]).__round__(4)
+    0.3333
+    """
+    A, B = _embedded(Kendall(), y_true, y_pred)
+    pairs = (A * A).sum(axis=1)
+    return _averaged((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
+
+
+def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """Spearman's rho of rankings, the correlation of ranks: greater is better."""
+    A, B = _embedded(Spearman(), y_true, y_pred)
+    norms = np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
+    return _averaged((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
+
+
+def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """The share of labels at the position that they have in the true ranking: greater is better."""
+    A, B = _embedded(Hamming(), y_true, y_pred)
+    return _averaged((A * B).sum(axis=1), average)
+
+
+def _embedded(kernel: Kernel, y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
+    A, B = as_rankings(y_true, "y_true"), as_rankings(y_pred, "y_pred")
+    if A.shape != B.shape:
+        raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
+    return kernel.features(A), kernel.features(B)
+
+
 def _paired(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
     A, B = (as_vectors(_column(y), name) for y, name in ((y_true, "y_true"), (y_pred, "y_pred")))
     if A.shape != B.shape:
@@ -110,3 +190,62 @@ def _same_length(y_true: Items, y_pred: Items) -> None:
 
 def _averaged(values: np.ndarray, average: bool) -> Any:
     return float(values.mean()) if average else values
+
+
+# -- sequences --------------------------------------------------------------------------------
+
+
+def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """The fewest symbols to insert, delete or replace (Levenshtein) in a string or token list.
+
+    Examples
+    --------
+    >>> from mercer.metrics import edit_distance
+    >>> edit_distance(["kitten", "cat"], ["sitting", "cat"], average=False)
+    array([3., 0.])
+    """
+    require("rapidfuzz", "strings")
+    from rapidfuzz.distance import Levenshtein
+
+    _same_length(y_true, y_pred)
+    pairs = zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True)
+    return _averaged(np.array([float(Levenshtein.distance(a, b)) for a, b in pairs]), average)
+
+
+def character_error_rate(y_true: Items, y_pred: Items) -> float:
+    """Edits over all sequences, for each symbol of the true ones; of tokens the token error rate.
+
+    Examples
+    --------
+    >>> from mercer.metrics import character_error_rate
+    >>> character_error_rate(["kitten", "cat"], ["sitting", "cat"]).__round__(3)
+    0.333
+    """
+    edits = edit_distance(y_true, y_pred, average=False)
+    total = sum(map(len, _sequences(y_true, "y_true")))
+    if total == 0:
+        raise ValueError("character_error_rate is not defined where all of y_true is empty.")
+    return float(edits.sum() / total)
+
+
+def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
+    """The share of symbols that are right at their place: the paper's WRC, greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import symbol_accuracy
+    >>> symbol_accuracy(["cat", "dog"], ["car", "do"]).__round__(3)
+    0.667
+    """
+    _same_length(y_true, y_pred)
+    y_true, y_pred = _sequences(y_true, "y_true"), _sequences(y_pred, "y_pred")
+    total = sum(map(len, y_true))
+    if total == 0:
+        raise ValueError("symbol_accuracy is not defined where all of y_true is empty.")
+    pairs = zip(y_true, y_pred, strict=True)
+    return sum(bool(s == t) for a, b in pairs for s, t in zip(a, b, strict=False)) / total
+
+
+def _sequences(y: Items, name: str) -> list:
+    """Outputs as strings or lists of symbols."""
+    return [list(a) if isinstance(a, np.ndarray) else a for a in as_sequences(y, name)]

@@ -2,31 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from scipy import sparse
 
 from mercer.kernels import Fingerprint, Gaussian, MassSpectrum, Normalized
 from mercer.kernels.fingerprint import KINDS
-from mercer.kernels.tanimoto import tanimoto
 from mercer.testing import check_kernel
 
 SMILES = ["CCO", "CCN", "c1ccccc1O", "CC(=O)O", "CCO"]
-
-
-@settings(deadline=None, max_examples=40)
-@given(arrays(np.int64, (3, 4), elements=st.integers(0, 3)))
-def test_tanimoto_is_min_over_max(A):
-    expected = [
-        [np.minimum(a, b).sum() / m if (m := np.maximum(a, b).sum()) else 1.0 for b in A] for a in A
-    ]
-    np.testing.assert_allclose(tanimoto(A, A), expected, rtol=1e-12)
-    np.testing.assert_allclose(tanimoto(sparse.csr_array(A), A), expected, rtol=1e-12)
-    np.testing.assert_allclose(tanimoto(sparse.coo_matrix(A), A), expected, rtol=1e-12)
-
-
-def test_tanimoto_refuses_negative_counts():
-    with pytest.raises(ValueError, match="must not be negative"):
-        tanimoto([[-1.0]], [[1.0]])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from mercer import KernelDependency
-from mercer.kernels import RBF, Kernel, Linear
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.kernels import RBF, Function, Kernel, Linear
 from mercer.operators import (
     ConditionalCovariance,
     Covariance,
@@ -145,3 +145,22 @@ def test_clones_keep_parameters():
     assert K.left.scalar.scale == 0.5
     assert_allclose(K.left.operator.B, np.eye(2))
     assert isinstance(K.right.scalar, Kernel)
+
+
+def test_functions_that_cannot_be_pickled_are_equal_to_themselves():
+    def k(A, B):
+        return A @ B.T
+
+    function = Function(k)
+    kernel = function * Identity() + function * Covariance()
+    wanted = predictions(Linear() * (Identity() + Covariance()), seeded())
+    assert_allclose(predictions(kernel, seeded()), wanted, rtol=0, atol=IDENTITY)
+    with pytest.raises(ValueError, match="share neither"):
+        (function * Identity() + Function(lambda A, B: k(A, B)) * Covariance()).separated()
+
+
+def test_lambdas_can_be_chosen_from(rng):
+    X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 3))
+    model = KernelDependencyCV([lambda A, B: A @ B.T, RBF(1.0)], alphas=[0.1]).fit(X, Y)
+    wanted = KernelDependencyCV([Linear(), RBF(1.0)], alphas=[0.1]).fit(X, Y)
+    assert_allclose(model.cv_results_["risk"], wanted.cv_results_["risk"], rtol=IDENTITY)

@@ -10,6 +10,7 @@ from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
+from mercer.solvers import leave_one_out
 from tolerances import IDENTITY, LEFT_OUT
 
 N = 14
@@ -157,6 +158,19 @@ def test_labels_of_groups_are_names_only(rng):
     names = KernelDependencyCV(RBF(1.0)).fit(X, Y, groups=[f"subject {10 - g}" for g in GROUPS])
     assert numbers.alpha_ == names.alpha_
     assert_allclose(numbers.loo_risk_, names.loo_risk_, rtol=IDENTITY)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", ["identity", "covariance"])
+@pytest.mark.parametrize("size", [1, 100, 2**24])
+def test_a_path_of_alphas_in_parts_is_each_alpha_alone(intercept, name, size, rng, monkeypatch):
+    X, Y = pairs(rng)
+    kernel, alphas = RBF(1.0) * OPERATORS[name][0], [1e-6, 1e-3, 1.0, 1e3, 1e-2]
+    monkeypatch.setattr(leave_one_out, "BLOCK", size)
+    path = KernelDependencyCV(kernel, alphas=alphas, fit_intercept=intercept).fit(X, Y)
+    for alpha, risk in zip(alphas, path.cv_results_["risk"], strict=True):
+        alone = fitted(kernel, Linear(), alpha, LABELS["one"], X, Y, fit_intercept=intercept)
+        assert alone.loo_risk_ == pytest.approx(risk, rel=LEFT_OUT)
 
 
 # -- decoded --------------------------------------------------------------------------------

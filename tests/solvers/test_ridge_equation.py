@@ -11,7 +11,7 @@ from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments
 from mercer.solvers import Cholesky, Spectral
 from naive import appendix_c, operator_T, proposition_1
-from tolerances import IDENTITY, ROOT
+from tolerances import IDENTITY, ROOT, SINGLE
 
 EPSILON = 0.05
 OPERATORS = {
@@ -179,3 +179,15 @@ def test_cholesky_is_for_the_identity_only(rng):
     ]:
         with pytest.raises(ValueError, match=r"cholesky.*identity operator with exact features"):
             KernelDependency(kernel, features=features, solver="cholesky").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "operator", [Identity(), Covariance(), ConditionalCovariance(0.1)], ids=str
+)
+def test_single_precision_is_factored_in_double(operator, rng):
+    X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
+    model = KernelDependency(RBF(1.0) * operator, RBF(2.0), alpha=1e-2)
+    wanted = model.fit(X, Y).embed(X).inner(Y)
+    single = [A.astype(np.float32) for A in (X, Y)]
+    got = model.fit(*single).embed(single[0]).inner(single[1])
+    assert_allclose(got, wanted, rtol=0, atol=SINGLE)

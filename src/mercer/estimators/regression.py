@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace
+from .._arrays import Array, Items, count, host, like, namespace, put, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..features.landmarks import Spanned
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator
+from ..operators import Identity, Moments, Operator, Separable
 from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
 OUTPUT_SQUARES = 4.0
+LEFT_OUT_SQUARES = 4.5
 """Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
@@ -67,8 +68,19 @@ class Sides:
         few = self.output_kernel.finite and self._width() <= self.n
         return Explicit() if few or operator.own_coordinates else Exact()
 
+    @property
+    def spanned(self) -> bool:
+        """Whether points are best written as weights on the outputs.
+
+        So they are without finite features; and with those of strings or graphs, which can be
+        hundred thousands, of which an output has a few dozen.
+        """
+        kernel = self.output_kernel
+        few = kernel.finite and (kernel.on_vectors or self._width() <= self.n)
+        return self.output_features is None and not few
+
     def _width(self) -> int:
-        return int(self.output_kernel.features(self.y[:1]).shape[1])
+        return int(self.output_kernel.features(take(self.y, [0])).shape[1])
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,12 @@ class DualWeights(FeatureMap):
             return C
         return C - xp.mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
 
+    @property
+    def coefficients(self) -> Array:
+        """(K_x + αI)⁻¹, in full: the outputs themselves are the coordinates."""
+        factor, _ = self.factored
+        return factor.solve(like(np.eye(count(self.X)), factor.factor))
+
     def weights(self, X: Items, C: Array) -> Array:
         """As a weigher: the same."""
         return self.transform(X)
@@ -157,16 +175,47 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
         factor, means = dual.factored
     except np.linalg.LinAlgError:
         return None
-    if sides.output_features is None and not sides.output_kernel.finite:
+    if sides.spanned:
         return PointMap(dual, None, SpanFrame(sides.output_kernel, sides.y), dual)
     map = Explicit() if sides.output_features is None else clone(sides.output_features)
     V = map.fit_transform(sides.output_kernel, sides.y)
     mean = namespace(V).mean(V, axis=0) if sides.intercept else None
     coef = factor.solve(V if mean is None else V - mean)
+    if mean is not None:
+        coef = coef - namespace(coef).mean(coef, axis=0)  # zero but for rounding, which α magnifies
     del dual.__dict__["factored"]
     offset = None if mean is None else mean - means @ coef
     spanned = Spanned(sides.kernel, sides.X, coef)
     return PointMap(spanned, offset, OrthonormalFrame(map), dual)
+
+
+def left_out_identity(
+    sides: Sides, alpha: float, labels: np.ndarray, inputs: Items
+) -> Embedding | None:
+    """The left-out points of the identity operator; None where α is too small for it.
+
+    With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
+    outputs of the others and none on their own.
+    """
+    require_exact(sides.n, LEFT_OUT_SQUARES)
+    K = sides.kernel(sides.X)
+    xp = namespace(K)
+    eye = like(np.eye(sides.n), K)
+    try:
+        G = Cholesky().factor(K, alpha).solve(eye)
+    except np.linalg.LinAlgError:
+        return None
+    if labels.max() + 1 == sides.n:
+        C = eye - G / xp.linalg.diagonal(G)[:, None]
+    else:
+        C = eye + 0.0
+        for group in range(labels.max() + 1):
+            own = np.flatnonzero(labels == group)
+            rows = take(G, own)
+            square = xp.matrix_transpose(take(xp.matrix_transpose(rows), own))
+            C = put(C, own, take(eye, own) - xp.linalg.solve(square, rows))
+    frame = SpanFrame(sides.output_kernel, sides.y)
+    return Embedding(C, frame, left_out=labels, inputs=inputs)
 
 
 class Equation:
@@ -178,6 +227,16 @@ class Equation:
         moments = Moments(sides.n, U.moment, vu, V.moment)
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
         self.frame = OrthonormalFrame(V.map)
+
+    @cached_property
+    def operator_kernel(self) -> Separable:
+        """The operator-valued kernel, its scalar kernel fitted."""
+        return Separable(self.sides.kernel, self.operator)
+
+    @cached_property
+    def names(self) -> tuple[str, str]:
+        """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
+        return str(self.operator_kernel), str(self.sides.output_kernel)
 
     def solve(self, alpha: float) -> PointMap:
         """G at one α."""
@@ -218,11 +277,11 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """A whole number for each example: its group, or itself."""
     if groups is None:
         return np.arange(n)
+    shape = getattr(groups, "shape", (len(groups),))
+    if tuple(shape) != (n,):
+        got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
+        raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
-    if len(groups) != n:
-        raise ValueError(
-            f"groups must have one label for each of the {n} pairs, got {len(groups)}."
-        )
     numbers: dict[Any, int] = {}
     labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     if len(numbers) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, count, like, namespace, take
+from .._arrays import Array, Items, count, like, namespace, put, take
 from .._linalg import eigh
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
@@ -19,6 +19,11 @@ class LandmarkMap(FeatureMap):
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks, times the weights."""
         return self.kernel_(A, self.landmarks_) @ self.weights_
+
+    @property
+    def coefficients(self) -> Array:
+        """The weights."""
+        return self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
@@ -214,13 +219,13 @@ class IncompleteCholesky(LandmarkMap):
             residual = residual - column * column
             pivots.append(i)
             residual = xp.where(residual > 0, residual, xp.zeros_like(residual))
-            residual[xp.asarray(pivots)] = 0.0
+            residual = put(residual, pivots, like(np.zeros(len(pivots)), residual))
         if not pivots:
             raise ValueError(f"{kernel} is zero on all items: there is no landmark to choose.")
         self.pivots_ = np.array(pivots, dtype=np.intp)
         self.trace_error_ = float(xp.sum(residual)) / trace if trace else 0.0
         U = U[:, : len(pivots)]
-        L = U[xp.asarray(self.pivots_), :]
+        L = take(U, self.pivots_)
         self.kernel_, self.landmarks_ = kernel, take(A, self.pivots_)
         eye = xp.eye(len(pivots), dtype=U.dtype)
         self.weights_ = xp.matrix_transpose(xp.linalg.solve(L, eye))

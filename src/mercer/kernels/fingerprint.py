@@ -9,7 +9,7 @@ from .._arrays import Array, Items, as_items, object_array
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
 from .molecules import Unparsable, molecule
-from .tanimoto import tanimoto
+from .tanimoto import Tanimoto
 
 KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
 SIMILARITIES = ("tanimoto", "linear")
@@ -89,7 +89,7 @@ class Fingerprint(Kernel):
             return inner(self._bags(A), self._bags(B))
         same = B is A
         F, G = matrices(self._bags(A), None if same else self._bags(B))
-        return tanimoto(F, G)
+        return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))

@@ -1,32 +1,67 @@
-"""The min/max similarity of rows of counts; of sets (rows of 0 and 1) it is Tanimoto's."""
-
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy import sparse
+from scipy.sparse import csr_array, issparse
+
+from .._arrays import Array, Items, host, is_foreign, like, products
+from .base import KERNELS, VectorKernel
 
 
-def tanimoto(A: Any, B: Any) -> np.ndarray:
-    """Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f) for all pairs of rows, dense or sparse.
+class Tanimoto(VectorKernel):
+    """k(a, b) = Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j), of vectors without negative entries.
 
-    Entries must not be negative. Two rows of zeros are equal: 1.
+    On indicators of sets this is Jaccard's |a ∩ b| / |a ∪ b|; on counts the min-max kernel. The
+    empty set is like itself alone: k(∅, ∅) = 1.
 
     Examples
     --------
-    >>> from mercer.kernels.tanimoto import tanimoto
-    >>> tanimoto([[1, 1, 0], [0, 0, 0]], [[1, 0, 1], [0, 0, 0]]).round(4)
-    array([[0.3333, 0.    ],
-           [0.    , 1.    ]])
+    >>> from mercer.kernels import Tanimoto
+    >>> Tanimoto()([[1, 1, 0]], [[0, 1, 1], [1, 1, 0]]).round(4)
+    array([[0.3333, 1.    ]])
     """
-    from ._tanimoto import minimum_sums
 
-    F, G = (sparse.csr_array(M, dtype=np.float64) for M in (A, B))
-    if (F.data.size and F.data.min() < 0) or (G.data.size and G.data.min() < 0):
-        raise ValueError("the min/max similarity is one of counts: entries must not be negative.")
-    Gt = G.T.tocsr()
-    S = minimum_sums(F.indptr, F.indices, F.data, Gt.indptr, Gt.indices, Gt.data, G.shape[0])
-    D = np.asarray(F.sum(axis=1))[:, None] + np.asarray(G.sum(axis=1))[None, :] - S
-    empty = D <= 0
-    return np.where(empty, 1.0, S / np.where(empty, 1.0, D))
+    accepts_sparse = True
+
+    def check(self, A: Items, name: str = "X") -> Array:
+        """Vectors as ever, without negative entries."""
+        A = super().check(A, name)
+        values = A.data if issparse(A) else A
+        if values.size and float(values.min()) < 0:
+            rows = (A < 0).nonzero()[0]
+            raise ValueError(
+                f"{name}[{int(rows.min())}] has a negative entry; Tanimoto compares indicators or "
+                "counts. Shift the data, or use RBF."
+            )
+        return A
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        least = products(A, B) if _binary(A) and _binary(B) else _minima(A, B)
+        total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
+        largest = total - least
+        empty = largest <= 0
+        largest[empty] = 1.0
+        least[empty] = 1.0
+        return least / largest
+
+    def _diag(self, A: Array) -> Array:
+        return A.sum(axis=1) * 0.0 + 1.0
+
+
+def _binary(A: Array) -> bool:
+    values = A.data if issparse(A) else A
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _minima(A: Array, B: Array) -> Array:
+    """Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
+    from ._minima import minima
+
+    rows, columns = csr_array(host(A)), csr_array(host(B).T)
+    for M in (rows, columns):
+        M.sum_duplicates()
+    left, right = ((M.indptr, M.indices, M.data) for M in (rows, columns))
+    M = minima(*left, *right, B.shape[0])
+    return like(M, A) if is_foreign(A) else np.asarray(M)
+
+
+KERNELS["tanimoto"] = Tanimoto

@@ -7,7 +7,7 @@ from numba import njit, prange
 
 
 @njit(cache=True, parallel=True)
-def minimum_sums(ap, ai, ax, bp, bi, bx, m):
+def minima(ap, ai, ax, bp, bi, bx, m):
     """Σ_f min(a_f, b_f): A by rows, B by columns, so that only shared features are visited."""
     n = len(ap) - 1
     S = np.zeros((n, m))
