@@ -10,6 +10,7 @@ import mercer
 
 ORDER = [
     {"_arrays", "_linalg", "_memory", "_extras"},
+    {"curves"},
     {"kernels", "datasets"},
     {"features"},
     {"operators"},

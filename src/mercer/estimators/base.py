@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -65,15 +66,28 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        plain = y if is_foreign(y) else np.asarray(y) if output_kernel.on_vectors else outputs
-        self.flat_ = output_kernel.on_vectors and plain.ndim == 1
+        # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
+        single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         checked = kernel.check(X, "X")
         if kernel.on_vectors or kernel.pairwise:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            # Names of features are the table's; their number is that of the checked vectors.
+            named = X if hasattr(X, "columns") else checked
+            validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
+
+    @property
+    def coef_(self) -> Array:
+        """The paper's Ψ in output coordinates: g(x) = k(x, X) @ coef_, up to an intercept.
+
+        One row a training input (or landmark, or explicit feature of the input). For linear
+        outputs under the identity operator these are `KernelRidge`'s dual coefficients.
+        """
+        check_is_fitted(self)
+        return self.points_.map.coefficients
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -162,6 +176,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         kernels = self._scalar_kernels()
         tags.input_tags.pairwise = all_or_none(kernels)
+        tags.input_tags.sparse = all(k.accepts_sparse for k in kernels)
         tags.input_tags.two_d_array = all(k.on_vectors or k.pairwise for k in kernels)
         return tags
 
@@ -228,9 +243,11 @@ def _sliced(X: Items, index: np.ndarray) -> Items:
     """The inputs as the user gave them: a function of x that names candidates sees those."""
     if hasattr(X, "iloc"):
         return X.iloc[index].to_numpy()
-    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X)
+    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
     return take(X if known else np.asarray(X), index)
 
 
 def _joined(parts: list) -> Items:
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
     return parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)
