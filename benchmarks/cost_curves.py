@@ -13,16 +13,18 @@ METHODS = ("identity", "covariance", "conditional covariance")
 
 
 def one_fit(method: str, n: int) -> None:
-    from _measure import peak_mib  # first: it sets the number of threads
     import time
 
     import numpy as np
+    from _measure import peak_mib  # first: it sets the number of threads
 
     from mercer import KernelDependency
     from mercer.kernels import RBF
     from mercer.operators import ConditionalCovariance, Covariance, Identity
 
-    operators = dict(zip(METHODS, (Identity(), Covariance(), ConditionalCovariance(0.1)), strict=True))
+    operators = dict(
+        zip(METHODS, (Identity(), Covariance(), ConditionalCovariance(0.1)), strict=True)
+    )
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(n, 20)), rng.normal(size=(n, 20))
     model = KernelDependency(RBF(4.0) * operators[method], RBF(4.0), alpha=0.1)
