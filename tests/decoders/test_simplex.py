@@ -101,3 +101,13 @@ def test_outputs_that_are_no_probabilities_are_refused(bad):
     Y[7] = bad
     with pytest.raises(ValueError, match="output 7 of y is no probability"):
         KernelDependency(decoder=Simplex()).fit(P, Y)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Hellinger()])
+def test_arrays_of_other_libraries(kernel):
+    xp = pytest.importorskip("array_api_strict")
+    X = RNG.normal(size=(12, 3))
+    model = KernelDependency(RBF(1.0), kernel, alpha=0.1, decoder=Simplex())
+    expected = model.fit(X, P).predict(X)
+    found = model.fit(xp.asarray(X), xp.asarray(P)).predict(xp.asarray(X))
+    np.testing.assert_allclose(np.asarray(found), expected, atol=1e-10)

@@ -295,3 +295,13 @@ def test_coefficients_are_those_of_kernel_ridge(rng):
     np.testing.assert_allclose(model.coef_, peer.dual_coef_, atol=1e-10)
     dual = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1).fit(X, Y)
     np.testing.assert_allclose(dual.embed(X).weights, RBF(1.0)(X) @ dual.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("output_kernel", [Linear(), RBF(1.0)])
+def test_score_with_weights_equals_score_with_repeated_rows(rng, output_kernel):
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    model = KernelDependency(RBF(1.0), output_kernel, alpha=0.1).fit(X, Y)
+    times = rng.integers(1, 4, size=20)
+    again = np.repeat(np.arange(20), times)
+    weighted = model.score(X, Y, sample_weight=times)
+    assert weighted == pytest.approx(model.score(X[again], Y[again]))

@@ -220,3 +220,15 @@ def test_prediction_on_another_grid_is_refused():
     model = KernelDependency(Gaussian(L2()), L2()).fit(waves(T), waves(T))
     with pytest.raises(ValueError, match="curve 0 of X has 29 values, the grid 30 points"):
         model.predict(waves(T)[:, 1:])
+
+
+@pytest.mark.parametrize("kernel", [L2(), Sobolev(weight=0.1), L2(smoothing=1e-4)], ids=str)
+def test_arrays_of_other_libraries(kernel):
+    xp = pytest.importorskip("array_api_strict")
+    rows = waves(T)
+    foreign = xp.asarray(rows)
+    K = kernel.fit(rows)(rows)
+    np.testing.assert_allclose(np.asarray(kernel(foreign)), K)
+    if kernel.invertible:
+        back = kernel.preimage(kernel.features(foreign))
+        np.testing.assert_allclose(np.asarray(back), rows, atol=1e-10)

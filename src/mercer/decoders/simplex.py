@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, host, is_foreign, like
+from .._arrays import Array, Items, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import L2, Hellinger, Kernel, Linear, Scaled
 from .base import Decoder, need, restore
@@ -45,7 +45,7 @@ class Simplex(Decoder):
         )
         self.spherical_ = isinstance(inner, Hellinger)
         self.kernel_ = kernel
-        self.sample_ = y[:1]
+        self.sample_ = take(y, [0])
         rows = host(kernel.check(y, "y"))
         self.weights_ = inner.features(np.ones_like(rows[:1]))[0] ** 2
         _refuse_others(rows, self.weights_)

@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from .._arrays import Items, dense, host, is_foreign, like
+from .._arrays import Items, dense, host, is_foreign, like, take
 from .._overlap import OVERLAPS
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
@@ -74,7 +74,7 @@ class Threshold(Decoder):
         self.labels_ = (
             kernel if isinstance(kernel, Labels) else Labels().fit(Labels().as_outputs(y))
         )
-        self.kernel_, self.sample_ = kernel, y[:1]
+        self.kernel_, self.sample_ = kernel, take(y, [0])
         self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
         self.at_least_one_ = bool(self.at_least_one)
         return self

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, take
 from ..decoders import Candidates
@@ -148,21 +148,29 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             index = _range(rows)
             yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))
 
-    def score(self, X: Items, y: Items) -> float:
+    def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
 
         Comparable between models with the same output kernel only.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        sample_weight
+            How much each pair counts, in both sums.
         """
         check_is_fitted(self)
         y = self.output_kernel_.as_outputs(y)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = sum(
-            float(host(self.points_(take(X, part)).sqdistances_to(take(y, part))).sum())
+            float(w[part] @ host(self.points_(take(X, part)).sqdistances_to(take(y, part))))
             for part in map(_range, blocks(count(X), BLOCK))
         )
-        variance = feature_variance(self.output_kernel_, y)
+        variance = feature_variance(self.output_kernel_, y, w)
         if variance <= 0:
             warnings.warn("score is not defined for equal outputs: it is set to 0.", stacklevel=2)
             return 0.0

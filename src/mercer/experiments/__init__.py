@@ -15,10 +15,10 @@ from .report import Report, output_folder
 EXPERIMENTS = {
     "bibtex": "sets of tags from the words of a text, in the given split",
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
-    "transliteration": "Arabic names in Latin letters, string to string",
     "emotions": "sets of moods from the sound of a song, in the given split",
     "label_ranking": "seven label ranking sets, ten folds, ridge on the Kendall embedding",
     "dti": "one tract of the brain from another, curves with several scans a subject",
+    "transliteration": "Arabic names in Latin letters, string to string",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
     "weather": "precipitation curves from temperature curves at 35 Canadian stations",
 }
