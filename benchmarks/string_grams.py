@@ -6,8 +6,8 @@ And is the spectrum kernel within twice the bare product of its sparse features?
 import time
 from collections import Counter
 
-from _measure import best_times, report
 import numpy as np
+from _measure import best_times, report
 from rich.console import Console
 from rich.table import Table
 
@@ -52,7 +52,7 @@ def weighted_degree(s, t, degree=3, shifts=2):
 
 def subsequences(s, t, n=3, decay=0.5):
     before = [[1.0] * (len(t) + 1) for _ in range(len(s) + 1)]
-    for m in range(1, n + 1):
+    for _ in range(1, n + 1):
         level, now = 0.0, [[0.0] * (len(t) + 1) for _ in range(len(s) + 1)]
         for i in range(1, len(s) + 1):
             along = 0.0

@@ -26,11 +26,13 @@ images, words, folds = load_ocr_words()
 fold = int(sys.argv[1]) if len(sys.argv) > 1 else 0
 train, test = folds == fold, folds != fold
 
-# Images differ in ink and words in length: the cosine of either takes that out. How far the cubic
-# kernel leans on pairs and triples of pixels (gamma) and alpha are chosen by leave-one-out, by the
-# share of letters that left-out words get right.
-letters = [Normalized(Polynomial(3, gamma)) for gamma in (1 / 128, 1 / 32, 1 / 8)]
-scalars = [Normalized(Positions(letter)) for letter in letters]
+# Images differ in ink and words in length: cosines take that out. Whether they should, how far the
+# cubic kernel leans on pairs and triples of pixels (gamma) and alpha are chosen by leave-one-out,
+# by the share of letters that left-out words get right.
+cubics = [Polynomial(3, gamma) for gamma in (1 / 128, 1 / 32, 1 / 8)]
+plain = [Positions(cubic) for cubic in cubics]
+cosines = [Positions(Normalized(cubic)) for cubic in cubics]
+scalars = [*plain, *cosines, *[Normalized(kernel) for kernel in cosines]]
 operators = {
     "identity": [Identity()],
     "covariance": [Covariance()],

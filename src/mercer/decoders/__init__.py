@@ -4,7 +4,7 @@ f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y), over all outputs where the kernel'
 over candidates always.
 """
 
-from ..kernels import Hamming, Kendall, Kernel, Labels, Spearman
+from ..kernels import Hamming, Kendall, Kernel, Labels, Positions, Spearman
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .candidates import Candidates
@@ -39,6 +39,7 @@ __all__ = [
 
 NATURAL: dict[type[Kernel], type[Decoder]] = {
     Labels: Threshold,
+    Positions: PerPosition,
     Kendall: Kemeny,
     Spearman: Borda,
     Hamming: Assignment,
