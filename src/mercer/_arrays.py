@@ -191,7 +191,30 @@ def _key(item: Any) -> Any:
         return item
     from joblib import hash as digest  # structural: equal lists and sets are one candidate
 
+    if hasattr(item, "nodes") and hasattr(item, "adjacency"):
+        # networkx keeps views in a graph once they were asked for: take its content alone
+        item = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
+        if _is_plain(item):
+            return repr([item[0], *map(_in_order, item[1:])])  # a digest takes ten times as long
     return digest(item)
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether an item is made of dictionaries, tuples, strings and numbers alone."""
+    if isinstance(item, dict):
+        return all(map(_is_plain, item.keys())) and all(map(_is_plain, item.values()))
+    if isinstance(item, tuple):
+        return all(map(_is_plain, item))
+    return item is None or isinstance(item, str | int | float)
+
+
+def _in_order(item: Any) -> Any:
+    """Dictionaries as lists in the order of what their keys look like."""
+    if not isinstance(item, dict):
+        return item
+    return sorted(
+        ((key, _in_order(value)) for key, value in item.items()), key=lambda kv: repr(kv[0])
+    )
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -7,6 +7,7 @@ from ._files import DataNotFound, data_folder
 from .digits import load_digit_halves, load_usps
 from .functional import load_canadian_weather, load_dti
 from .label_sets import load_bibtex, load_emotions
+from .molecules import load_massbank, load_qm9
 from .rankings import LABEL_RANKING, load_label_ranking
 from .strings import load_ocr_words, load_transliteration
 
@@ -20,7 +21,9 @@ __all__ = [
     "load_dti",
     "load_emotions",
     "load_label_ranking",
+    "load_massbank",
     "load_ocr_words",
+    "load_qm9",
     "load_transliteration",
     "load_usps",
 ]

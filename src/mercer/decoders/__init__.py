@@ -5,6 +5,7 @@ over candidates always.
 """
 
 from ..kernels import Hamming, Kendall, Kernel, Labels, Positions, Spearman
+from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
@@ -24,6 +25,7 @@ __all__ = [
     "Direct",
     "FixedPoint",
     "Gradient",
+    "GromovWassersteinBarycenter",
     "Kemeny",
     "Lexicon",
     "NGramPath",

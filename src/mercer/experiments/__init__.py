@@ -15,6 +15,8 @@ from .report import Report, output_folder
 EXPERIMENTS = {
     "bibtex": "sets of tags from the words of a text, in the given split",
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "massbank": "molecules from mass spectra, among the candidates of the same formula",
+    "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",
     "emotions": "sets of moods from the sound of a song, in the given split",
     "label_ranking": "seven label ranking sets, ten folds, ridge on the Kendall embedding",
     "dti": "one tract of the brain from another, curves with several scans a subject",

@@ -8,10 +8,14 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
+from .fingerprint import Fingerprint
 from .function import Function
+from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
 from .linear import Linear
+from .mass_spectrum import MassSpectrum
+from .molecules import molecule_graph
 from .polynomial import Polynomial
 from .positions import Positions
 from .precomputed import Precomputed
@@ -20,6 +24,7 @@ from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
+from .tree import SubsetTree, Subtree
 from .weighted_degree import WeightedDegree
 from .wrappers import Centered, Gaussian, Normalized
 
@@ -28,6 +33,7 @@ __all__ = [
     "RBF",
     "Centered",
     "ChiSquare",
+    "Fingerprint",
     "Function",
     "Gaussian",
     "Hamming",
@@ -38,6 +44,7 @@ __all__ = [
     "Labels",
     "Laplacian",
     "Linear",
+    "MassSpectrum",
     "Matern",
     "Normalized",
     "Polynomial",
@@ -46,13 +53,18 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "ShortestPath",
     "Sobolev",
     "Spearman",
     "Spectrum",
     "Subsequences",
+    "SubsetTree",
+    "Subtree",
     "Sum",
     "Tanimoto",
     "VectorKernel",
     "WeightedDegree",
+    "WeisfeilerLehman",
     "as_kernel",
+    "molecule_graph",
 ]

@@ -54,12 +54,13 @@ def _binary(A: Array) -> bool:
 
 def _minima(A: Array, B: Array) -> Array:
     """Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
-    from ._merge import minima
+    from ._minima import minima
 
-    left, right = (csr_array(host(M)) for M in (A, B))
-    for M in (left, right):
-        M.sum_duplicates()  # the merge walks along sorted indices
-    M = minima(left.data, left.indices, left.indptr, right.data, right.indices, right.indptr)
+    rows, columns = csr_array(host(A)), csr_array(host(B).T)
+    for M in (rows, columns):
+        M.sum_duplicates()
+    left, right = ((M.indptr, M.indices, M.data) for M in (rows, columns))
+    M = minima(*left, *right, B.shape[0])
     return like(M, A) if is_foreign(A) else np.asarray(M)
 
 

@@ -1,0 +1,44 @@
+"""
+Graphs that were never seen
+===========================
+
+From counts of atoms, bonds and rings to a labelled graph: the best training molecule, and the
+barycentre of several. Needs ``mercer[graphs,molecules,plots]`` and qm9_5k.smi.
+"""
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+from mercer import KernelDependency
+from mercer._arrays import object_array
+from mercer.datasets import load_qm9
+from mercer.decoders import Candidates, GromovWassersteinBarycenter
+from mercer.experiments.qm9 import description
+from mercer.kernels import Normalized, WeisfeilerLehman, molecule_graph
+from mercer.metrics import graph_distance
+
+smiles = load_qm9()[:503]
+graphs = object_array([molecule_graph(s) for s in smiles])
+X = np.array([description(s)[0] for s in smiles])
+train, test = slice(0, 500), slice(500, 503)
+
+# %%
+# One fit, two ways back to a graph.
+rows = {"truth": graphs[test]}
+for name, decoder in {
+    "best training graph": Candidates(),
+    "barycentre": GromovWassersteinBarycenter(compete=False),
+}.items():
+    model = KernelDependency("rbf", Normalized(WeisfeilerLehman(2)), alpha=0.1, decoder=decoder)
+    rows[name] = model.fit(X[train], graphs[train]).predict(X[test])
+    print(name, graph_distance(graphs[test], rows[name], average=False).round(3))
+
+# %%
+figure, axes = plt.subplots(len(rows), 3, figsize=(9, 8), layout="constrained")
+for axis_row, (name, made) in zip(axes, rows.items(), strict=True):
+    for axis, graph in zip(axis_row, made, strict=True):
+        labels = nx.get_node_attributes(graph, "label")
+        nx.draw_kamada_kawai(graph, ax=axis, labels=labels, node_color="lightgrey")
+        axis.set_title(name)
+plt.show()

@@ -1,0 +1,72 @@
+"""The compiled recursion of the subset-tree kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange, uint64
+
+
+@njit(cache=True)
+def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
+    """Σ C(u, v) over the nodes of two trees in postorder; C is room for their table.
+
+    Equal productions have equally many children, leaves at the same places, so that the inner
+    children pair off in order.
+    """
+    total = 0.0
+    for u in range(i, i_end):
+        for v in range(j, j_end):
+            value = 0.0
+            if p[u] == q[v]:
+                value = decay
+                shift = b_ptr[v] - a_ptr[u]
+                for e in range(a_ptr[u], a_ptr[u + 1]):
+                    value *= 1.0 + C[a_child[e] - i, b_child[e + shift] - j]
+                total += value
+            C[u - i, v - j] = value
+    return total
+
+
+@njit(cache=True, parallel=True)
+def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
+    """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
+    n, t = len(a) - 1, len(b) - 1
+    largest = 0
+    for j in range(t):
+        largest = max(largest, b[j + 1] - b[j])
+    K = np.zeros((n, t))
+    for i in prange(n):
+        C = np.empty((a[i + 1] - a[i], largest))
+        for j in range(i + 1 if symmetric else t):
+            K[i, j] = _pair(
+                a[i], a[i + 1], p, a_ptr, a_child, b[j], b[j + 1], q, b_ptr, b_child, decay, C
+            )
+            if symmetric:
+                K[j, i] = K[i, j]
+    return K
+
+
+@njit(cache=True, parallel=True)
+def own_fragments(a, p, a_ptr, a_child, decay):
+    """The kernel of every tree with itself."""
+    d = np.zeros(len(a) - 1)
+    for i in prange(len(d)):
+        C = np.empty((a[i + 1] - a[i], a[i + 1] - a[i]))
+        d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)
+    return d
+
+
+@njit(cache=True)
+def whole_subtrees(label, pointer, child):
+    """A hash of the tree below each node, from the leaves up, and its size."""
+    hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)
+    for i in range(len(label)):
+        for e in range(pointer[i], pointer[i + 1]):
+            # In order: what was there is scrambled before the next child is added.
+            x = (hashes[i] ^ (hashes[i] >> uint64(29))) * uint64(0xBF58476D1CE4E5B9)
+            y = (hashes[child[e]] ^ (hashes[child[e]] >> uint64(31))) * uint64(0x94D049BB133111EB)
+            hashes[i] = (x ^ (x >> uint64(32))) + y
+            size[i] += size[child[e]]
+        if pointer[i + 1] > pointer[i]:
+            hashes[i] ^= uint64(0x9E3779B97F4A7C15)  # a leaf is not an inner node
+    return hashes, size

@@ -1,0 +1,20 @@
+"""The compiled loop of the min/max similarity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, parallel=True)
+def minima(ap, ai, ax, bp, bi, bx, m):
+    """Σ_f min(a_f, b_f): A by rows, B by columns, so that only shared features are visited."""
+    n = len(ap) - 1
+    S = np.zeros((n, m))
+    for i in prange(n):
+        for p in range(ap[i], ap[i + 1]):
+            a = ax[p]
+            for q in range(bp[ai[p]], bp[ai[p] + 1]):
+                b = bx[q]
+                S[i, bi[q]] += a if a < b else b
+    return S

@@ -1,0 +1,74 @@
+"""The compiled breadth-first searches of the shortest-path kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange, uint64
+
+
+@njit(cache=True)
+def _mix(x):
+    x = uint64(x) + uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return x ^ (x >> uint64(31))
+
+
+@njit(cache=True)
+def _search(source, first, end, pointer, target, edge, distance, path, queue):
+    """Distances from a node within its graph, and a hash of the edge labels on the way.
+
+    What reaches a node one step further is the sum over its shortest-path predecessors: those
+    are all finished when the node is taken from the queue.
+    """
+    for v in range(first, end):
+        distance[v - first] = -1
+        path[v - first] = uint64(0)
+    distance[source - first] = 0
+    queue[0] = source
+    head, tail = 0, 1
+    while head < tail:
+        v = queue[head]
+        head += 1
+        d = distance[v - first]
+        path[v - first] = _mix(path[v - first] + uint64(d))
+        for e in range(pointer[v], pointer[v + 1]):
+            w = target[e]
+            if distance[w - first] < 0:
+                distance[w - first] = d + 1
+                queue[tail] = w
+                tail += 1
+            if distance[w - first] == d + 1:
+                path[w - first] += _mix(path[v - first] ^ edge[e])
+    return tail
+
+
+@njit(cache=True, parallel=True)
+def path_features(start, pointer, target, edge):
+    """Graph, first node, last node and path hash of every connected ordered pair of nodes."""
+    n = len(start) - 1
+    offset = np.zeros(n + 1, dtype=np.int64)
+    for g in range(n):
+        size = start[g + 1] - start[g]
+        offset[g + 1] = offset[g] + size * size
+    owner = np.full(offset[n], -1, dtype=np.int64)
+    first = np.zeros(offset[n], dtype=np.int64)
+    last = np.zeros(offset[n], dtype=np.int64)
+    paths = np.zeros(offset[n], dtype=np.uint64)
+    for g in prange(n):
+        size = start[g + 1] - start[g]
+        distance = np.empty(size, dtype=np.int64)
+        path = np.empty(size, dtype=np.uint64)
+        queue = np.empty(size, dtype=np.int64)
+        at = offset[g]
+        for source in range(start[g], start[g + 1]):
+            found = _search(
+                source, start[g], start[g + 1], pointer, target, edge, distance, path, queue
+            )
+            for i in range(found):
+                v = queue[i]
+                owner[at], first[at], last[at] = g, source, v
+                paths[at] = path[v - start[g]]
+                at += 1
+    kept = owner >= 0
+    return owner[kept], first[kept], last[kept], paths[kept]

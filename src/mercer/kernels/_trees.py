@@ -1,0 +1,126 @@
+"""Trees in flat arrays, read from bracketed strings or nested tuples."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, as_items, object_array
+from ._bags import hashed, mixed
+
+TOKEN = re.compile(r"[()]|[^\s()]+")
+
+
+class FlatTree:
+    """An ordered tree in postorder, children before their parents.
+
+    Attributes
+    ----------
+    label
+        A hash for each node.
+    pointer, child
+        The children of node i are child[pointer[i]:pointer[i + 1]], from left to right.
+    """
+
+    __slots__ = ("child", "label", "pointer")
+
+    def __init__(self, labels: list[Any], children: list[list[int]]):
+        self.label = np.array([hashed(label) for label in labels], dtype=np.uint64)
+        self.pointer = np.concatenate([[0], np.cumsum([len(c) for c in children])])
+        self.child = np.array([j for c in children for j in c], dtype=np.int64)
+
+    def productions(self) -> np.ndarray:
+        """A hash of each node's label and its children's, in order; 0 for a leaf."""
+        degree = np.diff(self.pointer)
+        inner = np.flatnonzero(degree)
+        kinds = np.where(
+            degree == 0, mixed(self.label, seed=15), self.label
+        )  # a leaf N, an inner N
+        place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
+        children = mixed(kinds[self.child] ^ mixed(place.astype(np.uint64), seed=12), seed=13)
+        out = np.zeros(len(self.label), dtype=np.uint64)
+        if len(inner):
+            with np.errstate(over="ignore"):  # places are told apart before the sum
+                total = np.add.reduceat(children, self.pointer[inner])
+                out[inner] = mixed(self.label[inner], seed=14) + total
+        return out
+
+    def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """A hash of the whole tree below each node, and its number of nodes."""
+        from ._fragments import whole_subtrees
+
+        return whole_subtrees(mixed(self.label, seed=16), self.pointer, self.child)
+
+
+def flattened(A: Items, name: str) -> np.ndarray:
+    """A batch of trees in flat form; what is flat already stays as it is."""
+    items = as_items(A, name)
+    if all(isinstance(item, FlatTree) for item in items):
+        return items
+    return object_array([_flat(item, f"{name}[{i}]") for i, item in enumerate(items)])
+
+
+def _flat(item: Any, name: str) -> FlatTree:
+    if isinstance(item, FlatTree):
+        return item
+    nested = _parsed(item, name) if isinstance(item, str) else item
+    labels: list[Any] = []
+    children: list[list[int]] = []
+    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(nested, name)]
+    while True:  # an explicit stack: deep trees would exhaust Python's own
+        label, done, rest = waiting[-1]
+        if rest:
+            waiting.append(_opened(rest.pop(0), name))
+            continue
+        waiting.pop()
+        labels.append(label)
+        children.append(done)
+        if not waiting:
+            return FlatTree(labels, children)
+        waiting[-1][1].append(len(labels) - 1)
+
+
+def _opened(node: Any, name: str) -> tuple[Any, list[int], list[Any]]:
+    if not isinstance(node, tuple | list):
+        return node, [], []
+    if not node or isinstance(node[0], tuple | list):
+        raise ValueError(
+            f"{name} must be a bracketed string or a nested tuple (label, child, …), got the node "
+            f"{node!r:.60} without a label."
+        )
+    return node[0], [], list(node[1:])
+
+
+def _parsed(text: str, name: str) -> Any:
+    """Nested lists from a bracketed string such as "(S (N dog) (V barks))"."""
+    tokens = TOKEN.findall(text)
+    if not tokens:
+        raise ValueError(f"{name} is an empty string, not a tree.")
+    if len(tokens) == 1 and tokens[0] not in "()":
+        return tokens[0]
+    root: list[Any] = []
+    open_nodes = [root]
+    for place, token in enumerate(tokens):
+        if len(open_nodes) == 1 and (token != "(" or root):
+            raise ValueError(f"{name} has {_at(tokens, place)} outside its brackets: {text!r:.80}.")
+        if token == "(":
+            node: list[Any] = []
+            open_nodes[-1].append(node)
+            open_nodes.append(node)
+        elif token == ")":
+            if not open_nodes.pop():
+                raise ValueError(f"{name} has an empty pair of brackets: {text!r:.80}.")
+        else:
+            open_nodes[-1].append(token)
+    if len(open_nodes) > 1:
+        raise ValueError(
+            f"{name} has unbalanced brackets, {len(open_nodes) - 1} never closed: {text!r:.80}."
+        )
+    return root[0]
+
+
+def _at(tokens: list[str], place: int) -> str:
+    closing = "unbalanced brackets: a ')'" if tokens[place] == ")" else repr(tokens[place])
+    return f"{closing} (token {place})"

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, as_items, object_array
+from ._bags import Bags, inner, matrices, sqnorms
+from .base import Kernel
+from .molecules import Unparsable, molecule
+from .tanimoto import Tanimoto
+
+KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
+SIMILARITIES = ("tanimoto", "linear")
+
+
+class Fingerprint(Kernel):
+    """The similarity of molecules, given as SMILES strings, by their substructures.
+
+    With a_f the count of substructure f in molecule a (0 or 1 without `counts`),
+    k(a, b) = Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f): MinMax of counts, Tanimoto of sets.
+
+    Parameters
+    ----------
+    kind
+        "morgan" (circular, the atoms by element and degree), "functions" (circular, the atoms by
+        what they do: donor, acceptor, ring …), "pairs" (two atoms and their distance),
+        "torsions" (four atoms in a row), "paths" (bonds in a row), "maccs" (166 named keys).
+    radius
+        Bonds around an atom for the circular ones; twice as many of them in "paths" at most.
+    size
+        Fold features into this many; None keeps them apart.
+    counts
+        Whether a substructure counts as often as it occurs.
+    similarity
+        "tanimoto" (as above) or "linear" (Σ_f a_f b_f).
+
+    Notes
+    -----
+    Needs rdkit. Fingerprints are remembered by SMILES string, so that a molecule is parsed once.
+    Both similarities are positive semidefinite (Ralaivola et al. 2005). Sums of kinds are kernels:
+    ``Fingerprint() + Fingerprint("pairs")``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Fingerprint
+    >>> Fingerprint(radius=0)(["CO", "CCO"]).round(4)
+    array([[1.    , 0.6667],
+           [0.6667, 1.    ]])
+    """
+
+    def __init__(
+        self,
+        kind: str = "morgan",
+        radius: int = 2,
+        size: int | None = None,
+        counts: bool = True,
+        similarity: str = "tanimoto",
+    ):
+        self.kind = kind
+        self.radius = radius
+        self.size = size
+        self.counts = counts
+        self.similarity = similarity
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """SMILES strings that parse; molecules are remembered, so a second check is cheap."""
+        self._check_parameters()
+        items = list(as_items(A, name))
+        for i, smiles in enumerate(items):
+            if not isinstance(smiles, str):
+                raise ValueError(f"{name}[{i}] must be a SMILES string, got {smiles!r:.60}.")
+            try:
+                self._features(smiles)
+            except Unparsable as error:
+                raise ValueError(
+                    f"{name}[{i}] is not a SMILES string that rdkit can read: {smiles!r:.80} "
+                    f"({error}). Correct or remove it."
+                ) from None
+        return object_array([str(smiles) for smiles in items])
+
+    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
+        """The strings as given."""
+        return self.check(Y, name)
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        if self.similarity == "linear":
+            return inner(self._bags(A), self._bags(B))
+        same = B is A
+        F, G = matrices(self._bags(A), None if same else self._bags(B))
+        return Tanimoto()._gram(F, G)
+
+    def _diag(self, A: Items) -> Array:
+        return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
+
+    def _bags(self, A: Items) -> Bags:
+        return Bags.of(self._features(smiles) for smiles in A)
+
+    def _features(self, smiles: str) -> tuple[np.ndarray, np.ndarray]:
+        return substructures(smiles, self.kind, self.radius, self.size, self.counts)
+
+    def _check_parameters(self) -> None:
+        for value, name, known in (
+            (self.kind, "kind", KINDS),
+            (self.similarity, "similarity", SIMILARITIES),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {known}, got {value!r}.")
+        for number, name, least in ((self.radius, "radius", 0), (self.size, "size", 1)):
+            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+            if number is not None and not (whole and number >= least):
+                raise ValueError(f"{name} must be a whole number from {least} on, got {number!r}.")
+
+
+@lru_cache(maxsize=2**17)
+def substructures(
+    smiles: str, kind: str, radius: int, size: int | None, counts: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hashes of the substructures of a molecule, and how often each occurs."""
+    mol = molecule(smiles)
+    if kind == "maccs":
+        from rdkit.Chem.rdMolDescriptors import GetMACCSKeysFingerprint
+
+        found = dict.fromkeys(GetMACCSKeysFingerprint(mol).GetOnBits(), 1)
+    else:
+        found = _generator(kind, radius).GetSparseCountFingerprint(mol).GetNonzeroElements()
+    keys = np.fromiter(found.keys(), dtype=np.uint64, count=len(found))
+    values = np.fromiter(found.values(), dtype=np.float64, count=len(found))
+    if size is not None:
+        keys, place = np.unique(keys % np.uint64(size), return_inverse=True)
+        values = np.bincount(place, weights=values, minlength=len(keys)).astype(np.float64)
+    return keys, values if counts else np.ones_like(values)
+
+
+@lru_cache(maxsize=64)
+def _generator(kind: str, radius: int) -> Any:
+    from rdkit.Chem import rdFingerprintGenerator as make
+
+    if kind == "functions":
+        invariants = make.GetMorganFeatureAtomInvGen()
+        return make.GetMorganGenerator(radius=radius, atomInvariantsGenerator=invariants)
+    if kind == "paths":
+        return make.GetRDKitFPGenerator(maxPath=max(1, 2 * radius))
+    return {
+        "morgan": lambda: make.GetMorganGenerator(radius=radius),
+        "pairs": make.GetAtomPairGenerator,
+        "torsions": make.GetTopologicalTorsionGenerator,
+    }[kind]()

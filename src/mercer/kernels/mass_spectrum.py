@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, as_items, object_array
+from .base import Kernel, positive
+
+SIDES = ("peaks", "losses", "differences")
+
+
+class MassSpectrum(Kernel):
+    """The overlap of mass spectra, peak by peak within a tolerance.
+
+    k(a, b) = Σ_pq a_p^γ b_q^γ max(0, 1 - |m_p - m_q| / w) over the peaks of intensity a_p at
+    mass-to-charge ratio m_p: each peak smeared into a box of width w, then the product of
+    densities. An item is a tuple that begins with mz, intensity, precursor.
+
+    Parameters
+    ----------
+    width
+        w, in the unit of the masses; peaks further apart do not match.
+    power
+        γ: 1 for intensities as they are, 0 for the mere presence of peaks.
+    of
+        "peaks"; "losses": precursor - m in the place of m, what broke off; or "differences": m_p -
+        m_q > 0 between two peaks, of weight (a_p a_q)^γ, what broke off in several steps.
+    strongest
+        How many peaks have their differences taken, the strongest.
+
+    Notes
+    -----
+    The triangle is the autocorrelation of a box, so the kernel is positive semidefinite, and of
+    compact support, so that sorted peaks are matched in one walk. Normalise it by
+    ``Normalized(MassSpectrum())``; a spectrum without peaks (or losses) is 0 to everything.
+
+    Examples
+    --------
+    >>> from mercer.kernels import MassSpectrum
+    >>> water = ([19.02, 37.03], [1.0, 0.25], 37.03)
+    >>> other = ([19.03], [1.0], 50.0)
+    >>> MassSpectrum(width=0.02, power=0.5)([water], [water, other])
+    array([[1.25, 0.5 ]])
+    """
+
+    def __init__(
+        self, width: float = 0.01, power: float = 0.5, of: str = "peaks", strongest: int = 25
+    ):
+        self.width = width
+        self.power = power
+        self.of = of
+        self.strongest = strongest
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Spectra with peaks sorted by mass."""
+        positive(self.width, "width")
+        if self.of not in SIDES:
+            raise ValueError(f"of must be one of {SIDES}, got {self.of!r}.")
+        items = as_items(A, name)
+        if all(isinstance(item, Sorted) for item in items):
+            return items
+        return object_array([_sorted(item, f"{name}[{i}]") for i, item in enumerate(items)])
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        from ._spectra import overlaps
+
+        left = self._peaks(A)
+        right = left if B is A else self._peaks(B)
+        return overlaps(*left, *right, float(self.width), A is B)
+
+    def _diag(self, A: Items) -> Array:
+        from ._spectra import self_overlaps
+
+        return self_overlaps(*self._peaks(A), float(self.width))
+
+    def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All peaks in a row: where each spectrum starts, masses, weights."""
+        parts = [self._of(item) for item in A]
+        starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
+        masses = np.concatenate([m for m, _ in parts])
+        return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
+
+    def _of(self, item: Sorted) -> tuple[np.ndarray, np.ndarray]:
+        if self.of == "differences":
+            return item.differences(self.width, self.strongest)
+        return item.peaks if self.of == "peaks" else item.losses(self.width)
+
+
+LEAST = 0.5
+"""Nothing lighter than half a unit breaks off: what is nearer is the same peak."""
+
+
+class Sorted:
+    """A spectrum with its peaks in order of mass."""
+
+    __slots__ = ("intensity", "mz", "precursor")
+
+    def __init__(self, mz: np.ndarray, intensity: np.ndarray, precursor: float):
+        order = np.argsort(mz, kind="stable")
+        self.mz, self.intensity, self.precursor = mz[order], intensity[order], precursor
+
+    @property
+    def peaks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Masses and intensities."""
+        return self.mz, self.intensity
+
+    def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
+        """What broke off, in order; the precursor itself lost nothing and is no loss."""
+        losses = self.precursor - self.mz[::-1]
+        kept = losses > max(width, LEAST)
+        return losses[kept], self.intensity[::-1][kept]
+
+    def differences(self, width: float, strongest: int) -> tuple[np.ndarray, np.ndarray]:
+        """Between the strongest peaks, those nearer than half a width taken as one; in order."""
+        if not len(self.mz):
+            return self.peaks
+        first = np.flatnonzero(np.diff(self.mz, prepend=-np.inf) > 0.5 * width)
+        total = np.add.reduceat(self.intensity, first)
+        m = np.add.reduceat(self.intensity * self.mz, first) / total
+        a = np.maximum.reduceat(self.intensity, first)
+        top = np.argsort(-a, kind="stable")[:strongest]
+        d = m[top][:, None] - m[top][None, :]
+        kept = d > max(width, LEAST)
+        d, weight = d[kept], (a[top][:, None] * a[top][None, :])[kept]
+        order = np.argsort(d, kind="stable")
+        return d[order], weight[order]
+
+
+def _sorted(item: Any, name: str) -> Sorted:
+    if isinstance(item, Sorted):
+        return item
+    try:
+        mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
+        precursor = float(item[2])
+    except (TypeError, ValueError, IndexError, KeyError):
+        raise ValueError(
+            f"{name} must be a spectrum (mz, intensity, precursor), got {item!r:.80}."
+        ) from None
+    if mz.ndim != 1 or mz.shape != intensity.shape:
+        raise ValueError(
+            f"{name} needs one intensity for each peak, got {mz.shape} and {intensity.shape}."
+        )
+    numbers = np.concatenate([mz, intensity, [precursor]])
+    if not np.isfinite(numbers).all() or (intensity <= 0).any():
+        raise ValueError(f"{name} needs finite masses and positive intensities: drop the others.")
+    return Sorted(mz, intensity, precursor)

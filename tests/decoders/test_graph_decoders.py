@@ -1,0 +1,125 @@
+import networkx as nx
+import numpy as np
+import pytest
+
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.decoders import Candidates, GromovWassersteinBarycenter
+from mercer.kernels import Linear, Normalized, ShortestPath, WeisfeilerLehman
+from mercer.metrics import graph_distance
+from mercer.testing import check_decoder
+
+
+def ring(n, label="C", tail=None):
+    G = nx.cycle_graph(n)
+    nx.set_node_attributes(G, label, "label")
+    nx.set_edge_attributes(G, 1, "label")
+    if tail:
+        G.add_node(n, label=tail)
+        G.add_edge(0, n, label=2)
+    return G
+
+
+def adjacency(G):
+    return nx.to_numpy_array(G, weight="label"), [G.nodes[v]["label"] for v in G]
+
+
+GRAPHS = [ring(3), ring(4), ring(5), ring(4, tail="O"), ring(5, tail="N"), ring(3, "N")]
+SAME = nx.algorithms.isomorphism.categorical_node_match("label", None)
+DECODERS = [
+    Candidates(),
+    GromovWassersteinBarycenter(),
+    GromovWassersteinBarycenter(compete=False),
+]
+
+
+@pytest.mark.parametrize("decoder", DECODERS, ids=str)
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(3), Normalized(ShortestPath())], ids=str)
+@pytest.mark.parametrize("form", [list, lambda graphs: [adjacency(G) for G in graphs]])
+def test_every_graph_is_found_again(decoder, kernel, form):
+    check_decoder(decoder, kernel, form(GRAPHS))
+
+
+def test_isomorphic_not_only_equal_to_the_kernel():
+    outputs = GRAPHS
+    model = KernelDependency(
+        "linear", WeisfeilerLehman(), alpha=1e-9, decoder=GromovWassersteinBarycenter()
+    )
+    found = model.fit(np.eye(len(outputs)), outputs).predict(np.eye(len(outputs)))
+    for made, true in zip(found, outputs, strict=True):
+        assert nx.is_isomorphic(made, true, node_match=SAME, edge_match=SAME)
+
+
+def test_new_graphs_are_made():
+    """Three chains, each off in a place of its own: what most of them agree on was never seen."""
+
+    def chain():
+        G = nx.path_graph(5)
+        nx.set_node_attributes(G, dict(enumerate("abcde")), "label")
+        nx.set_edge_attributes(G, 1, "label")
+        return G
+
+    outputs = [chain(), chain(), chain()]
+    outputs[0].nodes[0]["label"] = "x"
+    outputs[1].edges[1, 2]["label"] = 2
+    outputs[2].edges[3, 4]["label"] = 2
+    decoder = GromovWassersteinBarycenter(compete=False)
+    model = KernelDependency("linear", WeisfeilerLehman(), alpha=1e-3, decoder=decoder)
+    made = model.fit([[1.0]] * 3, outputs).predict([[1.0]])[0]
+    assert nx.is_isomorphic(made, chain(), node_match=SAME, edge_match=SAME)
+
+
+def test_competing_never_scores_worse_than_candidates():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 2))
+    model = KernelDependency(
+        "rbf", WeisfeilerLehman(2), alpha=0.1, decoder=GromovWassersteinBarycenter()
+    ).fit(X, GRAPHS)
+    new = rng.normal(size=(4, 2))
+    made = [row[0][1] for row in model.predict_top(new, 1)]
+    model.decoder_ = Candidates().fit(model.output_kernel_, model.outputs_)
+    assert np.all(np.array(made) >= [row[0][1] - 1e-9 for row in model.predict_top(new, 1)])
+
+
+def test_left_out_points_do_not_see_their_own_graph():
+    outputs = [*GRAPHS, *GRAPHS[:2]]
+    X = np.arange(8.0)[:, None]
+    decoder = GromovWassersteinBarycenter()
+    model = KernelDependencyCV(
+        "rbf", WeisfeilerLehman(2), alphas=[0.1], decoder=decoder
+    ).fit(X, outputs, groups=np.arange(8) // 2)  # fmt: skip
+    assert len(model.loo_predict()) == 8
+
+
+def test_empty_and_disconnected_graphs_are_decoded():
+    two = nx.disjoint_union(ring(3), ring(4))
+    outputs = [nx.Graph(), two, ring(3)]
+    check_decoder(GromovWassersteinBarycenter(), WeisfeilerLehman() + ShortestPath(), outputs[1:])
+    model = KernelDependency("rbf", WeisfeilerLehman(), decoder=GromovWassersteinBarycenter())
+    assert len(model.fit([[0.0], [1.0], [2.0]], outputs).predict([[0.5], [0.0]])) == 2
+
+
+def test_graphs_without_labels_come_back_without():
+    outputs = [nx.path_graph(n) for n in (2, 3, 4)]
+    model = KernelDependency("rbf", ShortestPath(), decoder=GromovWassersteinBarycenter())
+    made = model.fit([[2.0], [3.0], [4.0]], outputs).predict([[3.0]])[0]
+    assert all(not data for _, data in made.nodes(data=True))
+    assert all(not data for _, _, data in made.edges(data=True))
+
+
+def test_other_outputs_are_refused():
+    with pytest.raises(ValueError, match="needs outputs that are networkx graphs"):
+        GromovWassersteinBarycenter().fit(Linear(), np.eye(3))
+
+
+@pytest.mark.parametrize("bad", [{"trade_off": 2.0}, {"graphs": 0}, {"thresholds": ()}])
+def test_bad_parameters(bad):
+    with pytest.raises(ValueError, match="trade_off must lie in"):
+        GromovWassersteinBarycenter(**bad).fit(WeisfeilerLehman(), GRAPHS)
+
+
+def test_graph_distance_is_zero_for_the_same_graph_and_counts_differences():
+    assert graph_distance(GRAPHS, GRAPHS) == pytest.approx(0.0, abs=1e-9)
+    near, far = graph_distance([ring(5)] * 2, [ring(5, tail="O"), ring(3, "N")], average=False)
+    assert 0 < near < far
+    assert graph_distance([nx.Graph()], [nx.Graph()]) == 0
+    assert graph_distance([nx.Graph()], [ring(3)]) == 1.0

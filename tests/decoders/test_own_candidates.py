@@ -1,0 +1,92 @@
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import cross_val_score
+
+from mercer import KernelDependency, KernelDependencyCV
+from mercer._arrays import keys
+from mercer.decoders import Candidates
+from mercer.kernels import Fingerprint, Precomputed, SubsetTree, WeisfeilerLehman
+from mercer.metrics import exact_match
+
+ALCOHOLS = ["CO", "CCO", "CCCO", "CCCCO"]
+AMINES = ["CN", "CCN", "CCCN", "CCCCN"]
+X = np.array([[n, kind] for kind in (0, 5) for n in range(1, 5)], dtype=float)
+Y = np.array(ALCOHOLS + AMINES, dtype=object)
+
+
+def same_length(x):
+    return [ALCOHOLS[int(x[0]) - 1], AMINES[int(x[0]) - 1]]
+
+
+def test_candidates_of_molecules_by_list_and_by_function():
+    model = KernelDependency("rbf", Fingerprint(), alpha=0.1).fit(X, Y)
+    lists = [same_length(x) for x in X]
+    assert model.predict(X, candidates=lists).tolist() == Y.tolist()
+    named = KernelDependency("rbf", Fingerprint(), alpha=0.1, decoder=Candidates(same_length))
+    assert named.fit(X, Y).predict(X).tolist() == Y.tolist()
+    ranked = model.predict_top(X, 2, candidates=lists)
+    assert all(len(row) == 2 and row[0][1] >= row[1][1] for row in ranked)
+
+
+def test_candidates_of_trees_and_graphs():
+    trees = [f"(S (N {noun}) (V {verb}))" for noun in "ab" for verb in "cd"]
+    model = KernelDependency("linear", SubsetTree(), alpha=1e-3).fit(np.eye(4), trees)
+    assert model.predict(np.eye(4), candidates=[trees] * 4).tolist() == trees
+    graphs = [nx.path_graph(n) for n in (2, 3, 4, 5)]
+    model = KernelDependency("linear", WeisfeilerLehman(), alpha=1e-3).fit(np.eye(4), graphs)
+    found = model.predict(np.eye(4), candidates=[graphs[i:] + graphs[:i] for i in range(4)])
+    assert [len(g) for g in found] == [2, 3, 4, 5]
+
+
+def test_functions_work_under_cross_validation():
+    model = KernelDependency("rbf", Fingerprint(), alpha=0.1, decoder=Candidates(same_length))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = cross_val_score(model, X, Y, cv=4, scoring=make_scorer(exact_match))
+    assert scores.shape == (4,) and np.isfinite(scores).all()
+
+
+def test_left_out_groups_do_not_count_as_trained_on():
+    """All molecules of one length are left out together: no list holds a trained output."""
+    model = KernelDependencyCV(
+        "rbf", Fingerprint(), alphas=[0.1], decoder=Candidates(same_length),
+        scoring=make_scorer(exact_match),
+    ).fit(X, Y, groups=X[:, 0])  # fmt: skip
+    assert model.loo_score_ > 0.5
+
+
+def test_a_warning_where_lists_differ_in_what_was_seen():
+    model = KernelDependency("rbf", Fingerprint(), alpha=0.1).fit(X, Y)
+    with pytest.warns(UserWarning, match="1 of 2 candidate lists contain training outputs"):
+        model.predict(X[:2], candidates=[["CO", "CS"], ["CCS", "CCF"]])
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ([["CO"], []], "the candidate list of input 1 is empty"),
+        ([["CO"], ["CC", "C1C"]], r"candidates\[1\]\[1\] is not a SMILES string"),
+        ([["CO"]], "one list for each of the 2 inputs"),
+    ],
+)
+def test_bad_lists_are_named(lists, message):
+    model = KernelDependency("rbf", Fingerprint(), alpha=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(X[:2], candidates=lists)
+
+
+def test_equal_graphs_are_one_candidate_whatever_was_asked_of_them():
+    a, b = nx.path_graph(3), nx.path_graph(3)
+    assert len(b.edges) + len(b.adj) + len(b.degree)  # views that networkx then keeps
+    assert keys([a]) == keys([b])
+    b.nodes[0]["label"] = "C"
+    assert keys([a]) != keys([b])
+
+
+def test_candidates_of_a_precomputed_kernel_are_indices():
+    model = KernelDependency("linear", Precomputed(np.eye(6)), alpha=1e-3).fit(np.eye(3), [0, 2, 4])
+    assert model.predict(np.eye(3), candidates=[[0, 1], [3, 2], [5, 4]]).tolist() == [0, 2, 4]
