@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, Items, as_vectors, count, host, take
+from ._extras import require
 from .embedding import Embedding
 from .kernels import Kernel
+from .kernels._sequences import as_sequences
 
 
 def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
@@ -89,3 +91,62 @@ def _same_length(y_true: Items, y_pred: Items) -> None:
 
 def _averaged(values: np.ndarray, average: bool) -> Any:
     return float(values.mean()) if average else values
+
+
+# -- sequences --------------------------------------------------------------------------------
+
+
+def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """The fewest symbols to insert, delete or replace (Levenshtein) in a string or token list.
+
+    Examples
+    --------
+    >>> from mercer.metrics import edit_distance
+    >>> edit_distance(["kitten", "cat"], ["sitting", "cat"], average=False)
+    array([3., 0.])
+    """
+    require("rapidfuzz", "strings")
+    from rapidfuzz.distance import Levenshtein
+
+    _same_length(y_true, y_pred)
+    pairs = zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True)
+    return _averaged(np.array([float(Levenshtein.distance(a, b)) for a, b in pairs]), average)
+
+
+def character_error_rate(y_true: Items, y_pred: Items) -> float:
+    """Edits over all sequences, for each symbol of the true ones; of tokens the token error rate.
+
+    Examples
+    --------
+    >>> from mercer.metrics import character_error_rate
+    >>> character_error_rate(["kitten", "cat"], ["sitting", "cat"]).__round__(3)
+    0.333
+    """
+    edits = edit_distance(y_true, y_pred, average=False)
+    total = sum(map(len, _sequences(y_true, "y_true")))
+    if total == 0:
+        raise ValueError("character_error_rate is not defined where all of y_true is empty.")
+    return float(edits.sum() / total)
+
+
+def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
+    """The share of symbols that are right at their place: the paper's WRC, greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import symbol_accuracy
+    >>> symbol_accuracy(["cat", "dog"], ["car", "do"]).__round__(3)
+    0.667
+    """
+    _same_length(y_true, y_pred)
+    y_true, y_pred = _sequences(y_true, "y_true"), _sequences(y_pred, "y_pred")
+    total = sum(map(len, y_true))
+    if total == 0:
+        raise ValueError("symbol_accuracy is not defined where all of y_true is empty.")
+    pairs = zip(y_true, y_pred, strict=True)
+    return sum(bool(s == t) for a, b in pairs for s, t in zip(a, b, strict=False)) / total
+
+
+def _sequences(y: Items, name: str) -> list:
+    """Outputs as strings or lists of symbols."""
+    return [list(a) if isinstance(a, np.ndarray) else a for a in as_sequences(y, name)]

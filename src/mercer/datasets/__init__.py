@@ -5,5 +5,13 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 
 from ._files import DataNotFound, data_folder
 from .digits import load_digit_halves, load_usps
+from .strings import load_ocr_words, load_transliteration
 
-__all__ = ["DataNotFound", "data_folder", "load_digit_halves", "load_usps"]
+__all__ = [
+    "DataNotFound",
+    "data_folder",
+    "load_digit_halves",
+    "load_ocr_words",
+    "load_transliteration",
+    "load_usps",
+]

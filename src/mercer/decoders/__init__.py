@@ -8,9 +8,23 @@ from ..kernels import Kernel
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
+from .lexicon import Lexicon
+from .ngram_path import NGramPath
+from .positions import PerPosition, Viterbi
 from .refinement import FixedPoint, Gradient
 
-__all__ = ["Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"]
+__all__ = [
+    "Candidates",
+    "Decoder",
+    "Direct",
+    "FixedPoint",
+    "Gradient",
+    "Lexicon",
+    "NGramPath",
+    "PerPosition",
+    "Viterbi",
+    "natural",
+]
 
 
 def natural(kernel: Kernel) -> Decoder:

@@ -10,8 +10,12 @@ from .base import Kernel, VectorKernel, as_kernel
 from .function import Function
 from .linear import Linear
 from .polynomial import Polynomial
+from .positions import Positions
 from .precomputed import Precomputed
+from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
+from .subsequences import Subsequences
+from .weighted_degree import WeightedDegree
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
@@ -25,11 +29,15 @@ __all__ = [
     "Matern",
     "Normalized",
     "Polynomial",
+    "Positions",
     "Power",
     "Precomputed",
     "Product",
     "Scaled",
+    "Spectrum",
+    "Subsequences",
     "Sum",
     "VectorKernel",
+    "WeightedDegree",
     "as_kernel",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -215,3 +215,10 @@ def positive(value: Any, name: str) -> float:
     if not isinstance(value, Real) or not np.isfinite(float(value)) or value <= 0:
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
+
+
+def whole(value: Any, name: str) -> int:
+    """A parameter that must be a positive whole number."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+    return int(value)

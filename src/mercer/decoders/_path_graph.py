@@ -1,0 +1,99 @@
+"""The strings that a path decoder walks through: contexts, and the symbols that may follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels._ngrams import NGrams
+
+LARGEST = 2_000_000
+"""More n-grams than this are not enumerated."""
+
+
+@dataclass(frozen=True)
+class PathGraph:
+    """Contexts of fewer than n symbols as states, n-grams of up to n symbols as edges.
+
+    Attributes
+    ----------
+    starts, target
+        The edges of state a are starts[a], …, starts[a + 1] - 1; an edge leads to target.
+    roots
+        The first state of each length of context 0, …, n - 1; state 0 is the empty context.
+    symbols
+        The symbol of each edge.
+    chain
+        For each edge and length m the number, in the graph, of the m-gram that it ends; -1 where
+        it is shorter.
+    known
+        The same as numbers of the n-grams that were given; -1 where not among them.
+    """
+
+    starts: np.ndarray
+    target: np.ndarray
+    roots: np.ndarray
+    symbols: np.ndarray
+    chain: np.ndarray
+    known: np.ndarray
+
+    @classmethod
+    def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:
+        """The strings made of n-grams that were seen, or all strings over the alphabet."""
+        size, n = len(ngrams.alphabet), ngrams.n
+        if not seen and size**n > LARGEST:
+            raise ValueError(
+                f"{size} symbols have {size**n} {n}-grams, too many to go through: use "
+                'ngrams="seen", or a shorter n.'
+            )
+        keys = ngrams.keys if seen else [np.arange(size**m) for m in range(1, n + 1)]
+        shorter = _suffixes(keys, size)
+        known = _numbers(keys, ngrams.keys, size)
+        counts = np.array([1, *[len(level) for level in keys]])
+        roots = np.concatenate([[0], np.cumsum(counts[:-1])[: n - 1]]).astype(np.int64)
+        sources = np.concatenate([roots[m] + level // size for m, level in enumerate(keys)])
+        targets = [roots[m] + np.arange(len(level)) for m, level in enumerate(keys[:-1], start=1)]
+        states = int(counts[:n].sum())
+        last = shorter[-1] if n > 1 else np.zeros(len(keys[0]), dtype=np.int64)
+        return cls(
+            starts=np.searchsorted(sources, np.arange(states + 1)),
+            target=np.concatenate([*targets, roots[n - 1] + last]).astype(np.int64),
+            roots=roots,
+            symbols=np.concatenate([level % size for level in keys]),
+            chain=_chained(shorter, [np.arange(len(level)) for level in keys]),
+            known=_chained(shorter, known),
+        )
+
+
+def _suffixes(keys: list[np.ndarray], size: int) -> list[np.ndarray]:
+    """For each m-gram the number of the (m-1)-gram without its first symbol."""
+    shorter = [np.zeros(len(keys[0]), dtype=np.int64)]
+    for level, below in zip(keys[1:], keys[:-1], strict=True):
+        shorter.append(np.searchsorted(below, shorter[-1][level // size] * size + level % size))
+    return shorter
+
+
+def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list[np.ndarray]:
+    """The number of each n-gram among those given, -1 where it is not."""
+    parents, numbers = np.zeros(1, dtype=np.int64), []
+    for level, known in zip(keys, given, strict=True):
+        parent = parents[level // size]
+        wanted = parent * size + level % size
+        place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1))
+        parents = np.where((parent >= 0) & (known[place] == wanted), place, -1)
+        numbers.append(parents)
+    return numbers
+
+
+def _chained(shorter: list[np.ndarray], numbers: list[np.ndarray]) -> np.ndarray:
+    """Numbers of all m-grams that an edge ends: its own, then those of its suffixes."""
+    n, rows = len(shorter), []
+    for m in range(1, n + 1):
+        ids = np.arange(len(shorter[m - 1]))
+        part = np.full((len(ids), n), -1, dtype=np.int64)
+        for length in range(m, 0, -1):
+            part[:, length - 1] = numbers[length - 1][ids]
+            ids = shorter[length - 1][ids]
+        rows.append(part)
+    return np.concatenate(rows)

@@ -1,0 +1,185 @@
+"""The searches for the best sequence, compiled; imported when one is first decoded."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, parallel=True)
+def viterbi(scores, table, wanted, codes, ends):
+    """Write the best sequence of every point into `codes`, its length into `ends`.
+
+    table[context, c] scores symbol c after a context, c = |alphabet| being the end; a context is a
+    number in base |alphabet| + 1 whose digits are the symbols before, the border symbol at first.
+    A wanted length of -1 leaves the length open.
+    """
+    n, places, size = scores.shape
+    states = table.shape[0]
+    for t in prange(n):
+        value = np.full(states, -np.inf)
+        value[states - 1] = 0.0
+        before = np.zeros((places, states), dtype=np.int64)
+        symbol = np.zeros((places, states), dtype=np.int64)
+        best = -np.inf
+        state = states - 1
+        end = 0
+        if wanted[t] <= 0:
+            best = table[states - 1, size]
+        longest = places if wanted[t] < 0 else wanted[t]
+        for p in range(longest):
+            after = np.full(states, -np.inf)
+            for a in range(states):
+                if value[a] == -np.inf:
+                    continue
+                for c in range(size):
+                    b = (a * (size + 1) + c) % states
+                    new = value[a] + scores[t, p, c] + table[a, c]
+                    if new > after[b]:
+                        after[b] = new
+                        before[p, b] = a
+                        symbol[p, b] = c
+            value = after
+            if wanted[t] < 0 or p == longest - 1:
+                for a in range(states):
+                    if value[a] + table[a, size] > best:
+                        best = value[a] + table[a, size]
+                        state = a
+                        end = p + 1
+        ends[t] = end
+        for p in range(end - 1, -1, -1):
+            codes[t, p] = symbol[p, state]
+            state = before[p, state]
+
+
+@njit(cache=True)
+def _look_ahead(front, back, starts, target, roots, length, bonus, ahead):
+    """ahead[i, state]: the most that symbols i, …, length - 1 add, repeats not yet charged for."""
+    n = len(roots)
+    for state in range(ahead.shape[1]):
+        ahead[length, state] = 0.0
+    for i in range(length - 1, -1, -1):
+        level = min(i, n - 1)
+        for state in range(roots[level], roots[level + 1] if level + 1 < n else ahead.shape[1]):
+            best = -np.inf
+            for e in range(starts[state], starts[state + 1]):
+                gain = front[e, i] + back[e, length - 1 - i] + ahead[i + 1, target[e]]
+                if gain > best:
+                    best = gain
+            ahead[i, state] = best + bonus
+
+
+@njit(cache=True)
+def _repeats(edges, i, e, chain, worth, kappa):
+    """What the n-grams that edge e completes at i pay for having occurred before."""
+    paid = 0.0
+    for m in range(chain.shape[1]):
+        gram = chain[e, m]
+        if gram < 0 or worth[m] == 0.0:
+            continue
+        for j in range(i):
+            if chain[edges[j], m] == gram:
+                paid += 2.0 * worth[m] * kappa[i - j]
+    return paid
+
+
+@njit(cache=True)
+def _search(
+    front,
+    back,
+    starts,
+    target,
+    chain,
+    worth,
+    kappa,
+    length,
+    bonus,
+    ahead,
+    best,
+    budget,
+    edges,
+    found,
+):
+    """Depth first, most promising symbol first, cut where even the look-ahead is no better."""
+    position = np.zeros(length + 1, dtype=np.int64)
+    state = np.zeros(length + 1, dtype=np.int64)
+    value = np.zeros(length + 1)
+    widest = 0
+    for a in range(len(starts) - 1):
+        widest = max(widest, starts[a + 1] - starts[a])
+    order = np.zeros((length + 1, widest), dtype=np.int64)
+    gains = np.zeros((length + 1, widest))
+    width = np.zeros(length + 1, dtype=np.int64)
+    i, nodes, improved, fresh = 0, 0, False, True
+    while i >= 0:
+        if fresh:
+            nodes += 1
+            if nodes > budget:
+                return best, improved, nodes
+            if i == length:
+                if value[i] > best:
+                    best, improved = value[i], True
+                    found[:length] = edges[:length]
+                i, fresh = i - 1, False
+                continue
+            count = 0
+            for e in range(starts[state[i]], starts[state[i] + 1]):
+                gain = front[e, i] + back[e, length - 1 - i] + bonus
+                if value[i] + gain + ahead[i + 1, target[e]] <= best:
+                    continue
+                gain -= _repeats(edges, i, e, chain, worth, kappa)
+                bound = value[i] + gain + ahead[i + 1, target[e]]
+                if bound > best:
+                    gains[i, count], order[i, count] = bound, e
+                    count += 1
+            ranked = np.argsort(-gains[i, :count])
+            order[i, :count] = order[i, :count][ranked]
+            gains[i, :count] = gains[i, :count][ranked]
+            width[i], position[i] = count, 0
+        if position[i] >= width[i] or gains[i, position[i]] <= best:
+            i, fresh = i - 1, False
+            continue
+        e, bound = order[i, position[i]], gains[i, position[i]]
+        position[i] += 1
+        edges[i], state[i + 1] = e, target[e]
+        value[i + 1] = bound - ahead[i + 1, target[e]]
+        i, fresh = i + 1, True
+    return best, improved, nodes
+
+
+@njit(cache=True, parallel=True)
+def best_paths(
+    fronts, backs, starts, target, chain, roots, worth, kappa, shortest, bonus, budget, paths, ends,
+    values, proved,
+):  # fmt: skip
+    """The best path of every point, over all lengths, into `paths` (edges), `ends` and `values`."""
+    n, _, longest = fronts.shape
+    states = len(starts) - 1
+    for t in prange(n):
+        front, back = fronts[t], backs[t]
+        ahead = np.full((longest + 1, longest + 1, states), -np.inf)
+        bounds = np.full(longest + 1, -np.inf)
+        for length in range(max(shortest, 1), longest + 1):
+            _look_ahead(front, back, starts, target, roots, length, bonus, ahead[length])
+            bounds[length] = ahead[length, 0, 0]
+        best = 0.0 if shortest == 0 else -np.inf
+        edges = np.zeros(longest + 1, dtype=np.int64)
+        found = np.zeros(longest + 1, dtype=np.int64)
+        left = budget
+        complete = True
+        for length in np.argsort(-bounds):
+            if length < 1 or bounds[length] <= best:
+                continue
+            value, improved, nodes = _search(
+                front, back, starts, target, chain, worth, kappa, length, bonus, ahead[length],
+                best, max(left, length + 1), edges, found,
+            )  # fmt: skip
+            if nodes > max(left, length + 1):
+                complete = False
+            left -= nodes
+            if improved:
+                best = value
+                ends[t] = length
+                paths[t, :length] = found[:length]
+        values[t] = best
+        proved[t] = complete

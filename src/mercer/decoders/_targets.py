@@ -1,0 +1,89 @@
+"""Predicted points in the sparse features of an output kernel, some points at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, blocks, host
+from ..embedding import Embedding
+
+POINTS = 256
+"""Points that are held at once in features, which may be many."""
+
+
+def targets(
+    points: Embedding, kernel: Any, size: int = POINTS
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Rows, and the features of those points.
+
+    Points written as sums over outputs are read through the outputs' sparse features: thousands
+    of outputs by hundred thousands of features would not fit otherwise.
+    """
+    C = points.coordinates
+    try:
+        weights, items = points.frame.expansion(C[:1])
+    except ValueError:  # explicit coordinates: they are the features
+        F = None
+    else:
+        F = kernel.sparse_features(items)
+    for rows in blocks(len(points), size):
+        if F is None:
+            yield rows, host(points.frame.kernel_features(C[rows]))
+        else:
+            weights, _ = points.frame.expansion(C[rows])
+            yield rows, np.asarray(host(weights) @ F)
+
+
+def lengths(points: Embedding, length: Any) -> np.ndarray | None:
+    """The length that each point's output must have: None, that of its input, or a function's."""
+    if length is None:
+        return None
+    if length != "input" and not callable(length):
+        raise ValueError(f'length must be None, "input" or a function of x, got {length!r}.')
+    if points.inputs is None:
+        raise ValueError("lengths that depend on x need points that know their x.")
+    return np.array([_length(x, t, length) for t, x in enumerate(points.inputs)], dtype=np.int64)
+
+
+def _length(x: Any, t: int, length: Any) -> int:
+    try:
+        found = len(x) if length == "input" else int(length(x))
+    except TypeError:
+        raise ValueError(
+            f'length="input" needs inputs that have a length; input {t} is {x!r:.40}. Give a '
+            "function of x."
+        ) from None
+    if found < 0:
+        raise ValueError(f"the length of the output of input {t} is {found}: it must not be < 0.")
+    return found
+
+
+def agreement(y: Items, found: Items) -> float:
+    """Outputs that are found whole; of equal counts, the one with more equal symbols is larger."""
+    whole = sum(len(a) == len(b) and all(map(_same, a, b)) for a, b in zip(y, found, strict=True))
+    parts = sum(
+        sum(map(_same, a, b)) / max(1, len(a), len(b)) for a, b in zip(y, found, strict=True)
+    )
+    return whole + parts / (1.0 + len(y))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a == b)
+
+
+def best_of(grid: Any, decode: Callable[[float], Items], y: Items) -> float:
+    """The value of a grid whose decoded outputs agree best; the nearest to zero among equals."""
+    worth = {value: agreement(y, decode(value)) for value in sorted(grid, key=abs)}
+    return float(max(worth, key=lambda value: worth[value]))
+
+
+def automatic(value: Any, name: str) -> bool:
+    """Whether a parameter is left to calibration; else it must be a number."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f'{name} must be a number or "auto", got {value!r}.')
+        return True
+    return False

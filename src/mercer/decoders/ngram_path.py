@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, object_array, take
+from ..embedding import Embedding
+from ..kernels import Kernel, Spectrum
+from ..kernels._sequences import as_given
+from ..kernels.base import whole
+from ._path_graph import PathGraph
+from ._targets import automatic, best_of, targets
+from .base import Decoder, Ranked, need
+
+POINTS = 32
+"""Points that are decoded at once: their scores by n-gram and place are held in memory."""
+CALIBRATED = 500
+"""Left-out points that a bonus is chosen on; more would not change it."""
+BONUSES = np.round(np.linspace(-0.2, 1.0, 13), 2)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Decoded sequences, their scores, and whether each is proved to be the best there is."""
+
+    outputs: np.ndarray
+    scores: np.ndarray
+    proved: np.ndarray
+
+
+class NGramPath(Decoder):
+    """The best string for a target of n-gram scores, found by branch and bound.
+
+    Maximises 2⟨g, Φ(s)⟩ - ‖Φ(s)‖² + bonus · |s| over strings s, for the features Φ of a
+    `Spectrum` kernel, with places or without, blended or not.
+
+    Parameters
+    ----------
+    ngrams
+        "seen" for strings made of n-grams of training outputs only; "all" for all strings over
+        their symbols.
+    max_length, min_length
+        Limits to the length; None for the longest training output, and 1 at least.
+    bonus
+        Added for every symbol, in units of Σ_m w_m, which is what a symbol costs in ‖Φ(s)‖²;
+        "auto" chooses it on left-out points (a ridge shrinks g, which favours short strings).
+    max_nodes
+        Prefixes that are looked at for one point before its search is given up.
+
+    Attributes
+    ----------
+    bonus_
+        The bonus in use.
+
+    Notes
+    -----
+    All of the objective but the price of repeated n-grams is a sum over symbols in their context.
+    A backward pass over the contexts therefore bounds what any prefix can still gain, exactly but
+    for repeats; the search follows the bound depth first, pays for repeats on the way, and cuts
+    whatever cannot beat the best so far. Where it ends within `max_nodes`, its string is the
+    optimum; `certify` says so for each point, and `decode` warns where it does not.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import NGramPath
+    >>> from mercer.kernels import Spectrum
+    >>> kernel = Spectrum(2, blended=True, width=2)
+    >>> model = KernelDependency(kernel, kernel, alpha=0.1, decoder=NGramPath(bonus=0.1))
+    >>> model.fit(["01", "110", "0110"], ["ab", "bba", "abba"]).predict(["011"]).tolist()
+    ['abb']
+    """
+
+    def __init__(
+        self,
+        ngrams: str = "seen",
+        max_length: int | None = None,
+        min_length: int = 1,
+        bonus: float | str = "auto",
+        max_nodes: int = 20_000,
+    ):
+        self.ngrams = ngrams
+        self.max_length = max_length
+        self.min_length = min_length
+        self.bonus = bonus
+        self.max_nodes = max_nodes
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether the bonus is to be chosen."""
+        return automatic(self.bonus, "bonus")
+
+    def fit(self, kernel: Kernel, y: Items) -> NGramPath:
+        """Lay out the strings that are searched."""
+        need(isinstance(kernel, Spectrum), self, kernel, "Spectrum(n, ...)")
+        if self.ngrams not in ("seen", "all"):
+            raise ValueError(f'ngrams must be "seen" or "all", got {self.ngrams!r}.')
+        self.kernel_: Any = kernel
+        self.graph_ = PathGraph.of(self.kernel_.ngrams_, self.ngrams == "seen")
+        self.longest_ = self.kernel_.longest_ if self.max_length is None else self.max_length
+        whole(self.longest_, "max_length")
+        whole(self.max_nodes, "max_nodes")
+        self.like_ = y[0]
+        self.bonus_ = 0.0 if self.calibrates else float(self.bonus)
+        return self
+
+    def calibrate(self, points: Embedding, y: Items) -> NGramPath:
+        """Choose the bonus that recovers most outputs, on at most a few hundred points."""
+        some = np.linspace(0, len(points) - 1, min(len(points), CALIBRATED)).astype(int)
+        part = Embedding(points.coordinates[some], points.frame)
+        self.bonus_ = best_of(BONUSES, lambda b: self._found(part, b).outputs, take(y, some))
+        return self
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """The best string of each point."""
+        found = self.certify(points)
+        if not found.proved.all():
+            warnings.warn(
+                f"{(~found.proved).sum()} of {len(points)} strings are the best found, not proved "
+                f"to be the best, within max_nodes={self.max_nodes}; certify(points) says which.",
+                stacklevel=4,
+            )
+        return found.outputs
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best string with its score, whatever `k`."""
+        found = self.certify(points)
+        return [[(y, float(v))] for y, v in zip(found.outputs, found.scores, strict=True)]
+
+    def certify(self, points: Embedding) -> Found:
+        """The best string of each point, its score, and whether it is proved to be the best."""
+        return self._found(points, self.bonus_)
+
+    def _found(self, points: Embedding, bonus: float) -> Found:
+        from ._path_loops import best_paths
+
+        graph, lengths = self.graph_, self.kernel_.lengths()
+        worth = np.zeros(self.kernel_.n)
+        worth[np.array(list(lengths)) - 1] = list(lengths.values())
+        n, longest = len(points), self.longest_
+        paths, ends = np.zeros((n, longest), dtype=np.int64), np.zeros(n, dtype=np.int64)
+        values, proved = np.zeros(n), np.zeros(n, dtype=bool)
+        for rows, T in targets(points, self.kernel_, POINTS):
+            fronts, backs = self._edge_scores(T, worth)
+            best_paths(
+                fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
+                self._kappa(), int(self.min_length), bonus * worth.sum(), self.max_nodes,
+                paths[rows], ends[rows], values[rows], proved[rows],
+            )  # fmt: skip
+        symbols = self.kernel_.ngrams_.alphabet.symbols
+        outputs = [
+            as_given([symbols[c] for c in graph.symbols[path[:end]]], self.like_)
+            for path, end in zip(paths, ends, strict=True)
+        ]
+        return Found(object_array(outputs), values, proved)
+
+    def _kappa(self) -> np.ndarray:
+        apart = np.arange(self.longest_ + 1)
+        width = self.kernel_.width
+        return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
+
+    def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What an edge adds at a place from the front, and from the back: 2⟨g, ·⟩ - w_m."""
+        known = self.graph_.known
+        shape = (len(T), len(known), self.longest_)
+        fronts, backs = np.zeros(shape), np.zeros(shape)
+        for m, front, back in self._gram_scores(T, worth):
+            ids = known[:, m - 1]
+            seen, there = np.flatnonzero(ids >= 0), self.graph_.chain[:, m - 1] >= 0
+            fronts[:, there, :] -= worth[m - 1]
+            fronts[:, seen, m - 1 :] += 2.0 * front[:, ids[seen], : self.longest_ - m + 1]
+            backs[:, seen, :] += 2.0 * back[:, ids[seen], :]
+        return fronts, backs
+
+    def _gram_scores(self, T: np.ndarray, worth: np.ndarray) -> Any:
+        """For each length m the target's value of every m-gram at every place, from both ends."""
+        kernel, offset = self.kernel_, 0
+        for m in kernel.lengths():
+            size = kernel.ngrams_.size(m)
+            root = np.sqrt(worth[m - 1])
+            if kernel.width is None:
+                bag = root * T[:, offset : offset + size, None]
+                front = np.broadcast_to(bag, (*bag.shape[:2], self.longest_))
+                yield m, front, np.zeros_like(front)
+            else:
+                cells = kernel.cells(kernel.longest_)
+                part = T[:, 2 * cells * offset : 2 * cells * (offset + size)]
+                part = part.reshape(len(T), size, 2, cells)
+                value = root / np.sqrt(2.0 * kernel.width)
+                yield m, *(value * self._windows(part[:, :, end, :]) for end in (0, 1))
+            offset += size
+
+    def _windows(self, part: np.ndarray) -> np.ndarray:
+        """Sums over the window of cells that starts at each place."""
+        width, cells = self.kernel_.width, part.shape[2]
+        total = np.zeros((*part.shape[:2], self.longest_ + width))
+        total[:, :, 1 : cells + 1] = np.cumsum(part, axis=2)[:, :, : self.longest_ + width - 1]
+        total[:, :, cells + 1 :] = total[:, :, cells : cells + 1]
+        return total[:, :, width:] - total[:, :, : self.longest_]

@@ -1,0 +1,204 @@
+"""Decoders of one-hot places: the best symbol at every place, alone or in its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, object_array
+from ..embedding import Embedding
+from ..kernels import Kernel, Positions
+from ._targets import automatic, best_of, lengths, targets
+from .base import Decoder, need
+
+BONUSES = np.round(np.linspace(-1.0, 1.0, 21), 2)
+WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""What calibration chooses from."""
+
+
+class PlaceDecoder(Decoder):
+    """A decoder on the scores 2 g_pc - 1 of symbol c at place p."""
+
+    length: Any
+
+    def fit(self, kernel: Kernel, y: Items) -> PlaceDecoder:
+        """Keep the alphabet and the kind of sequence."""
+        need(
+            isinstance(kernel, Positions) and kernel.finite, self, kernel, "Positions() of symbols"
+        )
+        self.kernel_: Any = kernel
+        self.like_ = y[0]
+        return self
+
+    def _scores(self, points: Embedding) -> np.ndarray:
+        """2 g_pc - 1, (points, places, symbols)."""
+        shape = (-1, self.kernel_.longest_, len(self.kernel_.alphabet_))
+        parts = [2.0 * T.reshape(shape) - 1.0 for _, T in targets(points, self.kernel_)]
+        return np.concatenate(parts)
+
+    def _spelled(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        spell = self.kernel_.spell
+        return object_array(
+            [spell(row[:end], self.like_) for row, end in zip(codes, ends, strict=True)]
+        )
+
+
+class PerPosition(PlaceDecoder):
+    """The best symbol at every place of a sequence, each place alone.
+
+    For `Positions` the pre-image objective is a sum over places of 2 g_pc - 1, so that the best
+    symbol is an argmax, and the best length the best prefix sum: exact, for every length rule.
+
+    Parameters
+    ----------
+    length
+        None for the best length under the objective; "input" for as many symbols as the input
+        has; or a function of x. Places beyond the longest training output are left out.
+    bonus
+        Added for every symbol where the length is open; "auto" chooses it on left-out points.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import PerPosition
+    >>> from mercer.kernels import Positions
+    >>> model = KernelDependency(Positions(), Positions(), alpha=0.1, decoder=PerPosition("input"))
+    >>> model.fit(["001", "10", "110"], ["aab", "ba", "bba"]).predict(["011", "1"]).tolist()
+    ['abb', 'b']
+    """
+
+    def __init__(self, length: str | Callable[[Any], int] | None = None, bonus: float | str = 0.0):
+        self.length = length
+        self.bonus = bonus
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether the bonus is to be chosen."""
+        return automatic(self.bonus, "bonus") and self.length is None
+
+    def calibrate(self, points: Embedding, y: Items) -> PerPosition:
+        """Choose the bonus that recovers most outputs."""
+        scores = self._scores(points)
+        self.bonus_ = best_of(BONUSES, lambda bonus: self._best(scores, None, bonus), y)
+        return self
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """The best sequence of every point."""
+        bonus = getattr(self, "bonus_", 0.0) if isinstance(self.bonus, str) else self.bonus
+        return self._best(self._scores(points), lengths(points, self.length), bonus)
+
+    def _best(self, scores: np.ndarray, fixed: np.ndarray | None, bonus: float) -> np.ndarray:
+        codes = scores.argmax(axis=2)
+        if fixed is None:
+            gains = np.cumsum(scores.max(axis=2) + bonus, axis=1)
+            fixed = np.column_stack([np.zeros(len(gains)), gains]).argmax(axis=1)
+        return self._spelled(codes, fixed)
+
+
+class Viterbi(PlaceDecoder):
+    """The best sequence under scores of symbols at places and of symbols in their context.
+
+    Maximises Σ_p (2 g_pc - 1) + weight · Σ_p transition(context, c_p), where the context is the
+    `order` symbols before and the end of the sequence is a symbol of its own; exactly, by dynamic
+    programming over the (|alphabet| + 1)^order contexts.
+
+    Parameters
+    ----------
+    order
+        How many symbols a context has.
+    transitions
+        None to learn log-probabilities from the training outputs; or scores, an array of `order`
+        + 1 axes over the alphabet in its order (no scores then for the beginning and the end).
+    weight
+        The weight of the transitions; "auto" chooses it on left-out points.
+    length, bonus
+        As in `PerPosition`; the bonus is a number here.
+    smoothing
+        Added to every count before log-probabilities are taken.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Viterbi
+    >>> from mercer.kernels import Positions
+    >>> model = KernelDependency(Positions(), Positions(), alpha=0.1, decoder=Viterbi(weight=0.1))
+    >>> model.fit(["001", "10", "110"], ["aab", "ba", "bba"]).predict(["001"]).tolist()
+    ['aab']
+    """
+
+    def __init__(
+        self,
+        order: int = 1,
+        transitions: Any = None,
+        weight: float | str = "auto",
+        length: str | Callable[[Any], int] | None = None,
+        bonus: float = 0.0,
+        smoothing: float = 0.1,
+    ):
+        self.order = order
+        self.transitions = transitions
+        self.weight = weight
+        self.length = length
+        self.bonus = bonus
+        self.smoothing = smoothing
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether the weight is to be chosen."""
+        return automatic(self.weight, "weight")
+
+    def fit(self, kernel: Kernel, y: Items) -> Viterbi:
+        """Learn the transitions, or take those given."""
+        super().fit(kernel, y)
+        if not isinstance(self.order, int) or self.order < 0:
+            raise ValueError(f"order must be a whole number ≥ 0, got {self.order!r}.")
+        given = self.transitions is not None
+        self.transitions_ = self._given() if given else self._learnt(y)
+        return self
+
+    def _given(self) -> np.ndarray:
+        size = len(self.kernel_.alphabet_)
+        table = np.asarray(self.transitions, dtype=np.float64)
+        if table.shape != (size,) * (self.order + 1):
+            raise ValueError(
+                f"transitions must have shape {(size,) * (self.order + 1)} for {size} symbols and "
+                f"order {self.order}, got {table.shape}."
+            )
+        full = np.zeros((size + 1,) * (self.order + 1))
+        full[(slice(0, size),) * (self.order + 1)] = table
+        return full.reshape(-1, size + 1)
+
+    def _learnt(self, y: Items) -> np.ndarray:
+        size = len(self.kernel_.alphabet_)
+        codes = self.kernel_.alphabet_.encode(y)
+        counts = np.full(((size + 1) ** self.order, size + 1), float(self.smoothing))
+        for start, end in zip(codes.starts[:-1], codes.starts[1:], strict=True):
+            state = len(counts) - 1  # every digit is the border symbol
+            for c in [*codes.flat[start:end], size]:
+                counts[state, c] += 1.0
+                state = (state * (size + 1) + c) % len(counts)
+        return np.log(counts / counts.sum(axis=1, keepdims=True))
+
+    def calibrate(self, points: Embedding, y: Items) -> Viterbi:
+        """Choose the weight that recovers most outputs."""
+        scores, fixed = self._scores(points), lengths(points, self.length)
+        self.weight_ = best_of(WEIGHTS, lambda weight: self._best(scores, fixed, weight), y)
+        return self
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """The best sequence of every point."""
+        weight = self.weight_ if isinstance(self.weight, str) else self.weight
+        return self._best(self._scores(points), lengths(points, self.length), float(weight))
+
+    def _best(self, scores: np.ndarray, fixed: np.ndarray | None, weight: float) -> np.ndarray:
+        from ._path_loops import viterbi
+
+        places = scores.shape[1]
+        wanted = np.full(len(scores), -1) if fixed is None else np.minimum(fixed, places)
+        codes = np.zeros((len(scores), places), dtype=np.int64)
+        ends = np.zeros(len(scores), dtype=np.int64)
+        table = weight * self.transitions_
+        viterbi(scores + float(self.bonus), table, wanted.astype(np.int64), codes, ends)
+        return self._spelled(codes, ends)

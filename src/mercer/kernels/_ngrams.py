@@ -1,0 +1,79 @@
+"""The n-grams of sequences as numbers: a trie in sorted arrays, looked up without a Python loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arrays import Items
+from ._sequences import Alphabet, Codes
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Where n-grams of one length occur: item, number of the n-gram, places from both ends."""
+
+    rows: np.ndarray
+    ids: np.ndarray
+    front: np.ndarray
+    back: np.ndarray
+
+
+class NGrams:
+    """All n-grams, of lengths 1 to n, of a batch of sequences.
+
+    Level m numbers the m-grams: `keys[m - 1]` holds, sorted, (number of the prefix) · |alphabet| +
+    last symbol, so that the arrays are a trie and no two n-grams ever share a number.
+    """
+
+    def __init__(self, items: Items, n: int):
+        self.n = n
+        self.alphabet = Alphabet.of(items)
+        self.keys: list[np.ndarray] = []
+        codes = self.alphabet.encode(items)
+        ids = np.zeros(len(codes.flat), dtype=np.int64)
+        for m in range(1, n + 1):
+            at, key = self._extended(codes, ids, m)
+            level, inverse = np.unique(key, return_inverse=True)
+            self.keys.append(level)
+            ids = np.full(len(codes.flat), -1, dtype=np.int64)
+            ids[at] = inverse
+
+    def _extended(self, codes: Codes, ids: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where known (m-1)-grams have a next symbol, and the key of the m-gram there."""
+        left = np.repeat(codes.lengths, codes.lengths) - codes.positions
+        at = np.flatnonzero((left >= m) & (ids >= 0))
+        last = codes.flat[at + m - 1]
+        at, last = at[last >= 0], last[last >= 0]
+        return at, ids[at] * len(self.alphabet) + last
+
+    def size(self, m: int) -> int:
+        """How many m-grams there are."""
+        return len(self.keys[m - 1])
+
+    def find(self, items: Items) -> list[Occurrences]:
+        """The known n-grams of other sequences, one entry a length."""
+        codes = self.alphabet.encode(items)
+        ids = np.zeros(len(codes.flat), dtype=np.int64)
+        rows, front, lengths = codes.rows, codes.positions, codes.lengths
+        found = []
+        for m, level in enumerate(self.keys, start=1):
+            at, key = self._extended(codes, ids, m)
+            places = np.searchsorted(level, key)
+            known = places < len(level)
+            known[known] = level[places[known]] == key[known]
+            at, places = at[known], places[known]
+            ids = np.full(len(codes.flat), -1, dtype=np.int64)
+            ids[at] = places
+            back = lengths[rows[at]] - m - front[at]
+            found.append(Occurrences(rows[at], places, front[at], back))
+        return found
+
+    def spelled(self, m: int, number: int) -> tuple:
+        """The symbols of an m-gram."""
+        symbols = []
+        for level in reversed(self.keys[:m]):
+            number, last = divmod(int(level[number]), len(self.alphabet))
+            symbols.append(self.alphabet.symbols[last])
+        return tuple(reversed(symbols))

@@ -1,0 +1,147 @@
+"""Batches of sequences: what counts as one, and symbols as whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, as_items, host, is_foreign, object_array
+from .base import Kernel
+
+
+def as_sequences(A: Items, name: str = "X") -> np.ndarray:
+    """A batch of sequences of symbols as a 1-D object array; empty sequences are fine."""
+    if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
+        A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
+    items = as_items(A, name)
+    for i, item in enumerate(items):
+        if not isinstance(item, str):
+            _refuse(item, i, name)
+    return items
+
+
+def _refuse(item: Any, i: int, name: str) -> None:
+    """Anything but a sequence of hashable symbols, by its index."""
+    fine = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim == 1)
+    if not fine:
+        raise ValueError(
+            f"{name}[{i}] must be a sequence of symbols (a string, or a list or tuple of tokens), "
+            f"got {described(item)}. Remove it, or make it a sequence."
+        )
+    try:
+        hash(tuple(item))
+    except TypeError:
+        raise ValueError(
+            f"{name}[{i}] holds symbols that cannot be compared by value (lists, arrays, sets): "
+            "make each symbol a string, a number or a tuple."
+        ) from None
+
+
+def described(item: Any) -> str:
+    """An item in a message."""
+    shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
+    return type(item).__name__ + shape
+
+
+class SequenceKernel(Kernel):
+    """A kernel on sequences of symbols: strings, or lists or tuples of any tokens."""
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Sequences in an object array."""
+        return as_sequences(A, name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
+        """Sequences in an object array."""
+        return as_sequences(Y, name)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Sequences with symbols as numbers, laid end to end: item i is flat[starts[i]:starts[i+1]].
+
+    A symbol that the alphabet lacks is -1.
+    """
+
+    flat: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of symbols of each item."""
+        return np.diff(self.starts)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The item of each symbol."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The place of each symbol in its item."""
+        return np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.lengths)
+
+
+class Alphabet:
+    """The distinct symbols of some sequences, numbered."""
+
+    def __init__(self, symbols: Iterable[Any]):
+        self.symbols = list(dict.fromkeys(symbols))
+        self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
+
+    @classmethod
+    def of(cls, items: Items) -> Alphabet:
+        """All symbols of a batch: in their natural order where they have one, else as met."""
+        if all(isinstance(item, str) for item in items):
+            return cls(sorted(set("".join(items))))
+        symbols = list(dict.fromkeys(_plain(symbol) for item in items for symbol in item))
+        try:
+            return cls(sorted(symbols))
+        except TypeError:
+            return cls(symbols)
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def encode(self, items: Items) -> Codes:
+        """A batch as numbers."""
+        starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
+        if all(isinstance(item, str) for item in items) and self._of_characters:
+            return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
+        find = self.number.get
+        flat = [find(symbol, -1) for item in items for symbol in item]
+        return Codes(np.array(flat, dtype=np.int64), starts.astype(np.int64))
+
+    @property
+    def _of_characters(self) -> bool:
+        return all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
+
+    def _encode_text(self, text: str) -> np.ndarray:
+        """Through a table of code points: no Python loop over characters."""
+        points = _code_points(text)
+        known = _code_points("".join(self.symbols))
+        table = np.full(max(points.max(initial=0), known.max(initial=0)) + 1, -1, dtype=np.int64)
+        table[known] = np.arange(len(known))
+        return table[points]
+
+
+def _plain(symbol: Any) -> Any:
+    """Numpy's scalars as Python's, so that they print and sort as one expects."""
+    return symbol.item() if isinstance(symbol, np.generic) else symbol
+
+
+def _code_points(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(int)
+
+
+def as_given(symbols: Sequence[Any], like: Any) -> Any:
+    """Symbols as a sequence of the kind of `like`: a string, a tuple, a list or an array."""
+    if isinstance(like, str):
+        return "".join(symbols)
+    if isinstance(like, np.ndarray):
+        return (
+            np.array(symbols, dtype=like.dtype) if like.dtype != object else object_array(symbols)
+        )
+    return tuple(symbols) if isinstance(like, tuple) else list(symbols)

@@ -1,0 +1,116 @@
+"""The loops of the string kernels, compiled; imported when a Gram matrix is first asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, parallel=True)
+def counted(indptr, indices, data, columns, rows, values, out):
+    """Out = F Gᵀ for F by rows (CSR) and G by columns (CSC), straight into a dense matrix."""
+    for i in prange(out.shape[0]):
+        for a in range(indptr[i], indptr[i + 1]):
+            gram, value = indices[a], data[a]
+            for b in range(columns[gram], columns[gram + 1]):
+                out[i, rows[b]] += value * values[b]
+
+
+@njit(cache=True, parallel=True)
+def placed(starts, grams, front, back, value, columns, rows, their_front, their_back, kappa, out):
+    """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
+    for i in prange(out.shape[0]):
+        for a in range(starts[i], starts[i + 1]):
+            gram = grams[a]
+            half = 0.5 * value[gram]
+            for b in range(columns[gram], columns[gram + 1]):
+                near = kappa[abs(front[a] - their_front[b])] + kappa[abs(back[a] - their_back[b])]
+                out[i, rows[b]] += half * near
+
+
+@njit(cache=True)
+def _shifted_runs(s, t, shift, worth):
+    """Σ over i with s[i:] and t[i + shift:] of the worth of the runs of equal symbols."""
+    total = 0.0
+    run = 0
+    for i in range(max(0, -shift), min(len(s), len(t) - shift)):
+        run = run + 1 if s[i] == t[i + shift] else 0
+        total += worth[min(run, len(worth) - 1)]
+    return total
+
+
+@njit(cache=True, parallel=True)
+def weighted_degree(flat, starts, their_flat, their_starts, worth, gamma, symmetric, out):
+    """The weighted-degree kernel with shifts of all pairs; gamma[|shift|] is a shift's weight."""
+    for i in prange(out.shape[0]):
+        s = flat[starts[i] : starts[i + 1]]
+        for j in range(i if symmetric else 0, out.shape[1]):
+            t = their_flat[their_starts[j] : their_starts[j + 1]]
+            total = _shifted_runs(s, t, 0, worth) * gamma[0]
+            for shift in range(1, len(gamma)):
+                both = _shifted_runs(s, t, shift, worth) + _shifted_runs(s, t, -shift, worth)
+                total += gamma[shift] * both
+            out[i, j] = total
+            if symmetric:
+                out[j, i] = total
+
+
+@njit(cache=True)
+def _subsequences(s, t, n, decay, first, inner, last):
+    """Sum over lengths first..n of the gap-weighted subsequence kernel of s and t.
+
+    `inner` and `last` are work space of at least (len(s) + 1) × (len(t) + 1): K'_{m-1} and K'_m.
+    """
+    rows, columns = len(s), len(t)
+    for i in range(rows + 1):
+        for j in range(columns + 1):
+            last[i, j] = 1.0
+    total = 0.0
+    for m in range(1, n + 1):
+        if min(rows, columns) < m:
+            break
+        inner, last = last, inner
+        level = 0.0
+        for i in range(rows + 1):
+            last[i, 0] = 0.0
+        for j in range(columns + 1):
+            last[0, j] = 0.0
+        for i in range(1, rows + 1):
+            along = 0.0
+            for j in range(1, columns + 1):
+                along *= decay
+                if s[i - 1] == t[j - 1]:
+                    ended = decay * decay * inner[i - 1, j - 1]
+                    level += ended
+                    along += ended
+                last[i, j] = decay * last[i - 1, j] + along
+        if m >= first:
+            total += level
+    return total
+
+
+@njit(cache=True, parallel=True)
+def subsequences(flat, starts, their_flat, their_starts, n, decay, first, symmetric, out):
+    """The gap-weighted subsequence kernel of all pairs."""
+    widest = 0
+    for j in range(out.shape[1]):
+        widest = max(widest, their_starts[j + 1] - their_starts[j])
+    for i in prange(out.shape[0]):
+        s = flat[starts[i] : starts[i + 1]]
+        inner = np.empty((len(s) + 1, widest + 1))
+        last = np.empty((len(s) + 1, widest + 1))
+        for j in range(i if symmetric else 0, out.shape[1]):
+            t = their_flat[their_starts[j] : their_starts[j + 1]]
+            out[i, j] = _subsequences(s, t, n, decay, first, inner, last)
+            if symmetric:
+                out[j, i] = out[i, j]
+
+
+@njit(cache=True, parallel=True)
+def subsequences_alone(flat, starts, n, decay, first, out):
+    """The same of every sequence with itself."""
+    for i in prange(len(out)):
+        s = flat[starts[i] : starts[i + 1]]
+        inner = np.empty((len(s) + 1, len(s) + 1))
+        last = np.empty((len(s) + 1, len(s) + 1))
+        out[i] = _subsequences(s, s, n, decay, first, inner, last)

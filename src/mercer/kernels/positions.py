@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from .._arrays import Array, Items, as_items
+from ._sequences import Alphabet, SequenceKernel, as_given, as_sequences, described
+from .base import Kernel, as_kernel
+from .weighted_degree import encoded
+
+
+class Positions(SequenceKernel):
+    """Sequences compared place by place: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
+
+    For symbols k is equality, and the features are one-hot vectors, one a place; for sequences of
+    vectors (such as the images of the letters of a word) k is any kernel on vectors.
+
+    Parameters
+    ----------
+    kernel
+        The kernel on what stands at a place, such as ``Polynomial(3)`` on images; None where
+        symbols stand there.
+    letters
+        All symbols there are, in the order of the features; None for those seen at fit.
+
+    Attributes
+    ----------
+    alphabet_, longest_
+        The symbols and the number of places that `features` tells apart.
+
+    Notes
+    -----
+    As a kernel on inputs it knows no unknown symbol: one never seen equals itself alone. As a
+    kernel on outputs it refuses symbols outside its alphabet, which no prediction could hold.
+
+    References
+    ----------
+    Both maps of the word recognition of Kadri et al. (2013), after Cortes, Mohri, Weston (2007).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Polynomial, Positions
+    >>> Positions()(["gatto"], ["gatta", "atto", ""])
+    array([[4., 1., 0.]])
+    >>> word, other = [[0.0, 1.0], [1.0, 1.0]], [[0.0, 1.0]]
+    >>> Positions(Polynomial(3))([word, other])
+    array([[35.,  8.],
+           [ 8.,  8.]])
+    """
+
+    def __init__(self, kernel: Any = None, letters: Sequence[Any] | None = None):
+        self.kernel = kernel
+        self.letters = letters
+
+    finite = property(lambda self: self.kernel is None)
+
+    @property
+    def inner(self) -> Kernel:
+        """The kernel on vectors: fitted where this one is, else as given."""
+        return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+
+    # -- checking -----------------------------------------------------------------------------
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Sequences of symbols, or of vectors as matrices."""
+        return as_sequences(A, name) if self.kernel is None else _as_matrices(A, name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
+        """Sequences of known symbols, or of vectors."""
+        Y = self.check(Y, name)
+        if self.kernel is None and (self.letters is not None or hasattr(self, "alphabet_")):
+            self._codes(Y, name)
+        return Y
+
+    def _codes(self, A: np.ndarray, name: str) -> Any:
+        alphabet = getattr(self, "alphabet_", None) or Alphabet(self.letters or ())
+        codes = alphabet.encode(A)
+        if len(codes.flat) and codes.flat.min() < 0:
+            i = int(codes.rows[np.argmin(codes.flat)])
+            strange = next(symbol for symbol in A[i] if symbol not in alphabet.number)
+            raise ValueError(
+                f"{name}[{i}] has the symbol {strange!r}, which is none of the "
+                f"{len(alphabet)} that were learnt from. Leave it out, or give all symbols "
+                "there are: Positions(letters=...)."
+            )
+        return codes
+
+    def fit(self, A: Items) -> Positions:
+        """Settle the alphabet and the number of places, or fit the kernel on vectors."""
+        A = self.check(A, "A")
+        self.longest_ = max(map(len, A))
+        if self.kernel is None:
+            self.alphabet_ = Alphabet.of(A) if self.letters is None else Alphabet(self.letters)
+            return self
+        filled = [item for item in A if len(item)]
+        if filled:
+            self.kernel_ = clone(as_kernel(self.kernel)).fit(np.concatenate(filled))
+        return self
+
+    # -- Gram matrices ------------------------------------------------------------------------
+
+    def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
+        return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
+
+    def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        from ._string_loops import weighted_degree
+
+        ours, theirs = encoded(A, B)
+        out = np.empty((len(A), len(B)))
+        equal = np.array([0.0, 1.0]), np.ones(1)  # blocks of one symbol, no shift
+        weighted_degree(ours.flat, ours.starts, theirs.flat, theirs.starts, *equal, A is B, out)
+        return out
+
+    def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """One Gram matrix a place. With long items first, those that reach a place lead."""
+        ours = _by_length(A)
+        theirs = ours if A is B else _by_length(B)
+        K = np.zeros((len(A), len(B)))
+        for p in range(min(len(A[ours[0]]), len(B[theirs[0]]))):
+            left = np.stack([A[i][p] for i in ours if len(A[i]) > p])
+            right = left if A is B else np.stack([B[j][p] for j in theirs if len(B[j]) > p])
+            K[: len(left), : len(right)] += self.inner(left, right if A is not B else None)
+        return K[np.argsort(ours)][:, np.argsort(theirs)]
+
+    def _diag(self, A: np.ndarray) -> np.ndarray:
+        if self.kernel is None:
+            return np.array([float(len(item)) for item in A])
+        owners = np.repeat(np.arange(len(A)), [len(item) for item in A])
+        filled = [item for item in A if len(item)]
+        each = self.inner.diag(np.concatenate(filled)) if filled else np.zeros(0)
+        return np.bincount(owners, weights=each, minlength=len(A))
+
+    # -- features -----------------------------------------------------------------------------
+
+    def sparse_features(self, A: Items) -> sparse.csr_array:
+        """One-hot vectors, place by place, as a sparse matrix."""
+        if not hasattr(self, "alphabet_"):
+            raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
+        A = self.check(A, "A")
+        codes, size = self._codes(A, "A"), len(self.alphabet_)
+        inside = codes.positions < self.longest_
+        columns = (codes.positions * size + codes.flat)[inside]
+        shape = (len(A), self.longest_ * size)
+        return sparse.coo_array(
+            (np.ones(len(columns)), (codes.rows[inside], columns)), shape
+        ).tocsr()
+
+    def features(self, A: Items) -> np.ndarray:
+        """The same as a dense matrix; places beyond the longest seen at fit are left out."""
+        if self.kernel is not None:
+            raise NotImplementedError(f"{self} has no finite features")
+        return self.sparse_features(A).toarray()
+
+    def spell(self, codes: np.ndarray, like: Any) -> Any:
+        """Numbers of symbols as a sequence of the kind of `like`."""
+        return as_given([self.alphabet_.symbols[c] for c in codes], like)
+
+
+def _by_length(A: np.ndarray) -> np.ndarray:
+    return np.argsort([-len(item) for item in A], kind="stable")
+
+
+def _as_matrices(A: Items, name: str) -> np.ndarray:
+    """Ragged sequences of vectors as float64 matrices, one row a place."""
+    if isinstance(A, np.ndarray) and A.dtype != object:
+        A = list(A)
+    items = as_items(A, name)
+    checked = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        checked[i] = _as_matrix(item, i, name)
+    widths = [item.shape[1] for item in checked if len(item)]
+    for i, item in enumerate(checked):
+        if len(item) and item.shape[1] != widths[0]:
+            raise ValueError(
+                f"{name}[{i}] holds vectors of length {item.shape[1]}, the items before it of "
+                f"length {widths[0]}: all must have one length."
+            )
+    return checked
+
+
+def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
+    try:
+        matrix = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(())
+    if matrix.size == 0 and matrix.ndim >= 1:
+        return np.zeros((0, 0))
+    if matrix.ndim < 2 or not np.isfinite(matrix).all():
+        raise ValueError(
+            f"{name}[{i}] must be a sequence of finite real vectors of one length (or of images), "
+            f"got {described(item)}."
+        )
+    return matrix.reshape(len(matrix), -1)

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from .._arrays import Items
+from ._ngrams import NGrams
+from ._sequences import SequenceKernel
+from .base import whole
+
+
+class Spectrum(SequenceKernel):
+    """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
+
+    With a `width` an n-gram also has a place, counted softly from both ends:
+    k(s, t) = Σ_m w_m Σ_ij [s[i:i+m] = t[j:j+m]] (κ(i - j) + κ(i' - j')) / 2,
+    where i', j' are the numbers of symbols that follow and κ(d) = max(0, 1 - |d| / width).
+
+    Parameters
+    ----------
+    n
+        The length of the n-grams.
+    blended
+        Whether all lengths m = 1, …, n count rather than n alone.
+    width
+        From this distance on two places have nothing in common: 1 asks for equal places, None
+        takes no notice of them.
+    weights
+        w_m for each length that counts; None for ones.
+
+    Attributes
+    ----------
+    ngrams_
+        The n-grams of the sequences that it was fitted on: the columns of `features`, which leave
+        other n-grams out. So features(A) @ features(B).T is k(A, B) wherever the n-grams of A or
+        those of B (and, with a width, the lengths) were all seen at fit.
+
+    Notes
+    -----
+    κ is an inner product of windows: of `width` ones from i on, over √width. Hence a finite map,
+    n-gram by cell of the window, from either end. Grams need no fit: no symbol is unknown.
+
+    References
+    ----------
+    Leslie, Eskin, Noble: The spectrum kernel, PSB 2002.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Spectrum
+    >>> Spectrum(2)(["banana"], ["ban", "nab"])
+    array([[3., 2.]])
+    >>> Spectrum(2, width=3)(["banana"], ["ban", "nab"]).round(2)
+    array([[1.5 , 0.83]])
+    """
+
+    finite = True
+
+    def __init__(
+        self,
+        n: int = 3,
+        blended: bool = False,
+        width: int | None = None,
+        weights: Sequence[float] | None = None,
+    ):
+        self.n = n
+        self.blended = blended
+        self.width = width
+        self.weights = weights
+
+    def fit(self, A: Items) -> Spectrum:
+        """Number the n-grams of the batch, for `features`."""
+        A = self.check(A, "A")
+        self.lengths()
+        self.ngrams_ = NGrams(A, whole(self.n, "n"))
+        self.longest_ = max(map(len, A))
+        return self
+
+    # -- n-grams ------------------------------------------------------------------------------
+
+    def lengths(self) -> dict[int, float]:
+        """The lengths that count, with their weights w_m."""
+        n = whole(self.n, "n")
+        lengths = range(1, n + 1) if self.blended else range(n, n + 1)
+        weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights, float)
+        if weights.shape != (len(lengths),) or not np.all(weights >= 0):
+            raise ValueError(
+                f"weights must hold a number ≥ 0 for each of the {len(lengths)} lengths of "
+                f"n-grams, got {self.weights!r}."
+            )
+        if self.width is not None:
+            whole(self.width, "width")
+        return dict(zip(lengths, weights.tolist(), strict=True))
+
+    def _offsets(self, ngrams: NGrams) -> dict[int, int]:
+        """Where the n-grams of each length start when all are numbered in one row."""
+        offsets, total = {}, 0
+        for m in self.lengths():
+            offsets[m] = total
+            total += ngrams.size(m)
+        return offsets
+
+    def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Item, number, place from the front and from the back of all n-grams that count."""
+        found, offsets = ngrams.find(A), self._offsets(ngrams)
+        parts = [found[m - 1] for m in offsets]
+        ids = [part.ids + offset for part, offset in zip(parts, offsets.values(), strict=True)]
+        return tuple(
+            np.concatenate(column)
+            for column in (
+                [part.rows for part in parts],
+                ids,
+                [part.front for part in parts],
+                [part.back for part in parts],
+            )
+        )
+
+    def worths(self, ngrams: NGrams) -> np.ndarray:
+        """w_m of every n-gram."""
+        lengths = self.lengths()
+        return np.repeat(list(lengths.values()), [ngrams.size(m) for m in lengths])
+
+    # -- Gram matrices ------------------------------------------------------------------------
+
+    def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        ngrams = NGrams(A if A is B else np.concatenate([A, B]), whole(self.n, "n"))
+        return self._bags(ngrams, A, B) if self.width is None else self._places(ngrams, A, B)
+
+    def _bags(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        from ._string_loops import counted
+
+        F = self._bag(ngrams, A)
+        G = (F if A is B else self._bag(ngrams, B)).tocsc()
+        out = np.zeros((len(A), len(B)))
+        counted(F.indptr, F.indices, F.data, G.indptr, G.indices, G.data, out)
+        return out
+
+    def _bag(self, ngrams: NGrams, A: np.ndarray) -> sparse.csr_array:
+        rows, ids, _, _ = self.occurrences(ngrams, A)
+        worth = self.worths(ngrams)
+        return _csr(np.sqrt(worth)[ids], rows, ids, (len(A), len(worth)))
+
+    def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        from ._string_loops import placed
+
+        rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
+        their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
+        worth = self.worths(ngrams)
+        starts = np.searchsorted(rows, np.arange(len(A) + 1))
+        columns = np.searchsorted(their_ids, np.arange(len(worth) + 1))
+        span = 1 + max((len(item) for batch in (A, B) for item in batch), default=0)
+        kappa = np.maximum(0.0, 1.0 - np.arange(span) / whole(self.width, "width"))
+        out = np.zeros((len(A), len(B)))
+        theirs = their_rows, their_front, their_back
+        placed(starts, ids, front, back, worth, columns, *theirs, kappa, out)
+        return out
+
+    def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
+        rows, ids, front, back = self.occurrences(ngrams, A)
+        order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
+        return [column[order] for column in (rows, ids, front, back)]
+
+    def _diag(self, A: np.ndarray) -> np.ndarray:
+        F = self._map(NGrams(A, whole(self.n, "n")), A, max(map(len, A)))
+        return np.asarray(F.multiply(F).sum(axis=1)).reshape(-1)
+
+    # -- features -----------------------------------------------------------------------------
+
+    def cells(self, longest: int) -> int:
+        """The number of places that features tell apart from one end."""
+        return longest + whole(self.width, "width") - 1
+
+    def sparse_features(self, A: Items) -> sparse.csr_array:
+        """The features as a sparse matrix: n-grams, times cells from the front and the back."""
+        if not hasattr(self, "ngrams_"):
+            raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
+        return self._map(self.ngrams_, self.check(A, "A"), self.longest_)
+
+    def features(self, A: Items) -> np.ndarray:
+        """The same as a dense matrix."""
+        return self.sparse_features(A).toarray()
+
+    def _map(self, ngrams: NGrams, A: np.ndarray, longest: int) -> sparse.csr_array:
+        if self.width is None:
+            return self._bag(ngrams, A)
+        rows, ids, *places = self.occurrences(ngrams, A)
+        width, cells, worth = whole(self.width, "width"), self.cells(longest), self.worths(ngrams)
+        value = np.sqrt(worth / (2.0 * width))[ids]
+        parts = []
+        for end, place in enumerate(places):
+            for step in range(width):
+                inside = place + step < cells
+                column = (ids * 2 + end) * cells + place + step
+                parts.append((value[inside], rows[inside], column[inside]))
+        data, at, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return _csr(data, at, columns, (len(A), 2 * cells * len(worth)))
+
+
+def _csr(data: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple) -> sparse.csr_array:
+    """A sparse matrix with equal places added up and columns in order."""
+    F = sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
+    F.sum_duplicates()
+    return F

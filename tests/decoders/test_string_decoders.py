@@ -1,0 +1,302 @@
+"""Decoders of strings find what going through all strings finds."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.decoders import Lexicon, NGramPath, PerPosition, Viterbi
+from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
+from mercer.features import Explicit
+from mercer.kernels import Linear, Positions, Spectrum
+from mercer.testing import check_decoder
+
+words = st.lists(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=5)
+seeds = st.integers(0, 10_000)
+few = settings(deadline=None, max_examples=25)
+
+
+def some_points(kernel, y, seed, t=3, inputs=None):
+    """Random points in the span of the outputs."""
+    y = kernel.as_outputs(y)
+    C = np.random.default_rng(seed).normal(size=(t, len(y)))
+    return Embedding(C, SpanFrame(kernel, y), inputs=inputs)
+
+
+def all_strings(symbols, longest, shortest=0):
+    return [
+        "".join(s)
+        for length in range(shortest, longest + 1)
+        for s in product(symbols, repeat=length)
+    ]
+
+
+def best_values(points, strings, extra=lambda s: 0.0):
+    """The greatest 2⟨g, Φ(s)⟩ - ‖Φ(s)‖² + extra(s) of each point."""
+    values = points.scores(strings) + np.array([extra(s) for s in strings])
+    return values.max(axis=1)
+
+
+def value_of(points, outputs, extra=lambda s: 0.0):
+    values = points.scores(list(outputs))
+    return np.diag(values) + np.array([extra(s) for s in outputs])
+
+
+@few
+@given(words, seeds, st.floats(-0.5, 0.5))
+def test_per_position_is_the_best_of_all_strings(y, seed, bonus):
+    kernel = Positions(letters="abc").fit(y)
+    points = some_points(kernel, y, seed)
+    found = PerPosition(bonus=bonus).fit(kernel, y).decode(points)
+    strings = all_strings("abc", max(map(len, y)))
+    extra = lambda s: bonus * len(s)  # noqa: E731
+    np.testing.assert_allclose(
+        value_of(points, found, extra), best_values(points, strings, extra), atol=1e-9
+    )
+
+
+@few
+@given(words, seeds, st.integers(0, 2), st.booleans())
+def test_viterbi_is_the_best_of_all_strings(y, seed, order, fixed):
+    kernel = Positions(letters="abc").fit(y)
+    longest = max(map(len, y))
+    points = some_points(kernel, y, seed, inputs=np.array([1, longest, longest]))
+    decoder = Viterbi(order, weight=0.3, bonus=0.1, length=int if fixed else None).fit(kernel, y)
+    found = decoder.decode(points)
+
+    def extra(s):
+        codes, total, state = ["abc".index(c) for c in s], 0.0, 4**order - 1
+        for c in [*codes, 3]:
+            total += decoder.transitions_[state, c]
+            state = (state * 4 + c) % 4**order
+        return 0.3 * total + 0.1 * len(s)
+
+    for t, length in enumerate(points.inputs):
+        strings = all_strings("abc", length, length) if fixed else all_strings("abc", longest)
+        best = best_values(points[t : t + 1], strings, extra)
+        value = value_of(points[t : t + 1], found[t : t + 1], extra)
+        np.testing.assert_allclose(value, best, atol=1e-9)
+
+
+kernels = st.builds(
+    Spectrum,
+    n=st.integers(1, 3),
+    blended=st.booleans(),
+    width=st.sampled_from([None, 1, 2, 3]),
+)
+
+
+@few
+@given(words, seeds, kernels, st.floats(-0.2, 0.8), st.integers(0, 2))
+def test_ngram_path_is_the_best_of_all_strings(y, seed, kernel, bonus, shortest):
+    kernel = kernel.fit(y)
+    points = some_points(kernel, y, seed)
+    longest = max(map(len, y))
+    shortest = min(shortest, longest)
+    decoder = NGramPath("all", bonus=bonus, min_length=shortest, max_nodes=10**6).fit(kernel, y)
+    found = decoder.certify(points)
+    assert found.proved.all()
+    strings = all_strings(sorted(set("".join(y))), longest, shortest)
+    unit = bonus * sum(kernel.lengths().values())
+    extra = lambda s: unit * len(s)  # noqa: E731
+    best = best_values(points, strings, extra)
+    np.testing.assert_allclose(found.scores, best, atol=1e-9)
+    np.testing.assert_allclose(value_of(points, found.outputs, extra), best, atol=1e-9)
+
+
+@few
+@given(words, seeds, kernels)
+def test_ngram_path_over_seen_ngrams_is_the_best_of_such_strings(y, seed, kernel):
+    kernel = kernel.fit(y)
+    points = some_points(kernel, y, seed)
+    n, longest = kernel.n, max(map(len, y))
+    seen = {s[i : i + m] for s in y for m in range(1, n + 1) for i in range(len(s) - m + 1)}
+    strings = [
+        s
+        for s in all_strings("abc", longest, 1)
+        if all(s[max(0, i + 1 - n) : i + 1] in seen for i in range(len(s)))
+    ]
+    found = NGramPath(bonus=0.0, max_nodes=10**6).fit(kernel, y).certify(points)
+    assert found.proved.all()
+    np.testing.assert_allclose(found.scores, best_values(points, strings), atol=1e-9)
+    assert set(found.outputs) <= set(strings)
+
+
+def test_ngram_path_reads_explicit_coordinates_alike():
+    y = ["abra", "cadabra", "bar"]
+    kernel = Spectrum(2, blended=True, width=2).fit(y)
+    spanned = some_points(kernel, y, 0)
+    explicit = Embedding(
+        spanned.coordinates @ kernel.features(y), OrthonormalFrame(Explicit().fit(kernel, y))
+    )
+    decoder = NGramPath(bonus=0.3).fit(kernel, y)
+    assert decoder.decode(spanned).tolist() == decoder.decode(explicit).tolist()
+
+
+def test_a_search_cut_short_says_so():
+    y = ["aaaaaaaa", "abababab", "bbbbaaaa"]
+    kernel = Spectrum(2).fit(y)
+    points = some_points(kernel, y, 1, t=8)
+    decoder = NGramPath("all", bonus=1.0, max_nodes=2).fit(kernel, y)
+    found = decoder.certify(points)
+    assert not found.proved.all()
+    with pytest.warns(UserWarning, match="not proved"):
+        decoder.decode(points)
+
+
+@pytest.mark.parametrize(
+    ("decoder", "kernel"),
+    [
+        (PerPosition(), Positions()),
+        (PerPosition(bonus="auto"), Positions()),
+        (Viterbi(weight=0.0), Positions()),
+        (Viterbi(2), Positions()),
+        (Lexicon(), Positions()),
+        (Lexicon(), Spectrum(2, blended=True)),
+        (NGramPath(), Spectrum(2, blended=True, width=2)),
+        (NGramPath("all", min_length=0), Spectrum(3, blended=True, width=1)),
+    ],
+)
+def test_contract(decoder, kernel):
+    check_decoder(decoder, kernel, ["gatto", "gatta", "otto", "tag", "a"])
+    check_decoder(decoder, kernel, [("ga", "t"), ("t",), ("o", "ga", "t")])
+
+
+def test_lists_tuples_and_arrays_come_back_as_they_were():
+    for kind in (list, tuple, np.array):
+        y = [kind([1, 2, 3]), kind([2, 1]), kind([3])]
+        kernel = Positions().fit(y)
+        points = Embedding(np.eye(3), SpanFrame(kernel, kernel.as_outputs(y)))
+        found = PerPosition().fit(kernel, kernel.as_outputs(y)).decode(points)
+        assert all(
+            type(a) is type(b) and np.array_equal(a, b) for a, b in zip(found, y, strict=True)
+        )
+
+
+# -- lexicon ----------------------------------------------------------------------------------
+
+
+@few
+@given(words, seeds)
+def test_lexicon_restricted_by_length_is_the_best_such_word(y, seed):
+    kernel = Positions().fit(y)
+    inputs = np.array(["." * len(w) for w in y], dtype=object)
+    points = some_points(kernel, y, seed, t=len(y), inputs=inputs)
+    found = Lexicon(restrict="length").fit(kernel, kernel.as_outputs(y)).decode(points)
+    rule = Lexicon(restrict=lambda x, w: len(w) == len(x)).fit(kernel, kernel.as_outputs(y))
+    assert found.tolist() == rule.decode(points).tolist()
+    scores = points.scores(y)
+    for t, word in enumerate(found):
+        suitable = [j for j, w in enumerate(y) if len(w) == len(y[t])]
+        assert len(word) == len(y[t])
+        assert scores[t, y.index(word)] == pytest.approx(scores[t, suitable].max(), abs=1e-9)
+    top = rule.decode_top(points, 2)
+    assert [row[0][0] for row in top] == found.tolist()
+
+
+def test_an_input_that_no_word_suits_gets_the_best_of_all_with_a_warning():
+    kernel = Positions().fit(["ab", "b"])
+    points = some_points(kernel, ["ab", "b"], 0, t=1, inputs=["....."])
+    free = Lexicon().fit(kernel, kernel.as_outputs(["ab", "b"])).decode(points)
+    decoder = Lexicon(restrict="length").fit(kernel, kernel.as_outputs(["ab", "b"]))
+    with pytest.warns(UserWarning, match="first of them input 0"):
+        assert decoder.decode(points).tolist() == free.tolist()
+
+
+def test_lexicon_passes_over_words_that_were_left_out():
+    X, y = ["001", "10", "110", "001"], ["aab", "ba", "bba", "aab"]
+    model = KernelDependencyCV(
+        Positions(), Positions(), alphas=[0.1], decoder=Lexicon(restrict="length")
+    )
+    model.fit(X, y, groups=[0, 1, 2, 0])
+    with pytest.warns(UserWarning, match="no word"):
+        left_out = model.loo_predict()
+    assert left_out[2] == "aab"  # the only other word of three letters
+
+
+# -- in a model -------------------------------------------------------------------------------
+
+
+def binary(seed, n, longest=6):
+    rng = np.random.default_rng(seed)
+    X = ["".join(rng.choice(list("01"), rng.integers(1, longest + 1))) for _ in range(n)]
+    return X, [x.replace("0", "a").replace("1", "b") for x in X]
+
+
+def test_strings_are_learnt_through_paths_with_a_calibrated_bonus():
+    X, y = binary(0, 60)
+    kernel = Spectrum(2, blended=True, width=2)
+    model = KernelDependency(kernel, kernel, alpha=1e-3, decoder=NGramPath()).fit(X, y)
+    X_new, y_new = binary(1, 40)
+    assert np.mean(model.predict(X_new) == np.array(y_new, dtype=object)) > 0.9
+    assert clone(model).decoder.bonus == "auto"
+
+
+@pytest.mark.parametrize("decoder", [PerPosition("input"), PerPosition(bonus="auto"), Viterbi()])
+def test_strings_are_learnt_place_by_place(decoder):
+    X, y = binary(0, 60)
+    model = KernelDependency(Positions(), Positions(), alpha=1e-3, decoder=decoder).fit(X, y)
+    X_new, y_new = binary(1, 40)
+    assert np.mean(model.predict(X_new) == np.array(y_new, dtype=object)) > 0.9
+
+
+def test_length_by_input_beyond_training_leaves_the_rest_out():
+    X, y = ["01", "1"], ["ab", "b"]
+    model = KernelDependency(Positions(), Positions(), alpha=1e-3, decoder=PerPosition("input"))
+    assert len(model.fit(X, y).predict(["0101"])[0]) == 2
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("decoder", "kernel", "message"),
+    [
+        (PerPosition(), Spectrum(2), r"PerPosition needs an output kernel Positions"),
+        (PerPosition(), Linear(), r"Use decoder=Candidates"),
+        (NGramPath(), Positions(), r"NGramPath needs an output kernel Spectrum"),
+        (Viterbi(transitions=np.eye(3)), Positions(), r"transitions must have shape \(2, 2\)"),
+        (Viterbi(order=-1), Positions(), "order must be a whole number"),
+        (NGramPath(ngrams="some"), Spectrum(2), "ngrams must be"),
+        (Lexicon(restrict="size"), Positions(), "restrict must be"),
+        (Lexicon(words=["ab", "xyz"]), Positions(), r"candidates\[1\] has the symbol 'x'"),
+    ],
+)
+def test_fit_refuses(decoder, kernel, message):
+    y = [[1.0], [2.0]] if isinstance(kernel, Linear) else ["ab", "ba"]
+    kernel = kernel.fit(y)
+    with pytest.raises(ValueError, match=message):
+        decoder.fit(kernel, kernel.as_outputs(y))
+
+
+@pytest.mark.parametrize("name", ["bonus", "weight"])
+def test_a_parameter_is_a_number_or_auto(name):
+    decoder = NGramPath(bonus="best") if name == "bonus" else Viterbi(weight="best")
+    with pytest.raises(ValueError, match=f'{name} must be a number or "auto"'):
+        decoder.calibrates  # noqa: B018
+
+
+def test_lengths_that_make_no_sense_name_the_input():
+    kernel = Positions().fit(["ab", "b"])
+    points = some_points(kernel, ["ab", "b"], 0, t=2, inputs=["..", 3.0])
+    decoder = PerPosition("input").fit(kernel, kernel.as_outputs(["ab", "b"]))
+    with pytest.raises(ValueError, match="input 1 is 3"):
+        decoder.decode(points)
+    with pytest.raises(ValueError, match="input 0 is -1"):
+        PerPosition(lambda x: -1).fit(kernel, ["ab"]).decode(points)
+    with pytest.raises(ValueError, match="must be None"):
+        PerPosition("output").fit(kernel, ["ab"]).decode(points)
+    with pytest.raises(ValueError, match="know their x"):
+        decoder.decode(some_points(kernel, ["ab", "b"], 0))
+
+
+def test_too_many_ngrams_to_enumerate_are_refused():
+    y = ["".join(map(chr, range(100, 300)))]
+    with pytest.raises(ValueError, match='use ngrams="seen"'):
+        NGramPath("all").fit(Spectrum(3).fit(y), y)
