@@ -9,6 +9,7 @@ from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .function import Function
 from .linear import Linear
+from .local_window import LocalWindow
 from .polynomial import Polynomial
 from .positions import Positions
 from .precomputed import Precomputed
@@ -26,6 +27,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "LocalWindow",
     "Matern",
     "Normalized",
     "Polynomial",

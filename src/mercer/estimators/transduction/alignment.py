@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .encoding import Ragged
+from ...kernels._sequences import Codes
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Lattice:
     cells
         The number of the (symbol, chunk) type of each cell, -1 where no whole alignment passes.
     symbols, chunks
-        Input symbol and chunk (a key of `chunk_keys`) of each type.
+        Input symbol and key of the chunk of each type.
     """
 
-    source: Ragged
-    target: Ragged
+    source: Codes
+    target: Codes
     longest: int
     start: np.ndarray
     cells: np.ndarray
@@ -37,22 +37,22 @@ class Lattice:
     chunks: np.ndarray
 
     @classmethod
-    def of(cls, source: Ragged, target: Ragged, longest: int) -> Lattice:
+    def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
         """Number the distinct (symbol, chunk) types of all pairs."""
         from ._alignment_loops import cell_keys
 
         n, m = source.lengths, target.lengths
         start = np.concatenate([[0], np.cumsum(n * (m + 1) * (longest + 1))])
-        base = int(target.codes.max(initial=0)) + 2
+        base = int(target.flat.max(initial=0)) + 2
         room = base**longest
-        if room * (int(source.codes.max(initial=0)) + 1) > 2**62:
+        if room * (int(source.flat.max(initial=0)) + 1) > 2**62:
             raise ValueError(
                 f"chunks of {longest} out of {base - 1} output symbols have no 64-bit key: "
                 "lower max_chunk."
             )
         keys = np.full(start[-1], -1, dtype=np.int64)
         cell_keys(
-            source.codes, source.start, target.codes, target.start, longest, base, start, keys
+            source.flat, source.starts, target.flat, target.starts, longest, base, start, keys
         )
         types, cells = np.unique(keys, return_inverse=True)
         absent = int(len(types) > 0 and types[0] == -1)
@@ -62,67 +62,76 @@ class Lattice:
             types // room, types % room,
         )  # fmt: skip
 
+    def expected(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
+        """Expected uses of each type over all cuts of all pairs, and their log-likelihood."""
+        from ._alignment_loops import expected_counts
 
-@dataclass(frozen=True)
-class Alignment:
-    """Chunk probabilities learnt by EM, and the most probable cuts under them.
+        counts = np.zeros(len(probability))
+        gained = expected_counts(*self._shape(), self.cells, probability, counts)
+        return counts, float(gained)
 
-    Attributes
-    ----------
-    lattice
-        What was aligned.
-    probability
-        p(chunk | symbol) of each type.
-    log_likelihoods
-        The log-likelihood of all pairs before each round; it never falls.
-    """
-
-    lattice: Lattice
-    probability: np.ndarray
-    log_likelihoods: list[float]
-
-    def lengths(self) -> np.ndarray:
-        """The length of the chunk that each input symbol emits, inputs end to end."""
+    def best(self, probability: np.ndarray) -> np.ndarray:
+        """The chunk lengths of the most probable cut of every pair."""
         from ._alignment_loops import viterbi
 
         with np.errstate(divide="ignore"):
-            scores = np.log(self.probability)
-        s, t = self.lattice.source, self.lattice.target
-        out = np.zeros(len(s.codes), dtype=np.int64)
-        viterbi(
-            s.start, t.start, self.lattice.longest, self.lattice.start, self.lattice.cells,
-            scores, out,
-        )  # fmt: skip
+            scores = np.log(probability)
+        out = np.zeros(len(self.source.flat), dtype=np.int64)
+        viterbi(*self._shape(), self.cells, scores, out)
         return out
+
+    def normalised(self, counts: np.ndarray) -> np.ndarray:
+        """Counts of types as probabilities given the symbol."""
+        totals = np.bincount(self.symbols, weights=counts)
+        return counts / np.maximum(totals[self.symbols], np.finfo(float).tiny)
+
+    def _shape(self) -> tuple:
+        return self.source.starts, self.target.starts, self.longest, self.start
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Pairs of sequences with their outputs cut into chunks, one an input symbol.
+
+    Attributes
+    ----------
+    source, target
+        Codes of the inputs and outputs.
+    lengths
+        The length of the chunk that each input symbol emits, inputs end to end.
+    log_likelihoods
+        The log-likelihood of all pairs before each round of EM; it never falls.
+    """
+
+    source: Codes
+    target: Codes
+    lengths: np.ndarray
+    log_likelihoods: list[float]
+
+    def chunks(self, p: int) -> list[np.ndarray]:
+        """The chunks of one pair."""
+        here = slice(self.source.starts[p], self.source.starts[p + 1])
+        y = self.target.flat[self.target.starts[p] : self.target.starts[p + 1]]
+        return np.split(y, np.cumsum(self.lengths[here])[:-1]) if self.lengths[here].size else []
 
 
 def align(
-    source: Ragged, target: Ragged, longest: int, rounds: int = 20, tolerance: float = 1e-4
+    source: Codes, target: Codes, longest: int, rounds: int = 20, tolerance: float = 1e-4
 ) -> Alignment:
-    """Learn p(chunk | symbol) by EM from the uniform start.
+    """Learn p(chunk | symbol) by EM from the uniform start, and cut every output at its best.
 
     Every input symbol emits 0 to `longest` consecutive output symbols; the chunks of a pair,
     joined, are its output. A round counts the expected emissions of each type over all cuts by
     the forward-backward recursion and normalises them by symbol; rounds stop when the
     log-likelihood gains less than `tolerance` of itself.
     """
-    from ._alignment_loops import expected_counts
-
     lattice = Lattice.of(source, target, longest)
-    probability = _normalised(np.ones(len(lattice.symbols)), lattice.symbols)
+    probability = lattice.normalised(np.ones(len(lattice.symbols)))
     history: list[float] = []
     for _ in range(rounds):
-        counts = np.zeros(len(probability))
-        gained = expected_counts(
-            source.start, target.start, longest, lattice.start, lattice.cells, probability, counts
-        )
-        history.append(float(gained))
-        probability = _normalised(counts, lattice.symbols)
+        counts, gained = lattice.expected(probability)
+        history.append(gained)
+        probability = lattice.normalised(counts)
         if len(history) > 1 and history[-1] - history[-2] < tolerance * abs(history[-1]):
             break
-    return Alignment(lattice, probability, history)
-
-
-def _normalised(counts: np.ndarray, symbols: np.ndarray) -> np.ndarray:
-    totals = np.bincount(symbols, weights=counts) if len(symbols) else counts
-    return counts / np.maximum(totals[symbols], np.finfo(float).tiny)
+    return Alignment(source, target, lattice.best(probability), history)

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Items, blocks, object_array, take, unique
+from ..decoders.base import Ranked
+from ..kernels import LocalWindow
+from ..kernels._sequences import Alphabet, as_given, as_sequences
+from ..metrics import exact_match
+from ..operators import ConditionalCovariance, as_operator_kernel
+from ..solvers import ConjugateGradient
+from .base import positive_alpha
+from .regression import group_labels
+from .transduction.alignment import align
+from .transduction.calibration import Trial
+from .transduction.contexts import Contexts
+from .transduction.emission import Ridge
+from .transduction.model import Aligned, sliced
+
+BLOCK = 4096
+"""Inputs that are decoded at once."""
+
+
+class SequenceTransducer(BaseEstimator):
+    """Sequences to sequences of other symbols and lengths, no alignment given.
+
+    Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
+    Which chunk is then learnt by kernel dependency estimation with weights shared across
+    positions: inputs are the windows around a position (and the last output symbols), outputs the
+    one-hot vectors of chunks, and the ridge equation has its closed-form solution. An output is
+    decoded as the best sequence of chunks under
+
+        Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output),
+
+    p(c | ·) being the softmax of the ridge scores over a temperature and p(output) an n-gram
+    model of the training outputs.
+
+    Parameters
+    ----------
+    kernel
+        A `LocalWindow`, or one times an operator on chunks (``LocalWindow() * Covariance(0.5)``);
+        None is ``LocalWindow()``.
+    alpha
+        The ridge.
+    max_chunk
+        The largest number of output symbols that an input symbol emits.
+    history
+        How many of the last output symbols the local map sees.
+    order
+        The order of the n-gram model of outputs.
+    temperature, lm_weight
+        Of the softmax, and of the n-gram model. None: chosen on pairs left out of the fit, by
+        likelihood the one and by exact matches the other.
+    beam
+        The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
+    folds
+        The number of folds in which pairs are left out to choose those.
+    unalignable
+        What becomes of a pair whose output is longer than `max_chunk` times its input: "raise"
+        refuses it by its index, "skip" leaves it out.
+    random_state
+        Seeds the deal of the folds.
+
+    Attributes
+    ----------
+    temperature_, lm_weight_
+        As given or chosen.
+    left_out_accuracy_
+        The share of exact matches on the pairs left out, with these; None where nothing was left
+        out.
+    alignment_
+        The alignment, with its chunk probabilities and log-likelihoods.
+    skipped_
+        The indices of the pairs left out as unalignable.
+
+    Notes
+    -----
+    A ridge equation is solved for each input symbol (`LocalWindow` is zero between different
+    ones), by conjugate gradients on sparse features: time and memory grow with the number of
+    symbols. Symbols never seen emit what is emitted on average, as the n-gram model sees fit.
+
+    Examples
+    --------
+    >>> from mercer import SequenceTransducer
+    >>> X = ["nab", "ban", "banana", "an", "cab", "bac", "nac", "can"]
+    >>> y = [x.replace("c", "ks").upper() for x in X]
+    >>> model = SequenceTransducer(max_chunk=2).fit(X, y)
+    >>> model.predict(["cana", ""])
+    array(['KSANA', ''], dtype=object)
+    >>> model.aligned(4)
+    [('c', 'KS'), ('a', 'A'), ('b', 'B')]
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        alpha: float = 1.0,
+        max_chunk: int = 3,
+        history: int = 2,
+        order: int = 4,
+        temperature: float | None = None,
+        lm_weight: float | None = None,
+        beam: int | None = 8,
+        folds: int = 5,
+        unalignable: str = "raise",
+        random_state: int | None = 0,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.max_chunk = max_chunk
+        self.history = history
+        self.order = order
+        self.temperature = temperature
+        self.lm_weight = lm_weight
+        self.beam = beam
+        self.folds = folds
+        self.unalignable = unalignable
+        self.random_state = random_state
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(self, X: Items, y: Items, groups: Items | None = None) -> SequenceTransducer:
+        """Learn from pairs.
+
+        Parameters
+        ----------
+        X
+            Inputs: strings, or lists or tuples of tokens; they may be empty.
+        y
+            As many outputs, likewise.
+        groups
+            A label for each pair: pairs of one label are left out together when temperature and
+            weight are chosen. None: pairs with equal inputs.
+        """
+        self.__dict__.update(self._fitted(X, y, groups))
+        return self
+
+    def _fitted(self, X: Items, y: Items, groups: Items | None) -> dict[str, Any]:
+        """The attributes of a fit, set together at its end: a failed fit changes nothing."""
+        contexts, ridge = self._checked()
+        X, y = _checked_pairs(X, y)
+        labels = _labels(X, groups)
+        sources, targets = Alphabet.of(X), Alphabet.of(y)
+        source, target = sources.encode(X), targets.encode(y)
+        keep = self._alignable(source.lengths, target.lengths)
+        alignment = align(sliced(source, keep)[0], sliced(target, keep)[0], self.max_chunk)
+        pairs = Aligned(alignment, self.max_chunk, len(sources), len(targets), contexts)
+        trial = Trial(pairs, ridge, self.order, self.beam)
+        chosen = trial.calibrate(
+            labels[keep], self.folds, self.random_state, self.temperature, self.lm_weight
+        )
+        return {
+            "alignment_": alignment,
+            "model_": pairs.fit(np.arange(len(keep)), ridge, self.order),
+            "temperature_": chosen.temperature,
+            "lm_weight_": chosen.weight,
+            "left_out_accuracy_": chosen.accuracy,
+            "sources_": sources,
+            "targets_": targets,
+            "skipped_": np.setdiff1d(np.arange(len(X)), keep),
+            "sample_": y[0],
+        }
+
+    def _checked(self) -> tuple[Contexts, Ridge]:
+        """The parameters, in the form that the parts take them."""
+        for name, least in (("max_chunk", 1), ("history", 0), ("order", 1), ("folds", 2)):
+            _whole(getattr(self, name), name, least)
+        if self.beam is not None:
+            _whole(self.beam, "beam", 1)
+        if self.unalignable not in ("raise", "skip"):
+            raise ValueError(f'unalignable must be "raise" or "skip", got {self.unalignable!r}.')
+        for name, least in (("temperature", 1e-6), ("lm_weight", 0.0)):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Real) and least <= value < np.inf):
+                raise ValueError(f"{name} must be a number ≥ {least:g} or None, got {value!r}.")
+        chosen = LocalWindow() if self.kernel is None else self.kernel
+        chosen = as_operator_kernel(chosen).separated()
+        if not isinstance(chosen.scalar, LocalWindow):
+            raise TypeError(
+                f"kernel must be a LocalWindow (or one times an operator), got {chosen.scalar}."
+            )
+        if chosen.operator.own_coordinates or isinstance(chosen.operator, ConditionalCovariance):
+            raise ValueError(
+                f"{chosen.operator} is not diagonal on chunks: use Identity() or Covariance()."
+            )
+        ridge = Ridge(chosen.operator, positive_alpha(self.alpha), ConjugateGradient())
+        return Contexts(clone(chosen.scalar), self.history), ridge
+
+    def _alignable(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """The pairs whose outputs can be cut into chunks."""
+        fits = m <= n * self.max_chunk
+        if not fits.all() and self.unalignable == "raise":
+            i = int(np.argmin(fits))
+            raise ValueError(
+                f"y[{i}] has {m[i]} symbols, more than max_chunk = {self.max_chunk} for each of the "
+                f"{n[i]} of X[{i}] (and so have {int((~fits).sum()) - 1} other pairs): raise "
+                'max_chunk, or leave such pairs out with unalignable="skip".'
+            )
+        keep = np.flatnonzero(fits)
+        if not n[keep].sum():
+            raise ValueError("there is no pair to learn from: all inputs are empty or skipped.")
+        return keep
+
+    def aligned(self, i: int) -> list[tuple[Any, Any]]:
+        """The input symbols of training pair `i`, each with the chunk it was aligned to."""
+        check_is_fitted(self)
+        if i in self.skipped_:
+            raise ValueError(f"pair {i} was skipped: its output is too long to be aligned.")
+        p = int(i) - int((self.skipped_ < i).sum())
+        source = self.alignment_.source
+        symbols = source.flat[source.starts[p] : source.starts[p + 1]]
+        chunks = [self._output(chunk) for chunk in self.alignment_.chunks(p)]
+        return [(self.sources_.symbols[s], c) for s, c in zip(symbols, chunks, strict=True)]
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def predict(self, X: Items) -> np.ndarray:
+        """The best output of every input."""
+        return object_array([row[0][0] for row in self._top(X, 1)])
+
+    def predict_top(self, X: Items, k: int = 5) -> list[Ranked]:
+        """For each input the best `k` outputs with their scores, best first."""
+        return self._top(X, _whole(k, "k", 1))
+
+    def _top(self, X: Items, k: int) -> list[Ranked]:
+        check_is_fitted(self)
+        X = as_sequences(X)
+        beam = None if self.beam is None else self.beam * k
+        ranked: list[Ranked] = []
+        for rows in blocks(len(X), BLOCK):
+            codes = self.sources_.encode(take(X, np.arange(rows.start, rows.stop)))
+            found = self.model_.search(codes, self.temperature_, self.lm_weight_, k, beam)
+            ranked.extend(self._ranked(*row) for row in zip(*found, strict=True))
+        return ranked
+
+    def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
+        return [
+            (self._output(row[:size]), float(value))
+            for row, size, value in zip(out, sizes, values, strict=True)
+            if value > -np.inf
+        ]
+
+    def _output(self, codes: np.ndarray) -> Any:
+        """Symbols as a sequence of the kind that was learnt from."""
+        return as_given([self.targets_.symbols[c] for c in codes], self.sample_)
+
+    def score(self, X: Items, y: Items) -> float:
+        """The share of exact matches."""
+        return float(exact_match(as_sequences(y, "y"), self.predict(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
+    if y is None:
+        raise ValueError("SequenceTransducer requires y to be passed, but the target y is None.")
+    X, y = as_sequences(X, "X"), as_sequences(y, "y")
+    if len(X) != len(y):
+        raise ValueError(
+            f"X and y must have the same length, one output for each input: got {len(X)} inputs "
+            f"and {len(y)} outputs."
+        )
+    return X, y
+
+
+def _labels(X: np.ndarray, groups: Items | None) -> np.ndarray:
+    """The group of each pair; equal inputs are one where none are given."""
+    return group_labels(groups, len(X)) if groups is not None else unique(X)[1]
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number ≥ {least}, got {value!r}.")
+    return int(value)
