@@ -234,7 +234,8 @@ class SequenceTransducer(BaseEstimator):
         ranked: list[Ranked] = []
         for rows in blocks(len(X), BLOCK):
             codes = self.sources_.encode(take(X, np.arange(rows.start, rows.stop)))
-            found = self.model_.search(codes, self.temperature_, self.lm_weight_, k, beam)
+            inputs = self.model_.prepare(codes)
+            found = self.model_.search(inputs, self.temperature_, self.lm_weight_, k, beam)
             ranked.extend(self._ranked(*row) for row in zip(*found, strict=True))
         return ranked
 

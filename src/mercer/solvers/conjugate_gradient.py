@@ -54,7 +54,8 @@ class ConjugateGradient:
         """
         ridge = np.full(V.shape[1], alpha, dtype=V.dtype)
         if b is not None:
-            ridge = (alpha / np.where(b > 0, b, np.inf)).astype(V.dtype)
+            V = V * (b > 0)  # where b is 0 nothing is learnt
+            ridge = (alpha / np.where(b > 0, b, 1.0)).astype(V.dtype)
         Ut = U.T.tocsr()
         A, R = np.zeros_like(V), V.copy()
         P, now = R.copy(), np.einsum("ij,ij->j", R, R)
@@ -76,8 +77,7 @@ class ConjugateGradient:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        coef = Ut @ A
-        return coef if b is None else np.where(b > 0, coef, 0.0)
+        return Ut @ A
 
 
 def _safe(x: np.ndarray) -> np.ndarray:

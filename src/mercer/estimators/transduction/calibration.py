@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...kernels._sequences import Codes
 from .emission import Ridge
 from .model import Aligned, Model, sliced
 
@@ -65,9 +66,9 @@ class Trial:
         if temperature is None:
             temperature = self._likeliest(models)
         tried = WEIGHTS if weight is None else (weight,)
-        hits = [sum(self._hits(*trial, temperature, w) for trial in models) for w in tried]
+        hits = np.sum([self._hits(*trial, temperature, tried) for trial in models], axis=0)
         best, total = int(np.argmax(hits)), sum(len(words) for _, words in models)
-        return Calibration(temperature, float(tried[best]), hits[best] / total)
+        return Calibration(temperature, float(tried[best]), float(hits[best]) / total)
 
     def _models(self, deal: np.ndarray, folds: int) -> list[tuple[Model, np.ndarray]]:
         """Models without a fold and the pairs of that fold, until enough were left out."""
@@ -84,13 +85,21 @@ class Trial:
         gains = [len(out) * self.pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
         return float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
 
-    def _hits(self, model: Model, words: np.ndarray, temperature: float, weight: float) -> int:
-        """How many of the pairs are decoded into their output."""
-        source, _ = sliced(self.pairs.alignment.source, words)
+    def _hits(
+        self, model: Model, words: np.ndarray, temperature: float, weights: tuple
+    ) -> list[int]:
+        """How many of the pairs are decoded into their output, at each weight."""
+        inputs = model.prepare(sliced(self.pairs.alignment.source, words)[0])
         target, _ = sliced(self.pairs.alignment.target, words)
-        out, sizes, _ = model.search(source, temperature, weight, 1, self.beam)
-        same = sizes[:, 0] == target.lengths
-        for p in np.flatnonzero(same):
-            y = target.flat[target.starts[p] : target.starts[p + 1]]
-            same[p] = np.array_equal(out[p, 0, : len(y)], y)
-        return int(same.sum())
+        return [
+            _matches(target, *model.search(inputs, temperature, w, 1, self.beam)) for w in weights
+        ]
+
+
+def _matches(target: Codes, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> int:
+    """How many of the best outputs are the true ones."""
+    same = sizes[:, 0] == target.lengths
+    for p in np.flatnonzero(same):
+        y = target.flat[target.starts[p] : target.starts[p + 1]]
+        same[p] = np.array_equal(out[p, 0, : len(y)], y)
+    return int(same.sum())

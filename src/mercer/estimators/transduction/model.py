@@ -23,6 +23,20 @@ def sliced(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """Inputs with the keys of their windows, and the scores of all chunks by the windows alone.
+
+    The scores of position n are base[starts[n]:starts[n + 1]].
+    """
+
+    source: Codes
+    symbols: np.ndarray
+    windows: np.ndarray
+    base: np.ndarray
+    starts: np.ndarray
+
+
+@dataclass(frozen=True)
 class Model:
     """What decodes an input: argmax Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
@@ -34,27 +48,30 @@ class Model:
     emissions: Emissions
     ngram: NGram
 
-    def symbols(self, source: Codes) -> np.ndarray:
-        """Input symbols; the last of the emissions' stands for those never seen."""
-        return np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
+    def prepare(self, source: Codes) -> Prepared:
+        """What the search needs to know of inputs, whatever its parameters."""
+        # The last symbol of the emissions stands for those never seen.
+        symbols = np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
+        windows = self.contexts.windows(source)
+        base, starts = self.emissions.scores(symbols, (windows, self.contexts.window_weights()))
+        return Prepared(source, symbols, windows, base, starts)
 
     def search(
-        self, source: Codes, temperature: float, weight: float, k: int, beam: int | None
+        self, inputs: Prepared, temperature: float, weight: float, k: int, beam: int | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The `k` best outputs of each input: symbols, lengths and scores (-inf for none)."""
         from ._search_loops import search_all
 
-        E, symbols = self.emissions, self.symbols(source)
-        windows = self.contexts.windows(source)
-        base, starts = E.scores(symbols, (windows, self.contexts.window_weights()))
+        E = self.emissions
         pairs, pair_weights = self.contexts.pairs()
-        longest = int(source.lengths.max(initial=0)) * E.chunks.symbols.shape[1]
-        shape = (len(source.lengths), k)
+        lengths = inputs.source.lengths
+        shape = (len(lengths), k)
+        longest = int(lengths.max(initial=0)) * E.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
         search_all(
-            symbols, source.starts, windows, base, starts, pairs, pair_weights,
-            E.keys, E.offset, E.coef, E.first, E.width, E.prior,
+            inputs.symbols, inputs.source.starts, inputs.windows, inputs.base, inputs.starts,
+            pairs, pair_weights, E.keys, E.offset, E.coef, E.first, E.width, E.prior,
             E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
             self.contexts.histories(self.ngram.last),
             self.ngram.logp, self.ngram.next, self.ngram.start,

@@ -105,7 +105,8 @@ def _probabilities(levels: list[_Level], tokens: np.ndarray, symbols: int) -> np
     for level in levels:
         at = np.flatnonzero(level.known)
         cells = level.state[at] * (symbols + 1) + tokens[at]
-        counts = np.bincount(cells, minlength=level.size * (symbols + 1)).reshape(level.size, -1)
+        counts = np.bincount(cells, minlength=level.size * (symbols + 1))
+        counts = counts.reshape(level.size, symbols + 1)
         distinct = (counts > 0).sum(axis=1, keepdims=True)
         P = (counts + distinct * P[level.suffix]) / (counts.sum(axis=1, keepdims=True) + distinct)
         tables.append(P)
