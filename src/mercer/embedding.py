@@ -202,7 +202,7 @@ class Embedding:
 def feature_variance(kernel: Kernel, Y: Items) -> float:
     """Σ_i ‖Φ(y_i) - mean Φ‖² = Σ_i l(y_i, y_i) - Σ_ij l(y_i, y_j) / n."""
     n = count(Y)
-    if kernel.finite:
+    if kernel.finite and kernel.on_vectors:
         F = kernel.features(Y)
         F = F - namespace(F).mean(F, axis=0)
         return float(namespace(F).sum(F * F))

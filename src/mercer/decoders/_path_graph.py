@@ -28,7 +28,9 @@ class PathGraph:
         For each edge and length m the number, in the graph, of the m-gram that it ends; -1 where
         it is shorter.
     known
-        The same as numbers of the n-grams that were given; -1 where not among them.
+        For each edge the number of its own n-gram among those given; -1 where it is none of them.
+    level, suffix
+        For each edge the length of its n-gram less one, and the edge without the first symbol.
     """
 
     starts: np.ndarray
@@ -37,6 +39,8 @@ class PathGraph:
     symbols: np.ndarray
     chain: np.ndarray
     known: np.ndarray
+    level: np.ndarray
+    suffix: np.ndarray
 
     @classmethod
     def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:
@@ -54,6 +58,7 @@ class PathGraph:
         roots = np.concatenate([[0], np.cumsum(counts[:-1])[: n - 1]]).astype(np.int64)
         sources = np.concatenate([roots[m] + level // size for m, level in enumerate(keys)])
         targets = [roots[m] + np.arange(len(level)) for m, level in enumerate(keys[:-1], start=1)]
+        first = np.concatenate([[0, 0], np.cumsum(counts[1:])])[:n]  # edge of the level below
         states = int(counts[:n].sum())
         last = shorter[-1] if n > 1 else np.zeros(len(keys[0]), dtype=np.int64)
         return cls(
@@ -61,8 +66,10 @@ class PathGraph:
             target=np.concatenate([*targets, roots[n - 1] + last]).astype(np.int64),
             roots=roots,
             symbols=np.concatenate([level % size for level in keys]),
-            chain=_chained(shorter, [np.arange(len(level)) for level in keys]),
-            known=_chained(shorter, known),
+            chain=_chained(shorter),
+            known=np.concatenate(known),
+            level=np.repeat(np.arange(n), [len(level) for level in keys]),
+            suffix=np.concatenate([below + ids for below, ids in zip(first, shorter, strict=True)]),
         )
 
 
@@ -80,20 +87,21 @@ def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list
     for level, known in zip(keys, given, strict=True):
         parent = parents[level // size]
         wanted = parent * size + level % size
-        place = np.minimum(np.searchsorted(known, wanted), max(0, len(known) - 1))
-        parents = np.where((parent >= 0) & (known[place] == wanted), place, -1)
+        place = np.searchsorted(known, wanted)
+        there = np.append(known, -1)[place] == wanted
+        parents = np.where((parent >= 0) & there, place, -1)
         numbers.append(parents)
     return numbers
 
 
-def _chained(shorter: list[np.ndarray], numbers: list[np.ndarray]) -> np.ndarray:
-    """Numbers of all m-grams that an edge ends: its own, then those of its suffixes."""
+def _chained(shorter: list[np.ndarray]) -> np.ndarray:
+    """The numbers of all m-grams that an edge ends: its own, then those of its suffixes."""
     n, rows = len(shorter), []
     for m in range(1, n + 1):
         ids = np.arange(len(shorter[m - 1]))
         part = np.full((len(ids), n), -1, dtype=np.int64)
         for length in range(m, 0, -1):
-            part[:, length - 1] = numbers[length - 1][ids]
+            part[:, length - 1] = ids
             ids = shorter[length - 1][ids]
         rows.append(part)
     return np.concatenate(rows)

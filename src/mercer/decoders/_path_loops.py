@@ -7,6 +7,15 @@ from numba import njit, prange
 
 
 @njit(cache=True, parallel=True)
+def weighted_rows(weights, indptr, indices, data, out):
+    """Out += weights @ F for a sparse F (CSR), row by row: each row of `out` stays in cache."""
+    for t in prange(out.shape[0]):
+        for i in range(weights.shape[1]):
+            for a in range(indptr[i], indptr[i + 1]):
+                out[t, indices[a]] += weights[t, i] * data[a]
+
+
+@njit(cache=True, parallel=True)
 def viterbi(scores, table, wanted, codes, ends):
     """Write the best sequence of every point into `codes`, its length into `ends`.
 
@@ -50,6 +59,46 @@ def viterbi(scores, table, wanted, codes, ends):
         for p in range(end - 1, -1, -1):
             codes[t, p] = symbol[p, state]
             state = before[p, state]
+
+
+@njit(cache=True)
+def _add_windows(cells, width, value, late, out):
+    """out[i + late] += value · Σ of the `width` cells from i on, for every place i."""
+    total = 0.0
+    for c in range(width):
+        total += cells[c]
+    for i in range(len(out) - late):
+        out[i + late] += value * total
+        total -= cells[i] if i < len(cells) else 0.0
+        total += cells[i + width] if i + width < len(cells) else 0.0
+
+
+@njit(cache=True, parallel=True)
+def edge_scores(T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
+    """Add up, for every point and edge, the scores of the n-grams that the edge ends.
+
+    fronts[t, e, i] has those that depend on the place i of the edge's symbol, backs[t, e, b] those
+    that depend on the number b of symbols after it; width 0 stands for no places. An edge ends its
+    own n-gram and all that the edge of its suffix ends, which comes before it.
+    """
+    longest = fronts.shape[2]
+    for t in prange(T.shape[0]):
+        for e in range(len(known)):
+            front, back, m = fronts[t, e], backs[t, e], level[e]
+            for i in range(longest):
+                front[i] = -worth[m] + (fronts[t, suffix[e], i] if m > 0 else 0.0)
+                back[i] = backs[t, suffix[e], i] if m > 0 else 0.0
+            if known[e] < 0 or worth[m] == 0.0:
+                continue
+            gram = offsets[m] + known[e]
+            if width == 0:
+                for i in range(longest):
+                    front[i] += 2.0 * np.sqrt(worth[m]) * T[t, gram]
+                continue
+            value = 2.0 * np.sqrt(worth[m] / (2.0 * width))
+            own = T[t, 2 * cells * gram : 2 * cells * (gram + 1)]
+            _add_windows(own[:cells], width, value, m, front)
+            _add_windows(own[cells:], width, value, 0, back)
 
 
 @njit(cache=True)

@@ -34,7 +34,15 @@ def targets(
             yield rows, host(points.frame.kernel_features(C[rows]))
         else:
             weights, _ = points.frame.expansion(C[rows])
-            yield rows, np.asarray(host(weights) @ F)
+            yield rows, _weighted(host(weights), F)
+
+
+def _weighted(weights: np.ndarray, F: Any) -> np.ndarray:
+    from ._path_loops import weighted_rows
+
+    out = np.zeros((len(weights), F.shape[1]))
+    weighted_rows(np.ascontiguousarray(weights, dtype=float), F.indptr, F.indices, F.data, out)
+    return out
 
 
 def lengths(points: Embedding, length: Any) -> np.ndarray | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
-BONUSES = np.round(np.linspace(-0.2, 1.0, 13), 2)
+BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,22 @@ class Found:
     outputs: np.ndarray
     scores: np.ndarray
     proved: np.ndarray
+
+
+@dataclass(frozen=True)
+class Search:
+    """Room for the paths of all points: edges, lengths, values, and whether they are proved."""
+
+    paths: np.ndarray
+    ends: np.ndarray
+    values: np.ndarray
+    proved: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, longest: int) -> Search:
+        """Room for n paths."""
+        paths, ends = np.zeros((n, longest), dtype=np.int64), np.zeros(n, dtype=np.int64)
+        return cls(paths, ends, np.zeros(n), np.zeros(n, dtype=bool))
 
 
 class NGramPath(Decoder):
@@ -70,8 +87,9 @@ class NGramPath(Decoder):
     >>> from mercer.kernels import Spectrum
     >>> kernel = Spectrum(2, blended=True, width=2)
     >>> model = KernelDependency(kernel, kernel, alpha=0.1, decoder=NGramPath(bonus=0.1))
-    >>> model.fit(["01", "110", "0110"], ["ab", "bba", "abba"]).predict(["011"]).tolist()
-    ['abb']
+    >>> X, y = ["01", "10", "110", "0010", "0111"], ["ab", "ba", "bba", "aaba", "abbb"]
+    >>> model.fit(X, y).predict(["0110"]).tolist()
+    ['abba']
     """
 
     def __init__(
@@ -80,7 +98,7 @@ class NGramPath(Decoder):
         max_length: int | None = None,
         min_length: int = 1,
         bonus: float | str = "auto",
-        max_nodes: int = 20_000,
+        max_nodes: int = 100_000,
     ):
         self.ngrams = ngrams
         self.max_length = max_length
@@ -111,7 +129,8 @@ class NGramPath(Decoder):
         """Choose the bonus that recovers most outputs, on at most a few hundred points."""
         some = np.linspace(0, len(points) - 1, min(len(points), CALIBRATED)).astype(int)
         part = Embedding(points.coordinates[some], points.frame)
-        self.bonus_ = best_of(BONUSES, lambda b: self._found(part, b).outputs, take(y, some))
+        found = dict(zip(BONUSES, self._found(part, BONUSES), strict=True))
+        self.bonus_ = best_of(BONUSES, lambda bonus: found[bonus].outputs, take(y, some))
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
@@ -132,30 +151,40 @@ class NGramPath(Decoder):
 
     def certify(self, points: Embedding) -> Found:
         """The best string of each point, its score, and whether it is proved to be the best."""
-        return self._found(points, self.bonus_)
+        return self._found(points, [self.bonus_])[0]
 
-    def _found(self, points: Embedding, bonus: float) -> Found:
-        from ._path_loops import best_paths
-
-        graph, lengths = self.graph_, self.kernel_.lengths()
+    def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
+        """The strings of all points under each bonus; what no bonus changes is done once."""
+        lengths = self.kernel_.lengths()
         worth = np.zeros(self.kernel_.n)
         worth[np.array(list(lengths)) - 1] = list(lengths.values())
-        n, longest = len(points), self.longest_
-        paths, ends = np.zeros((n, longest), dtype=np.int64), np.zeros(n, dtype=np.int64)
-        values, proved = np.zeros(n), np.zeros(n, dtype=bool)
+        searches = [Search.of(len(points), self.longest_) for _ in bonuses]
         for rows, T in targets(points, self.kernel_, POINTS):
-            fronts, backs = self._edge_scores(T, worth)
-            best_paths(
-                fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
-                self._kappa(), int(self.min_length), bonus * worth.sum(), self.max_nodes,
-                paths[rows], ends[rows], values[rows], proved[rows],
-            )  # fmt: skip
-        symbols = self.kernel_.ngrams_.alphabet.symbols
-        outputs = [
-            as_given([symbols[c] for c in graph.symbols[path[:end]]], self.like_)
-            for path, end in zip(paths, ends, strict=True)
-        ]
-        return Found(object_array(outputs), values, proved)
+            scores = self._edge_scores(T, worth)
+            for search, bonus in zip(searches, bonuses, strict=True):
+                self._walk(search, rows, scores, worth, bonus * worth.sum())
+        return [Found(self._spelled(s), s.values, s.proved) for s in searches]
+
+    def _walk(
+        self, search: Search, rows: slice, scores: tuple, worth: np.ndarray, bonus: float
+    ) -> None:
+        from ._path_loops import best_paths
+
+        graph, (fronts, backs) = self.graph_, scores
+        best_paths(
+            fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
+            self._kappa(), int(self.min_length), bonus, self.max_nodes,
+            search.paths[rows], search.ends[rows], search.values[rows], search.proved[rows],
+        )  # fmt: skip
+
+    def _spelled(self, search: Search) -> np.ndarray:
+        symbols, codes = self.kernel_.ngrams_.alphabet.symbols, self.graph_.symbols
+        return object_array(
+            [
+                as_given([symbols[c] for c in codes[path[:end]]], self.like_)
+                for path, end in zip(search.paths, search.ends, strict=True)
+            ]
+        )
 
     def _kappa(self) -> np.ndarray:
         apart = np.arange(self.longest_ + 1)
@@ -164,39 +193,16 @@ class NGramPath(Decoder):
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What an edge adds at a place from the front, and from the back: 2⟨g, ·⟩ - w_m."""
-        known = self.graph_.known
-        shape = (len(T), len(known), self.longest_)
-        fronts, backs = np.zeros(shape), np.zeros(shape)
-        for m, front, back in self._gram_scores(T, worth):
-            ids = known[:, m - 1]
-            seen, there = np.flatnonzero(ids >= 0), self.graph_.chain[:, m - 1] >= 0
-            fronts[:, there, :] -= worth[m - 1]
-            fronts[:, seen, m - 1 :] += 2.0 * front[:, ids[seen], : self.longest_ - m + 1]
-            backs[:, seen, :] += 2.0 * back[:, ids[seen], :]
+        from ._path_loops import edge_scores
+
+        kernel, graph = self.kernel_, self.graph_
+        offsets = np.zeros(kernel.n, dtype=np.int64)
+        sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
+        offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])
+        width = kernel.width or 0
+        cells = kernel.cells(kernel.longest_) if width else 0
+        shape = (len(T), len(graph.known), self.longest_)
+        fronts, backs = np.empty(shape), np.empty(shape)
+        edges = graph.known, graph.level, graph.suffix
+        edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
         return fronts, backs
-
-    def _gram_scores(self, T: np.ndarray, worth: np.ndarray) -> Any:
-        """For each length m the target's value of every m-gram at every place, from both ends."""
-        kernel, offset = self.kernel_, 0
-        for m in kernel.lengths():
-            size = kernel.ngrams_.size(m)
-            root = np.sqrt(worth[m - 1])
-            if kernel.width is None:
-                bag = root * T[:, offset : offset + size, None]
-                front = np.broadcast_to(bag, (*bag.shape[:2], self.longest_))
-                yield m, front, np.zeros_like(front)
-            else:
-                cells = kernel.cells(kernel.longest_)
-                part = T[:, 2 * cells * offset : 2 * cells * (offset + size)]
-                part = part.reshape(len(T), size, 2, cells)
-                value = root / np.sqrt(2.0 * kernel.width)
-                yield m, *(value * self._windows(part[:, :, end, :]) for end in (0, 1))
-            offset += size
-
-    def _windows(self, part: np.ndarray) -> np.ndarray:
-        """Sums over the window of cells that starts at each place."""
-        width, cells = self.kernel_.width, part.shape[2]
-        total = np.zeros((*part.shape[:2], self.longest_ + width))
-        total[:, :, 1 : cells + 1] = np.cumsum(part, axis=2)[:, :, : self.longest_ + width - 1]
-        total[:, :, cells + 1 :] = total[:, :, cells : cells + 1]
-        return total[:, :, width:] - total[:, :, : self.longest_]

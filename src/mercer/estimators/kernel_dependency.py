@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Items
 from ..decoders import Decoder, natural
+from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Separable, as_operator_kernel
@@ -16,7 +18,14 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
-from .regression import PointMap, Sides, factored, group_labels, solve_identity
+from .regression import (
+    PointMap,
+    Sides,
+    factored,
+    group_labels,
+    left_out_identity,
+    solve_identity,
+)
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
@@ -124,9 +133,8 @@ class KernelDependency(StructuredEstimator):
         decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(output_kernel, y)
         if decoder.calibrates:
-            equation = factored(sides, chosen.operator)
-            points = equation.left_out_points(group_labels(groups, sides.n), alpha, raw)
-            self.points_ = equation.solve(alpha)
+            labels = group_labels(groups, sides.n)
+            self.points_, points = self._left_out(sides, chosen.operator, alpha, labels, raw)
             self.decoder_ = decoder.calibrate(points, y)
         else:
             self.points_ = self._solved(sides, chosen.operator, alpha)
@@ -142,6 +150,18 @@ class KernelDependency(StructuredEstimator):
             )
         points = solve_identity(sides, alpha) if short and self.solver != "spectral" else None
         return factored(sides, operator).solve(alpha) if points is None else points
+
+    def _left_out(
+        self, sides: Sides, operator: Any, alpha: float, labels: np.ndarray, raw: Items
+    ) -> tuple[PointMap, Embedding]:
+        """The solution, and the left-out points of the training examples."""
+        short = isinstance(operator, Identity) and sides.features is None
+        if short and sides.spanned and not self.fit_intercept and self.solver != "spectral":
+            points = left_out_identity(sides, alpha, labels, raw)
+            if points is not None:
+                return self._solved(sides, operator, alpha), points
+        equation = factored(sides, operator)
+        return equation.solve(alpha), equation.left_out_points(labels, alpha, raw)
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [as_operator_kernel(input_default(self.kernel)).separated().scalar]

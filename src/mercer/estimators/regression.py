@@ -63,6 +63,17 @@ class Sides:
         few = self.output_kernel.finite and self._width() <= self.n
         return Explicit() if few or operator.own_coordinates else Exact()
 
+    @property
+    def spanned(self) -> bool:
+        """Whether points are best written as weights on the outputs.
+
+        So they are without finite features; and with those of strings or graphs, which can be
+        hundred thousands, of which an output has a few dozen.
+        """
+        kernel = self.output_kernel
+        few = kernel.finite and (kernel.on_vectors or self._width() <= self.n)
+        return self.output_features is None and not few
+
     def _width(self) -> int:
         return int(self.output_kernel.features(self.y[:1]).shape[1])
 
@@ -153,7 +164,7 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
         factor, means = dual.factored
     except np.linalg.LinAlgError:
         return None
-    if sides.output_features is None and not sides.output_kernel.finite:
+    if sides.spanned:
         return PointMap(dual, None, SpanFrame(sides.output_kernel, sides.y), dual)
     map = Explicit() if sides.output_features is None else clone(sides.output_features)
     V = map.fit_transform(sides.output_kernel, sides.y)
@@ -163,6 +174,32 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     offset = None if mean is None else mean - means @ coef
     spanned = Spanned(sides.kernel, sides.X, coef)
     return PointMap(spanned, offset, OrthonormalFrame(map), dual)
+
+
+def left_out_identity(
+    sides: Sides, alpha: float, labels: np.ndarray, inputs: Items
+) -> Embedding | None:
+    """The left-out points of the identity operator; None where α is too small for it.
+
+    With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
+    outputs of the others and none on their own.
+    """
+    K = sides.kernel(sides.X)
+    xp = namespace(K)
+    eye = like(np.eye(sides.n), K)
+    try:
+        G = Cholesky().factor(K, alpha).solve(eye)
+    except np.linalg.LinAlgError:
+        return None
+    if labels.max() + 1 == sides.n:
+        C = eye - G / xp.linalg.diagonal(G)[:, None]
+    else:
+        C = eye
+        for group in range(labels.max() + 1):
+            own = xp.asarray(np.flatnonzero(labels == group))
+            C[own, :] -= xp.linalg.solve(G[own, :][:, own], G[own, :])
+    frame = SpanFrame(sides.output_kernel, sides.y)
+    return Embedding(C, frame, left_out=labels, inputs=inputs)
 
 
 class Equation:

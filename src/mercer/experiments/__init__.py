@@ -14,6 +14,7 @@ from .report import Report, output_folder
 
 EXPERIMENTS = {
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "transliteration": "Arabic names in Latin letters, string to string",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
 }
 """What can be reproduced, in a line each; the name is that of the module."""
