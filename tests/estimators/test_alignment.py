@@ -11,11 +11,7 @@ def cuts(n, m, longest):
     """All chunk lengths of n input symbols that add up to m."""
     if n == 0:
         return [()] if m == 0 else []
-    return [
-        (k, *rest)
-        for k in range(min(longest, m) + 1)
-        for rest in cuts(n - 1, m - k, longest)
-    ]
+    return [(k, *rest) for k in range(min(longest, m) + 1) for rest in cuts(n - 1, m - k, longest)]
 
 
 def enumerated(x, y, longest):

@@ -16,7 +16,9 @@ RULES = {"a": "A", "b": "B", "c": "KS", "h": "", "n": "N"}
 
 def spelt(x):
     """Sounds of made-up words: h is silent, c is K before a and KS elsewhere."""
-    return "".join("K" if s == "c" and x[i + 1 : i + 2] == "a" else RULES[s] for i, s in enumerate(x))
+    return "".join(
+        "K" if s == "c" and x[i + 1 : i + 2] == "a" else RULES[s] for i, s in enumerate(x)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,9 @@ def words():
 
 @pytest.fixture(scope="module")
 def model(words):
-    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3).fit(words, list(map(spelt, words)))
+    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3).fit(
+        words, list(map(spelt, words))
+    )
 
 
 def test_rules_are_learnt(model):
@@ -47,7 +51,7 @@ def path_score(model, x, chunks_at):
     m, E = model.model_, model.model_.emissions
     codes = model.sources_.encode([x])
     windows = m.contexts.windows(codes)
-    pairs, pair_weights = m.contexts.pairs()
+    _, pair_weights = m.contexts.pairs()
     total, output = 0.0, [m.ngram.end]
     for i, (s, choice) in enumerate(zip(codes.flat, chunks_at, strict=True)):
         last = np.full((1, max(m.contexts.history, 1)), -1)

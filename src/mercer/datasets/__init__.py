@@ -4,12 +4,14 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 """
 
 from ._files import DataNotFound, data_folder
+from .cmudict import load_cmudict
 from .digits import load_digit_halves, load_usps
 from .strings import load_ocr_words, load_transliteration
 
 __all__ = [
     "DataNotFound",
     "data_folder",
+    "load_cmudict",
     "load_digit_halves",
     "load_ocr_words",
     "load_transliteration",

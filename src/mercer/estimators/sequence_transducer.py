@@ -174,10 +174,8 @@ class SequenceTransducer(BaseEstimator):
             _whole(self.beam, "beam", 1)
         if self.unalignable not in ("raise", "skip"):
             raise ValueError(f'unalignable must be "raise" or "skip", got {self.unalignable!r}.')
-        for name, least in (("temperature", 1e-6), ("lm_weight", 0.0)):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and least <= value < np.inf):
-                raise ValueError(f"{name} must be a number ≥ {least:g} or None, got {value!r}.")
+        _number_or_none(self.temperature, "temperature", 1e-6)
+        _number_or_none(self.lm_weight, "lm_weight", 0.0)
         chosen = LocalWindow() if self.kernel is None else self.kernel
         chosen = as_operator_kernel(chosen).separated()
         if not isinstance(chosen.scalar, LocalWindow):
@@ -197,8 +195,8 @@ class SequenceTransducer(BaseEstimator):
         if not fits.all() and self.unalignable == "raise":
             i = int(np.argmin(fits))
             raise ValueError(
-                f"y[{i}] has {m[i]} symbols, more than max_chunk = {self.max_chunk} for each of the "
-                f"{n[i]} of X[{i}] (and so have {int((~fits).sum()) - 1} other pairs): raise "
+                f"y[{i}] has {m[i]} symbols, more than max_chunk = {self.max_chunk} for each of "
+                f"the {n[i]} of X[{i}] (and so have {int((~fits).sum()) - 1} other pairs): raise "
                 'max_chunk, or leave such pairs out with unalignable="skip".'
             )
         keep = np.flatnonzero(fits)
@@ -277,6 +275,11 @@ def _checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
 def _labels(X: np.ndarray, groups: Items | None) -> np.ndarray:
     """The group of each pair; equal inputs are one where none are given."""
     return group_labels(groups, len(X)) if groups is not None else unique(X)[1]
+
+
+def _number_or_none(value: Any, name: str, least: float) -> None:
+    if value is not None and not (isinstance(value, Real) and least <= float(value) < np.inf):
+        raise ValueError(f"{name} must be a number ≥ {least:g} or None, got {value!r}.")
 
 
 def _whole(value: Any, name: str, least: int) -> int:

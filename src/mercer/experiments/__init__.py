@@ -13,6 +13,7 @@ from typing import Any
 from .report import Report, output_folder
 
 EXPERIMENTS = {
+    "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
     "transliteration": "Arabic names in Latin letters, string to string",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",

@@ -67,7 +67,10 @@ class Lattice:
         from ._alignment_loops import expected_counts
 
         counts = np.zeros(len(probability))
-        gained = expected_counts(*self._shape(), self.cells, probability, counts)
+        gained = expected_counts(
+            self.source.starts, self.target.starts, self.longest, self.start, self.cells,
+            probability, counts,
+        )  # fmt: skip
         return counts, float(gained)
 
     def best(self, probability: np.ndarray) -> np.ndarray:
@@ -77,16 +80,16 @@ class Lattice:
         with np.errstate(divide="ignore"):
             scores = np.log(probability)
         out = np.zeros(len(self.source.flat), dtype=np.int64)
-        viterbi(*self._shape(), self.cells, scores, out)
+        viterbi(
+            self.source.starts, self.target.starts, self.longest, self.start, self.cells,
+            scores, out,
+        )  # fmt: skip
         return out
 
     def normalised(self, counts: np.ndarray) -> np.ndarray:
         """Counts of types as probabilities given the symbol."""
         totals = np.bincount(self.symbols, weights=counts)
         return counts / np.maximum(totals[self.symbols], np.finfo(float).tiny)
-
-    def _shape(self) -> tuple:
-        return self.source.starts, self.target.starts, self.longest, self.start
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ class Chunks:
 class Emissions:
     """The fitted map, laid out flat for the search.
 
-    Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature of sorted
-    key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for the unknown.
+    Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
+    the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for the unknown.
 
     Attributes
     ----------
@@ -129,9 +129,7 @@ class Ridge:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Keys and coefficients (features, chunks) of one symbol."""
         n = len(features)
-        keys, columns, counts = np.unique(
-            features.ravel(), return_inverse=True, return_counts=True
-        )
+        keys, columns, counts = np.unique(features.ravel(), return_inverse=True, return_counts=True)
         use = (counts > 1) & (keys != 0)
         mask = use[columns.ravel()].reshape(features.shape)
         new = (np.cumsum(use) - 1).astype(np.int32)
