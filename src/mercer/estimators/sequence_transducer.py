@@ -1,25 +1,19 @@
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, object_array, take, unique
 from ..decoders.base import Ranked
-from ..kernels import LocalWindow
 from ..kernels._sequences import Alphabet, as_given, as_sequences
 from ..metrics import exact_match
-from ..operators import ConditionalCovariance, as_operator_kernel
-from ..solvers import ConjugateGradient
-from .base import positive_alpha
 from .regression import group_labels
 from .transduction.alignment import align
 from .transduction.calibration import Trial
-from .transduction.contexts import Contexts
-from .transduction.emission import Ridge
+from .transduction.checks import alignable, checked_pairs, checked_parameters, whole
 from .transduction.model import Aligned, sliced
 
 BLOCK = 4096
@@ -142,12 +136,12 @@ class SequenceTransducer(BaseEstimator):
 
     def _fitted(self, X: Items, y: Items, groups: Items | None) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
-        contexts, ridge = self._checked()
-        X, y = _checked_pairs(X, y)
-        labels = _labels(X, groups)
+        contexts, ridge = checked_parameters(self)
+        X, y = checked_pairs(X, y)
+        labels = group_labels(groups, len(X)) if groups is not None else unique(X)[1]
         sources, targets = Alphabet.of(X), Alphabet.of(y)
         source, target = sources.encode(X), targets.encode(y)
-        keep = self._alignable(source.lengths, target.lengths)
+        keep = alignable(source.lengths, target.lengths, self.max_chunk, self.unalignable)
         alignment = align(sliced(source, keep)[0], sliced(target, keep)[0], self.max_chunk)
         pairs = Aligned(alignment, self.max_chunk, len(sources), len(targets), contexts)
         trial = Trial(pairs, ridge, self.order, self.beam)
@@ -165,44 +159,6 @@ class SequenceTransducer(BaseEstimator):
             "skipped_": np.setdiff1d(np.arange(len(X)), keep),
             "sample_": y[0],
         }
-
-    def _checked(self) -> tuple[Contexts, Ridge]:
-        """The parameters, in the form that the parts take them."""
-        for name, least in (("max_chunk", 1), ("history", 0), ("order", 1), ("folds", 2)):
-            _whole(getattr(self, name), name, least)
-        if self.beam is not None:
-            _whole(self.beam, "beam", 1)
-        if self.unalignable not in ("raise", "skip"):
-            raise ValueError(f'unalignable must be "raise" or "skip", got {self.unalignable!r}.')
-        _number_or_none(self.temperature, "temperature", 1e-6)
-        _number_or_none(self.lm_weight, "lm_weight", 0.0)
-        chosen = LocalWindow() if self.kernel is None else self.kernel
-        chosen = as_operator_kernel(chosen).separated()
-        if not isinstance(chosen.scalar, LocalWindow):
-            raise TypeError(
-                f"kernel must be a LocalWindow (or one times an operator), got {chosen.scalar}."
-            )
-        if chosen.operator.own_coordinates or isinstance(chosen.operator, ConditionalCovariance):
-            raise ValueError(
-                f"{chosen.operator} is not diagonal on chunks: use Identity() or Covariance()."
-            )
-        ridge = Ridge(chosen.operator, positive_alpha(self.alpha), ConjugateGradient())
-        return Contexts(clone(chosen.scalar), self.history), ridge
-
-    def _alignable(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """The pairs whose outputs can be cut into chunks."""
-        fits = m <= n * self.max_chunk
-        if not fits.all() and self.unalignable == "raise":
-            i = int(np.argmin(fits))
-            raise ValueError(
-                f"y[{i}] has {m[i]} symbols, more than max_chunk = {self.max_chunk} for each of "
-                f"the {n[i]} of X[{i}] (and so have {int((~fits).sum()) - 1} other pairs): raise "
-                'max_chunk, or leave such pairs out with unalignable="skip".'
-            )
-        keep = np.flatnonzero(fits)
-        if not n[keep].sum():
-            raise ValueError("there is no pair to learn from: all inputs are empty or skipped.")
-        return keep
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
         """The input symbols of training pair `i`, each with the chunk it was aligned to."""
@@ -223,7 +179,7 @@ class SequenceTransducer(BaseEstimator):
 
     def predict_top(self, X: Items, k: int = 5) -> list[Ranked]:
         """For each input the best `k` outputs with their scores, best first."""
-        return self._top(X, _whole(k, "k", 1))
+        return self._top(X, whole(k, "k", 1))
 
     def _top(self, X: Items, k: int) -> list[Ranked]:
         check_is_fitted(self)
@@ -258,31 +214,3 @@ class SequenceTransducer(BaseEstimator):
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
-
-
-def _checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
-    if y is None:
-        raise ValueError("SequenceTransducer requires y to be passed, but the target y is None.")
-    X, y = as_sequences(X, "X"), as_sequences(y, "y")
-    if len(X) != len(y):
-        raise ValueError(
-            f"X and y must have the same length, one output for each input: got {len(X)} inputs "
-            f"and {len(y)} outputs."
-        )
-    return X, y
-
-
-def _labels(X: np.ndarray, groups: Items | None) -> np.ndarray:
-    """The group of each pair; equal inputs are one where none are given."""
-    return group_labels(groups, len(X)) if groups is not None else unique(X)[1]
-
-
-def _number_or_none(value: Any, name: str, least: float) -> None:
-    if value is not None and not (isinstance(value, Real) and least <= float(value) < np.inf):
-        raise ValueError(f"{name} must be a number ≥ {least:g} or None, got {value!r}.")
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number ≥ {least}, got {value!r}.")
-    return int(value)

@@ -36,7 +36,8 @@ class Emissions:
     """The fitted map, laid out flat for the search.
 
     Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
-    the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for the unknown.
+    the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for
+    the unknown.
 
     Attributes
     ----------
