@@ -93,7 +93,7 @@ class SequenceTransducer(BaseEstimator):
     def __init__(
         self,
         kernel: Any = None,
-        alpha: float = 1.0,
+        alpha: float = 1.5,
         max_chunk: int = 3,
         history: int = 2,
         order: int = 4,

@@ -40,7 +40,7 @@ class LocalWindow(Kernel):
     array([[2., 2., 0.]])
     """  # noqa: E501 (a formula on one line)
 
-    def __init__(self, radius: int = 5, decay: float = 0.36):
+    def __init__(self, radius: int = 5, decay: float = 0.45):
         self.radius = radius
         self.decay = decay
 

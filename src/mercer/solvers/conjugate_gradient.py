@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,29 +58,39 @@ class ConjugateGradient:
             V = V * (b > 0)  # where b is 0 nothing is learnt
             ridge = (alpha / np.where(b > 0, b, 1.0)).astype(V.dtype)
         Ut = U.T.tocsr()
-        A, R = np.zeros_like(V), V.copy()
-        P, now = R.copy(), np.einsum("ij,ij->j", R, R)
+        A = np.zeros_like(V)
+        for columns, solved in self._solved(U, Ut, V, ridge):
+            A[:, columns] = solved
+        return Ut @ A
+
+    def _solved(
+        self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The a_j as they are done, with their j: products are with the rest only."""
+        columns = np.arange(V.shape[1])
+        A, R, P = np.zeros_like(V), V.copy(), V.copy()
+        now = np.einsum("ij,ij->j", R, R)
         goal = self.tolerance**2 * now
         for _ in range(self.rounds):
-            if (now <= goal).all():
-                break
+            left = now > goal
+            if not left.all():
+                yield columns[~left], A[:, ~left]
+                A, R, P = A[:, left], R[:, left], P[:, left]
+                columns, ridge, now, goal = columns[left], ridge[left], now[left], goal[left]
+            if not len(columns):
+                return
             KP = U @ (Ut @ P) + ridge * P
-            step = now / _safe(np.einsum("ij,ij->j", P, KP))
+            step = now / np.einsum("ij,ij->j", P, KP)
             A += step * P
             R -= step * KP
             before, now = now, np.einsum("ij,ij->j", R, R)
-            P *= now / _safe(before)
+            P *= now / before
             P += R
-        else:
+        yield columns, A
+        if (now > goal).any():
             warnings.warn(
                 f"conjugate gradients did not reach tolerance {self.tolerance} in {self.rounds} "
                 "rounds: raise alpha or the number of rounds.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
-        return Ut @ A
-
-
-def _safe(x: np.ndarray) -> np.ndarray:
-    """A divisor that is never zero: columns that are solved already stay as they are."""
-    return np.maximum(x, np.finfo(x.dtype).tiny)

@@ -17,6 +17,8 @@ from ..base import positive_alpha
 from .contexts import Contexts
 from .emission import Ridge
 
+TOLERANCE = 3e-3
+"""Of the ridge equation: a tenth of it decodes the same words."""
 WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2}
 """Parameters that are whole numbers, and the least that each may be."""
 
@@ -41,7 +43,7 @@ def checked_parameters(model: Any) -> tuple[Contexts, Ridge]:
         raise ValueError(
             f"{chosen.operator} is not diagonal on chunks: use Identity() or Covariance()."
         )
-    ridge = Ridge(chosen.operator, positive_alpha(model.alpha), ConjugateGradient())
+    ridge = Ridge(chosen.operator, positive_alpha(model.alpha), ConjugateGradient(TOLERANCE))
     return Contexts(clone(chosen.scalar), model.history), ridge
 
 
