@@ -118,11 +118,28 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
 def take(items: Items, index: Array) -> Items:
     """The items at the given positions, in a container that survives cross-validation."""
     if is_foreign(items):
-        return namespace(items).take(items, index, axis=0)
+        xp, at = namespace(items), np.asarray(host(index), dtype=np.int64)
+        at = xp.asarray(at, device=array_api_compat.device(items))
+        return xp.take(items, at, axis=0)
     index = np.asarray(index)
     if isinstance(items, np.ndarray):
         return items[index]
     return object_array([items[i] for i in index])
+
+
+def one(items: Items, i: int) -> Any:
+    """The item at a position."""
+    return items[int(i), ...] if is_foreign(items) else items[i]
+
+
+def put(A: Array, index: Any, rows: Array) -> Array:
+    """`A` with the rows at the given positions replaced, in place where `A` is numpy's."""
+    if not is_foreign(A):
+        A[index] = rows
+        return A
+    source = np.arange(A.shape[0])
+    source[np.asarray(index, dtype=np.int64)] = A.shape[0] + np.arange(rows.shape[0])
+    return take(namespace(A).concat([A, rows], axis=0), source)
 
 
 def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
@@ -149,8 +166,9 @@ def _key(item: Any) -> Any:
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices that cover range(n)."""
-    return (slice(i, min(i + size, n)) for i in range(0, n, max(1, size)))
+    """Consecutive slices that cover range(n), of at least one each."""
+    size = max(1, size)
+    return (slice(i, min(i + size, n)) for i in range(0, n, size))
 
 
 def host(A: Array) -> np.ndarray:

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Lexicon, NGramPath, PerPosition, Viterbi
 from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
 from mercer.features import Explicit
-from mercer.kernels import Linear, Positions, Spectrum
-from mercer.testing import check_decoder
+from mercer.kernels import RBF, Linear, Normalized, Positions, Spectrum
+from mercer.metrics import symbol_accuracy
+from mercer.testing import check_decoder, check_structured_estimator
 
 words = st.lists(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=5)
 seeds = st.integers(0, 10_000)
@@ -200,6 +203,36 @@ def test_lexicon_restricted_by_length_is_the_best_such_word(y, seed):
     assert [row[0][0] for row in top] == found.tolist()
 
 
+def test_the_background_is_the_mean_of_the_outputs_that_suit():
+    y = ["ab", "ab", "bb", "a", "ab"]
+    kernel = Positions().fit(y)
+    inputs = np.array(["..", "."], dtype=object)
+    points = some_points(kernel, y, 0, t=2, inputs=inputs)
+    for restrict in ("length", None):
+        decoder = Lexicon(restrict=restrict, background=0.4).fit(kernel, kernel.as_outputs(y))
+        for t, row in enumerate(decoder.decode_top(points, 3)):
+            suitable = [w for w in y if restrict is None or len(w) == len(inputs[t])]
+            mean = kernel.features(suitable).mean(axis=0)
+            g = points.coordinates[t] @ kernel.features(y)
+            for word, score in row:
+                expected = 2 * (g - 0.4 * mean) @ kernel.features([word])[0] - len(word)
+                assert score == pytest.approx(expected, abs=1e-9)
+            assert decoder.decode(points)[t] == row[0][0]
+
+
+def test_a_background_helps_rare_words():
+    rng = np.random.default_rng(0)
+    y = ["ab"] * 40 + ["ba"] * 6
+    X = [rng.normal([[w == "ab"], [w == "ba"]], 0.4) for w in y]
+    kernel = Positions(RBF(2.0))
+    free, fair = (
+        KernelDependency(kernel, Positions(), alpha=5.0, decoder=Lexicon(background=b)).fit(X, y)
+        for b in (0.0, "auto")
+    )
+    assert fair.decoder_.background_ > 0
+    assert (free.predict(X[-6:]) == "ba").sum() < (fair.predict(X[-6:]) == "ba").sum()
+
+
 def test_an_input_that_no_word_suits_gets_the_best_of_all_with_a_warning():
     kernel = Positions().fit(["ab", "b"])
     points = some_points(kernel, ["ab", "b"], 0, t=1, inputs=["....."])
@@ -244,6 +277,34 @@ def test_strings_are_learnt_place_by_place(decoder):
     model = KernelDependency(Positions(), Positions(), alpha=1e-3, decoder=decoder).fit(X, y)
     X_new, y_new = binary(1, 40)
     assert np.mean(model.predict(X_new) == np.array(y_new, dtype=object)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("output_kernel", "decoder"),
+    [
+        (Positions(), PerPosition("input")),
+        (Positions(), Viterbi()),
+        (Positions(), Lexicon(background="auto")),
+        (Spectrum(2, blended=True, width=2), NGramPath()),
+        (Spectrum(2), None),
+    ],
+)
+def test_models_of_strings_keep_the_contract_of_estimators(output_kernel, decoder):
+    X, y = binary(2, 12)
+    kernel = Normalized(Spectrum(2, blended=True, width=2))
+    check_structured_estimator(
+        KernelDependency(kernel, output_kernel, alpha=0.1, decoder=decoder), X, y
+    )
+
+
+def test_models_of_strings_go_through_scikit_learn():
+    X, y = binary(0, 30)
+    X, y = np.array(X, dtype=object), np.array(y, dtype=object)
+    model = KernelDependency(Positions(), Positions(), decoder=PerPosition("input"))
+    grid = {"alpha": [1e-3, 1e3], "decoder__length": ["input", None]}
+    search = GridSearchCV(model, grid, scoring=make_scorer(symbol_accuracy), cv=3).fit(X, y)
+    assert search.best_params_["alpha"] == 1e-3
+    assert symbol_accuracy(y, cross_val_predict(search.best_estimator_, X, y, cv=3)) > 0.9
 
 
 def test_length_by_input_beyond_training_leaves_the_rest_out():

@@ -14,8 +14,10 @@ from .._arrays import (
     host,
     is_foreign,
     keys,
+    like,
     namespace,
     object_array,
+    one,
     take,
     unique,
 )
@@ -66,7 +68,8 @@ class OwnCandidates:
         return lists
 
     def _warn_if_unfair(self, lists: list[list]) -> None:
-        seen = [bool(self.known.intersection(keys(row))) for row in lists]
+        # As the kernel holds outputs: a list of numbers and a row of the training array are equal.
+        seen = [bool(self.known.intersection(keys(self.kernel.as_outputs(row)))) for row in lists]
         if any(seen) and not all(seen):
             warnings.warn(
                 f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "
@@ -136,7 +139,7 @@ class Candidates(Decoder):
         best, scores = self._search(points, k)
         return [
             [
-                (take(self.outputs_, [j])[0], float(score))
+                (one(self.outputs_, j), float(score))
                 for j, score in zip(row, values, strict=True)
                 if score > -np.inf
             ]
@@ -159,7 +162,8 @@ class Candidates(Decoder):
             for rows in blocks(n, POINTS):
                 S = C[rows, :] @ Et
                 if owners is not None:
-                    S[points.left_out[rows, None] == owners[None, columns]] = -np.inf  # type: ignore[index]
+                    own = points.left_out[rows, None] == owners[None, columns]  # type: ignore[index]
+                    S = namespace(S).where(namespace(S).asarray(own), like(-np.inf, S), S)
                 _merge(best[rows], scores[rows], S, columns.start)
         return best, scores
 

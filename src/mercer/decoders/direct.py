@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Items
+from .._arrays import Items, take
 from ..embedding import Embedding
 from ..kernels import Kernel
 from .base import Decoder, need, restore
@@ -22,7 +22,7 @@ class Direct(Decoder):
         """Keep the shape of an output."""
         need(kernel.invertible, self, kernel, "whose features can be undone, such as Linear()")
         self.kernel_ = kernel
-        self.sample_ = y[:1]
+        self.sample_ = take(y, [0])
         return self
 
     def decode(self, points: Embedding) -> Items:

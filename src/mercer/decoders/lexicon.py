@@ -1,18 +1,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
-from .._arrays import Items, blocks, host, take
+from .._arrays import Items, blocks, host, keys, take, unique
 from ..embedding import Embedding
 from ..kernels import Kernel
+from ._targets import automatic
 from .base import Decoder, Ranked
 from .candidates import Candidates
 
 POINTS = 1024
+BACKGROUNDS = tuple(np.round(np.linspace(0.0, 1.0, 11), 1).tolist())
+"""What calibration chooses from."""
+
+
+def likelihood(S: np.ndarray, own: np.ndarray) -> float:
+    """The mean log-probability of the own columns, at the temperature that suits them best."""
+    scale = float(np.std(S[-np.inf < S])) or 1.0
+    true = S[np.arange(len(S)), own]
+    return max(
+        float(np.mean(beta * true - logsumexp(beta * S, axis=1)))
+        for beta in np.logspace(-1.0, 2.0, 13) / scale
+    )
 
 
 class Lexicon(Decoder):
@@ -29,6 +43,15 @@ class Lexicon(Decoder):
         None; "length" for words as long as the input; or a function of an input and a word that
         says whether the word may be its output. An input that no word suits gets the best of all
         words, with a warning.
+    background
+        How much of the mean Φ of the training outputs (of those that suit the input) is taken off
+        g(x) before words are scored; "auto" chooses it on left-out points. A ridge draws g(x)
+        towards what is frequent, at the cost of rare words; 0 leaves the objective as it is.
+
+    Attributes
+    ----------
+    words_, background_
+        The distinct words, and the background in use.
 
     Notes
     -----
@@ -50,12 +73,19 @@ class Lexicon(Decoder):
         self,
         words: Items | None = None,
         restrict: str | Callable[[Any, Any], bool] | None = None,
+        background: float | str = 0.0,
     ):
         self.words = words
         self.restrict = restrict
+        self.background = background
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether the background is to be chosen."""
+        return automatic(self.background, "background")
 
     def fit(self, kernel: Kernel, y: Items) -> Lexicon:
-        """Keep the distinct words."""
+        """Keep the distinct words, and how often each training output occurs."""
         known = self.restrict is None or self.restrict == "length" or callable(self.restrict)
         if not known:
             raise ValueError(
@@ -64,20 +94,40 @@ class Lexicon(Decoder):
             )
         self.pool_ = Candidates(self.words).fit(kernel, y)
         self.words_ = self.pool_.outputs_
-        if self.restrict == "length":
-            self.lengths_ = np.array([len(word) for word in self.words_])
+        self.background_ = 0.0 if self.calibrates else float(self.background)
+        positions, numbers = unique(y)
+        self.seen_, self.counts_ = take(y, positions), np.bincount(numbers).astype(float)
+        self.kernel_ = kernel
+        return self
+
+    def calibrate(self, points: Embedding, y: Items) -> Lexicon:
+        """Choose the background under which the true words are likeliest.
+
+        Scores at some temperature as probabilities: smoother, hence surer, than counting words.
+        """
+        S, mean = (np.concatenate(part) for part in zip(*self._parts(points, True), strict=True))
+        number = {key: j for j, key in enumerate(keys(self.words_))}
+        own = np.array([number.get(key, -1) for key in keys(y)])
+        known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))
+        if known.size:
+            S, mean, own = S[known], mean[known], own[known]
+            self.background_ = max(BACKGROUNDS, key=lambda b: likelihood(S - b * mean, own))
         return self
 
     def decode(self, points: Embedding) -> Items:
         """The best word of each point."""
-        if self.restrict is None:
+        if self.restrict is None and not self.background_:
             return self.pool_.decode(points)
-        best = [scores.argmax(axis=1) for scores in self._scored(points)]
+        parts = self._parts(points, background=bool(self.background_))
+        return self._best(parts, self.background_)
+
+    def _best(self, parts: Iterable[tuple[np.ndarray, Any]], background: float) -> Items:
+        best = [(S - background * mean).argmax(axis=1) for S, mean in parts]
         return take(self.words_, np.concatenate(best))
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` words of each point, fewer where fewer suit its input."""
-        if self.restrict is None:
+        if self.restrict is None and not self.background_:
             return self.pool_.decode_top(points, k)
         return [
             [
@@ -85,38 +135,48 @@ class Lexicon(Decoder):
                 for j in np.argsort(-row, kind="stable")[:k]
                 if row[j] > -np.inf
             ]
-            for scores in self._scored(points)
-            for row in scores
+            for S, mean in self._parts(points, background=bool(self.background_))
+            for row in S - self.background_ * mean
         ]
 
-    def _scored(self, points: Embedding) -> list[np.ndarray]:
+    def _parts(self, points: Embedding, background: bool) -> Iterator[tuple[np.ndarray, Any]]:
+        """Scores of some points, -∞ where ruled out, and of the mean output beside them."""
         E, norms = points.frame.evaluate(self.words_), points.frame.sqnorms(self.words_)
+        L = host(self.kernel_(self.seen_, self.words_)) if background else None
         owners = self.pool_._owners(points)
-        parts = []
         for rows in blocks(len(points), POINTS):
             S = host(2.0 * points.coordinates[rows] @ E.T - norms[None, :])
             if owners is not None and points.left_out is not None:
                 S[points.left_out[rows, None] == owners[None, :]] = -np.inf
-            parts.append(self._restricted(S, points, rows))
-        return parts
+            inputs = None if points.inputs is None else points.inputs[rows]
+            self._rule_out(S, inputs, rows.start)
+            yield S, 0.0 if L is None else 2.0 * self._mean_weights(inputs, len(S)) @ L
 
-    def _restricted(self, S: np.ndarray, points: Embedding, rows: slice) -> np.ndarray:
-        if points.inputs is None:
-            raise ValueError("words restricted by the input need points that know their x.")
-        allowed = self._allowed(points.inputs[rows])
+    def _rule_out(self, S: np.ndarray, inputs: Items | None, first: int) -> None:
+        if self.restrict is None:
+            return
+        allowed = self._allowed(inputs, self.words_)
         none = np.flatnonzero(~(allowed & (-np.inf < S)).any(axis=1))
         if none.size:
             warnings.warn(
                 f"no word of the lexicon suits {none.size} inputs, the first of them input "
-                f"{rows.start + none[0]}: they get the best of all words.",
+                f"{first + none[0]}: they get the best of all words.",
                 stacklevel=5,
             )
             allowed[none] = True
         S[~allowed] = -np.inf
-        return S
 
-    def _allowed(self, inputs: Items) -> np.ndarray:
+    def _mean_weights(self, inputs: Items | None, n: int) -> np.ndarray:
+        """The share of each distinct training output among those that suit an input."""
+        suitable = np.ones((n, 1)) if self.restrict is None else self._allowed(inputs, self.seen_)
+        weights = suitable * self.counts_
+        return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
+
+    def _allowed(self, inputs: Items | None, words: Items) -> np.ndarray:
+        if inputs is None:
+            raise ValueError("words restricted by the input need points that know their x.")
         if self.restrict == "length":
-            return np.array([len(x) for x in inputs])[:, None] == self.lengths_[None, :]
+            lengths = np.array([len(word) for word in words])
+            return np.array([len(x) for x in inputs])[:, None] == lengths[None, :]
         suits: Any = self.restrict
-        return np.array([[bool(suits(x, word)) for word in self.words_] for x in inputs])
+        return np.array([[bool(suits(x, word)) for word in words] for x in inputs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from .._arrays import Array, Items, blocks, host, like, namespace
+from .._arrays import Array, Items, blocks, host, like, namespace, one, put, take
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared
@@ -29,7 +29,7 @@ class Refinement(Decoder):
         start = Candidates() if self.start is None else self.start
         self.start_ = type(start)(**start.get_params(deep=False)).fit(kernel, y)
         self.kernel_ = kernel
-        self.sample_ = y[:1]
+        self.sample_ = take(y, [0])
         return self
 
     def decode(self, points: Embedding) -> Array:
@@ -41,14 +41,15 @@ class Refinement(Decoder):
         """The refined best `k` candidates of each point."""
         ranked = self.start_.decode_top(points, k)
         climbed: list[Ranked] = [[] for _ in ranked]
-        for place in range(k):
+        for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
             rows = [t for t, row in enumerate(ranked) if place < len(row)]
-            some = Embedding(points.coordinates[np.array(rows, dtype=int), :], points.frame)
+            some = Embedding(take(points.coordinates, rows), points.frame)
             starts = np.stack([host(ranked[t][place][0]).reshape(-1) for t in rows])
             ends = self._climbed(some, like(starts, points.coordinates))
             scores = Objective(self.kernel_, some).values(ends)
-            for t, end, score in zip(rows, restore(ends, self.sample_), scores, strict=True):
-                climbed[t].append((end, float(score)))
+            ends = restore(ends, self.sample_)
+            for j, t in enumerate(rows):
+                climbed[t].append((one(ends, j), float(scores[j])))
         return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
 
     def _climbed(self, points: Embedding, starts: Array) -> Array:
@@ -73,11 +74,11 @@ class Objective:
         weights, outputs = points.frame.expansion(points.coordinates)
         self.weights, self.outputs = weights, kernel.check(outputs, "y")
 
-    def rows(self, index: Array) -> Objective:
+    def rows(self, index: np.ndarray) -> Objective:
         """The same for some of the points."""
         part = object.__new__(Objective)
         part.kernel, part.outputs = self.kernel, self.outputs
-        part.weights = self.weights[index, :]
+        part.weights = take(self.weights, index)
         return part
 
     def values(self, Y: Array) -> Array:
@@ -122,18 +123,15 @@ class FixedPoint(Refinement):
         need(kernel.radial and kernel.on_vectors, self, kernel, "of the distance, such as RBF")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
-        xp = namespace(Y)
         Y = Y + 0.0
         value = objective.values(Y)
         active = np.arange(Y.shape[0])
         for _ in range(self.max_iter):
             if not active.size:
                 break
-            index = xp.asarray(active)
-            some = objective.rows(index)
-            start, before = Y[index, :], value[index]
-            Y_some, after = self._step(some, start, before)
-            Y[index, :], value[index] = Y_some, after
+            before = take(value, active)
+            ends, after = self._step(objective.rows(active), take(Y, active), before)
+            Y, value = put(Y, active, ends), put(value, active, after)
             moving = host(after - before) > self.tol * np.maximum(np.abs(host(before)), self.tol)
             active = active[moving]
         return Y
@@ -146,19 +144,16 @@ class FixedPoint(Refinement):
         tiny = like(np.finfo(np.float64).tiny, Y)
         size = xp.where(xp.abs(total) > tiny, xp.abs(total), xp.ones_like(total))
         direction = (M @ objective.outputs - total * Y) / size
-        best, after = Y, before
-        waiting = np.ones(Y.shape[0], dtype=bool)
+        best, after = Y + 0.0, before + 0.0
+        waiting = np.arange(Y.shape[0])
         for halving in range(self.HALVINGS):
-            rows = xp.asarray(np.flatnonzero(waiting))
-            trial = Y[rows, :] + 0.5**halving * direction[rows, :]
-            value = objective.rows(rows).values(trial)
-            up = value > before[rows]
-            if halving == 0:
-                best, after = Y + 0.0, before + 0.0
-            climbed = rows[up]
-            best[climbed, :], after[climbed] = trial[up, :], value[up]
-            waiting[host(climbed)] = False
-            if not waiting.any():
+            trial = take(Y, waiting) + 0.5**halving * take(direction, waiting)
+            value = objective.rows(waiting).values(trial)
+            up = host(value > take(before, waiting))
+            best = put(best, waiting[up], take(trial, np.flatnonzero(up)))
+            after = put(after, waiting[up], take(value, np.flatnonzero(up)))
+            waiting = waiting[~up]
+            if not waiting.size:
                 break
         return best, after
 
@@ -190,11 +185,13 @@ class Gradient(Refinement):
         need(kernel.differentiable and kernel.on_vectors, self, kernel, "with a derivative")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
+        if self.max_iter == 0:
+            return Y  # L-BFGS-B would take a step all the same
         # The objective is a sum over points: a small batch shares the cost of each evaluation.
         parts = []
         for rows in blocks(Y.shape[0], self.POINTS):
-            index = namespace(Y).asarray(np.arange(rows.start, rows.stop))
-            parts.append(self._climb_batch(objective.rows(index), Y[rows, :]))
+            part = objective.rows(np.arange(rows.start, rows.stop))
+            parts.append(self._climb_batch(part, Y[rows, :]))
         return namespace(Y).concat(parts, axis=0)
 
     def _climb_batch(self, objective: Objective, Y: Array) -> Array:

@@ -203,7 +203,7 @@ def positive_alpha(alpha: Any) -> float:
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     if not 0 < float(alpha) < np.inf:
         raise ValueError(
-            f"alpha must be positive and finite, got {alpha!r}: without a ridge the "
+            f"alpha must be positive and finite, got {float(alpha)!r}: without a ridge the "
             "solution is not unique. Try alpha=1e-6."
         )
     return float(alpha)

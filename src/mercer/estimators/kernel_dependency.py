@@ -157,11 +157,13 @@ class KernelDependency(StructuredEstimator):
         """The solution, and the left-out points of the training examples."""
         short = isinstance(operator, Identity) and sides.features is None
         if short and sides.spanned and not self.fit_intercept and self.solver != "spectral":
-            points = left_out_identity(sides, alpha, labels, raw)
-            if points is not None:
-                return self._solved(sides, operator, alpha), points
+            left_out = left_out_identity(sides, alpha, labels, raw)
+            if left_out is not None:
+                return self._solved(sides, operator, alpha), left_out
         equation = factored(sides, operator)
-        return equation.solve(alpha), equation.left_out_points(labels, alpha, raw)
+        loo = equation.leave_one_out(labels)
+        points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
+        return equation.solve(alpha), points
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [as_operator_kernel(input_default(self.kernel)).separated().scalar]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,21 +34,35 @@ ALPHAS = tuple(np.logspace(-6, 1, 15))
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """The training data: checked inputs and outputs, group labels, and the inputs as given."""
+
+    X: Items
+    y: Items
+    labels: np.ndarray
+    given: Items
+
+
+@dataclass(frozen=True)
 class Trial:
     """One choice of kernel and alpha, with its leave-one-out risk and, where asked for, score."""
 
     equation: Equation
     loo: LeaveOneOut
     decoder: Decoder
-    operator_kernel: Separable
     alpha: float
     risk: float
     score: float
 
+    @property
+    def kernel(self) -> Separable:
+        """The operator-valued kernel, length scales settled."""
+        return Separable(self.equation.sides.kernel, self.equation.operator)
+
     def row(self) -> dict[str, Any]:
         """What is reported of it."""
         return {
-            "kernel": str(self.operator_kernel),
+            "kernel": str(self.kernel),
             "output_kernel": str(self.equation.sides.output_kernel),
             "alpha": self.alpha,
             "risk": self.risk,
@@ -148,57 +162,56 @@ class KernelDependencyCV(StructuredEstimator):
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
         self._check_choices(kernels, outputs, groups)
-        raw = X
-        X, y = self._check_pairs(kernels[0].scalar, clone(outputs[0]), X, y)
-        labels = group_labels(groups, count(y))
+        checked, y = self._check_pairs(kernels[0].scalar, clone(outputs[0]), X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
+        pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
         best, rows = None, []
-        for trial in self._trials(kernels, outputs, X, y, labels, raw):
+        for trial in self._trials(kernels, outputs, pairs):
             rows.append(trial.row())
             if best is None or self._worth(trial) > self._worth(best):
                 best = trial
         assert best is not None
-        self._adopt(best, rows, labels, raw)
+        self._adopt(best, rows, pairs)
 
-    def _trials(
-        self, kernels: list, outputs: list, X: Items, y: Items, labels: Array, raw: Items
-    ) -> Iterator[Trial]:
+    def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
             output_kernel = clone(output)
-            output_kernel.fit(y)
-            warn_if_constant(output_kernel, y)
+            output_kernel.fit(pairs.y)
+            warn_if_constant(output_kernel, pairs.y)
             decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-            decoder = decoder.fit(output_kernel, y)
-            shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
-            for scalar, operators in _by_scalar(kernels):
-                kernel = clone(scalar)
-                kernel.fit(kernel.check(X, "X"))
-                parts = (self.features, self.output_features, self.fit_intercept)
-                sides = Sides(kernel, output_kernel, X, y, *parts)
-                for equation in _equations(sides, operators, shared):
-                    loo = equation.leave_one_out(labels)
-                    for alpha in map(positive_alpha, np.ravel(self.alphas)):
-                        yield self._trial(equation, loo, decoder, alpha, labels, raw)
+            decoder = decoder.fit(output_kernel, pairs.y)
+            for equation in self._equations(kernels, output_kernel, pairs):
+                yield from self._path(equation, decoder, pairs)
 
-    def _trial(
-        self,
-        equation: Equation,
-        loo: LeaveOneOut,
-        decoder: Decoder,
-        alpha: float,
-        labels: Array,
-        raw: Items,
-    ) -> Trial:
-        by_gcv = self.criterion == "gcv"
-        residuals = loo.averaged_residuals(alpha) if by_gcv else loo.residuals(alpha)
-        score = np.nan
-        if self.scoring is not None:
-            points = equation.left_out_points(labels, alpha, raw, loo)
-            predictions = calibrated(decoder, points, equation.sides.y).decode(points)
-            score = self._scored(predictions, equation.sides)
-        kernel = Separable(equation.sides.kernel, equation.operator)
-        return Trial(equation, loo, decoder, kernel, alpha, loo.risk(residuals), score)
+    def _equations(
+        self, kernels: list[Separable], output_kernel: Kernel, pairs: Pairs
+    ) -> Iterator[Equation]:
+        shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
+        parts = (self.features, self.output_features, self.fit_intercept)
+        for scalar, operators in _by_scalar(kernels):
+            kernel = clone(scalar)
+            kernel.fit(kernel.check(pairs.X, "X"))
+            sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
+            U = sides.input_coordinates()
+            for operator in operators:
+                own = operator.own_coordinates
+                if own not in shared:
+                    shared[own] = sides.output_coordinates(operator)
+                yield Equation(sides, operator, U, shared[own])
+
+    def _path(self, equation: Equation, decoder: Decoder, pairs: Pairs) -> Iterator[Trial]:
+        alphas = [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
+        loo = equation.leave_one_out(pairs.labels)
+        gcv = self.criterion == "gcv"
+        path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
+        for alpha, residuals in zip(alphas, path, strict=True):
+            trial = Trial(equation, loo, decoder, alpha, loo.risk(residuals), np.nan)
+            if self.scoring is not None:
+                points = equation.left_out_points(loo, residuals, pairs.labels, pairs.given)
+                predictions = calibrated(decoder, points, pairs.y).decode(points)
+                trial = replace(trial, score=self._scored(predictions, equation.sides))
+            yield trial
 
     def _scored(self, predictions: Items, sides: Sides) -> float:
         told = _Told(self._flattened(predictions))
@@ -208,15 +221,16 @@ class KernelDependencyCV(StructuredEstimator):
     def _worth(self, trial: Trial) -> float:
         return -trial.risk if self.scoring is None else trial.score
 
-    def _adopt(self, best: Trial, rows: list[dict], labels: np.ndarray, raw: Items) -> None:
+    def _adopt(self, best: Trial, rows: list[dict], pairs: Pairs) -> None:
         equation = best.equation
         self.points_ = equation.solve(best.alpha)
-        self.kernel_, self.alpha_ = best.operator_kernel, best.alpha
+        self.kernel_, self.alpha_ = best.kernel, best.alpha
         self.input_kernel_ = equation.sides.kernel
         self.output_kernel_ = equation.sides.output_kernel
         self.outputs_ = equation.sides.y
         self.loo_risk_, self.loo_score_ = best.risk, best.score
-        self.loo_points_ = equation.left_out_points(labels, best.alpha, raw, best.loo)
+        residuals = best.loo.residuals(best.alpha)
+        self.loo_points_ = equation.left_out_points(best.loo, residuals, pairs.labels, pairs.given)
         self.decoder_ = calibrated(best.decoder, self.loo_points_, self.outputs_)
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
@@ -290,18 +304,6 @@ class _Told(RegressorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-
-def _equations(
-    sides: Sides, operators: list[Operator], shared: dict[bool, Coordinates]
-) -> Iterator[Equation]:
-    """One equation an operator, on the same input coordinates."""
-    U = sides.input_coordinates()
-    for operator in operators:
-        own = operator.own_coordinates
-        if own not in shared:
-            shared[own] = sides.output_coordinates(operator)
-        yield Equation(sides, operator, U, shared[own])
 
 
 def _by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:

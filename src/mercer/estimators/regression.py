@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace
+from .._arrays import Array, Items, count, host, like, namespace, put, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
@@ -21,6 +21,8 @@ from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
+OUTPUT_SQUARES = 4.0
+LEFT_OUT_SQUARES = 4.5
 """Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
@@ -48,7 +50,10 @@ class Sides:
 
     def output_coordinates(self, operator: Operator) -> Coordinates:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
-        V = self._output_map(operator).fit_coordinates(self.output_kernel, self.y)
+        map = self._output_map(operator)
+        if self.features is not None and isinstance(map, Exact):
+            require_exact(self.n, OUTPUT_SQUARES)  # inputs of low rank alone leave n² for outputs
+        V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
     def _output_map(self, operator: Operator) -> FeatureMap:
@@ -75,7 +80,7 @@ class Sides:
         return self.output_features is None and not few
 
     def _width(self) -> int:
-        return int(self.output_kernel.features(self.y[:1]).shape[1])
+        return int(self.output_kernel.features(take(self.y, [0])).shape[1])
 
 
 @dataclass(frozen=True)
@@ -184,6 +189,7 @@ def left_out_identity(
     With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
     outputs of the others and none on their own.
     """
+    require_exact(sides.n, LEFT_OUT_SQUARES)
     K = sides.kernel(sides.X)
     xp = namespace(K)
     eye = like(np.eye(sides.n), K)
@@ -194,10 +200,12 @@ def left_out_identity(
     if labels.max() + 1 == sides.n:
         C = eye - G / xp.linalg.diagonal(G)[:, None]
     else:
-        C = eye
+        C = eye + 0.0
         for group in range(labels.max() + 1):
-            own = xp.asarray(np.flatnonzero(labels == group))
-            C[own, :] -= xp.linalg.solve(G[own, :][:, own], G[own, :])
+            own = np.flatnonzero(labels == group)
+            rows = take(G, own)
+            square = xp.matrix_transpose(take(xp.matrix_transpose(rows), own))
+            C = put(C, own, take(eye, own) - xp.linalg.solve(square, rows))
     frame = SpanFrame(sides.output_kernel, sides.y)
     return Embedding(C, frame, left_out=labels, inputs=inputs)
 
@@ -231,10 +239,10 @@ class Equation:
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self, labels: np.ndarray, alpha: float, inputs: Items, loo: LeaveOneOut | None = None
+        self, loo: LeaveOneOut, residuals: Array, labels: np.ndarray, inputs: Items
     ) -> Embedding:
         """The same as points that a decoder takes."""
-        G = (loo or self.leave_one_out(labels)).points(alpha)
+        G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
         return Embedding(G, self.frame, left_out=labels, inputs=inputs)
 

@@ -23,6 +23,7 @@ from .report import Report
 
 PAIRS = 5000
 WIDTHS, ALPHAS = (3, 4, 6), (0.3, 1.0)
+NODES = 1_000_000
 BONUS = 0.6
 """In the search for the other parameters; then it is calibrated on left-out points."""
 
@@ -47,7 +48,9 @@ def alignment_free(X: np.ndarray, y: np.ndarray) -> KernelDependency:
 def _paths(width: int, alpha: float, bonus: float | str) -> KernelDependency:
     kernel = Normalized(Spectrum(3, blended=True, width=3))
     output_kernel = Spectrum(3, blended=True, width=width)
-    return KernelDependency(kernel, output_kernel, alpha, decoder=NGramPath(bonus=bonus))
+    return KernelDependency(
+        kernel, output_kernel, alpha, decoder=NGramPath(bonus=bonus, max_nodes=NODES)
+    )
 
 
 def aligned(X: np.ndarray, y: np.ndarray) -> SequenceTransducer:

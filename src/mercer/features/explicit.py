@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, Items
+from .._arrays import Array, Items, take
 from ..kernels import Kernel
 from .base import FeatureMap
 
@@ -21,11 +21,18 @@ class Explicit(FeatureMap):
         if not kernel.finite:
             raise ValueError(f"{kernel} has no finite features: leave output_features=None.")
         self.kernel_ = kernel
+        self.width_ = int(kernel.features(take(kernel.check(A, "A"), [0])).shape[1])
         return self
 
     def transform(self, A: Items) -> Array:
         """The kernel's own features."""
-        return self.kernel_.features(A)
+        F = self.kernel_.features(A)
+        if F.shape[1] != self.width_:
+            raise ValueError(
+                f"these items have {F.shape[1]} features under {self.kernel_}, but "
+                f"{self.width_} features are expected, as in the items that were fitted."
+            )
+        return F
 
     def kernel_features(self, C: Array) -> Array:
         """The coordinates are the features."""

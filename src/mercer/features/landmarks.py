@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, count, like, namespace, take
+from .._arrays import Array, Items, count, like, namespace, put, take
 from .._linalg import eigh
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
@@ -72,11 +72,13 @@ class Exact(LandmarkMap):
         """The rows of U, with their moment as a diagonal."""
         K = kernel(A)
         xp = namespace(K)
-        means = xp.mean(K, axis=0) if center else None
+        means: Array = xp.mean(K, axis=0) if center else None
         if center:
             K -= means[None, :]
             K -= xp.mean(K, axis=1)[:, None]
         s, U = eigh(K, "Gram matrix")
+        if center:  # next to a tiny eigenvalue rounding mixes the constant in, which must be out
+            U -= xp.mean(U, axis=0)
         U *= xp.sqrt(s)
         self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
         self.rows_, self.spectrum_ = U, s
@@ -212,11 +214,13 @@ class IncompleteCholesky(LandmarkMap):
             residual = residual - column * column
             pivots.append(i)
             residual = xp.where(residual > 0, residual, xp.zeros_like(residual))
-            residual[xp.asarray(pivots)] = 0.0
-        self.pivots_ = np.array(pivots)
+            residual = put(residual, pivots, like(np.zeros(len(pivots)), residual))
+        if not pivots:
+            raise ValueError(f"{kernel} is zero on all items: there is no landmark to choose.")
+        self.pivots_ = np.array(pivots, dtype=np.intp)
         self.trace_error_ = float(xp.sum(residual)) / trace if trace else 0.0
         U = U[:, : len(pivots)]
-        L = U[xp.asarray(pivots), :]
+        L = take(U, self.pivots_)
         self.kernel_, self.landmarks_ = kernel, take(A, self.pivots_)
         eye = xp.eye(len(pivots), dtype=U.dtype)
         self.weights_ = xp.matrix_transpose(xp.linalg.solve(L, eye))

@@ -61,7 +61,7 @@ def _subsequences(s, t, n, decay, first, inner, last):
 
     `inner` and `last` are work space of at least (len(s) + 1) × (len(t) + 1): K'_{m-1} and K'_m.
     """
-    rows, columns = len(s), len(t)
+    rows, columns, square = len(s), len(t), decay * decay
     for i in range(rows + 1):
         for j in range(columns + 1):
             last[i, j] = 1.0
@@ -71,6 +71,12 @@ def _subsequences(s, t, n, decay, first, inner, last):
             break
         inner, last = last, inner
         level = 0.0
+        if m == n:  # nothing will be built on these
+            for i in range(rows):
+                for j in range(columns):
+                    if s[i] == t[j]:
+                        level += square * inner[i, j]
+            return total + level
         for i in range(rows + 1):
             last[i, 0] = 0.0
         for j in range(columns + 1):
@@ -80,10 +86,12 @@ def _subsequences(s, t, n, decay, first, inner, last):
             for j in range(1, columns + 1):
                 along *= decay
                 if s[i - 1] == t[j - 1]:
-                    ended = decay * decay * inner[i - 1, j - 1]
+                    ended = square * inner[i - 1, j - 1]
                     level += ended
                     along += ended
                 last[i, j] = decay * last[i - 1, j] + along
+        if level == 0.0:
+            break  # nor are there longer ones
         if m >= first:
             total += level
     return total

@@ -40,6 +40,11 @@ def squared(A: Array, B: Array) -> Array:
     return D2
 
 
+def euclidean(A: Array, B: Array) -> Array:
+    """‖a - b‖ for all pairs, exactly zero for equal ones."""
+    return namespace(A).sqrt(squared(A, B)) if is_foreign(A) else cdist(A, B)
+
+
 def absolute(A: Array, B: Array) -> Array:
     """‖a - b‖₁ for all pairs."""
     if not is_foreign(A):

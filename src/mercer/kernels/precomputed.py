@@ -46,6 +46,10 @@ class Precomputed(Kernel):
             as_vectors(A, name, "a precomputed kernel") if self.pairwise else self._index(A, name)
         )
 
+    def as_outputs(self, Y: Items, name: str = "y") -> Array:
+        """Whole numbers: a plain list of indices is as good as an array of them."""
+        return self.check(Y, name)
+
     def _index(self, A: Items, name: str) -> np.ndarray:
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":

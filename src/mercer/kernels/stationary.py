@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from .._arrays import Array, Items, namespace
 from .base import KERNELS, VectorKernel
-from .distances import absolute, exp, length_scale, settled, squared
+from .distances import absolute, euclidean, exp, length_scale, settled, squared
 
 
 class Stationary(VectorKernel):
@@ -94,6 +94,8 @@ class Matern(Radial):
     differentiable = property(lambda self: self.nu != 0.5)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        if self.nu == 0.5:  # the root of a rounded zero is 1e-8, and the kink at zero shows it
+            return exp(euclidean(A, B) * (-1.0 / settled(self)))
         return self._of_squared(squared(A, B))
 
     def _of_squared(self, D2: Array) -> Array:
@@ -101,7 +103,7 @@ class Matern(Radial):
         if self.nu == inf:
             return xp.exp(D2 * (-0.5 / ell**2))
         r = xp.sqrt(D2) * (self._root() / ell)
-        polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
+        polynomial = {1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return polynomial * xp.exp(-r)
 
     def slope(self, D2: Array) -> Array:

@@ -36,7 +36,7 @@ class Covariance(Operator):
 
     def matrix(self, moments: Moments) -> Array:
         """S_vv / n, to the power."""
-        if not isinstance(self.power, Real) or self.power < 0:
+        if not isinstance(self.power, Real) or not 0 <= self.power < float("inf"):
             raise ValueError(f"power must be a number ≥ 0, got {self.power!r}.")
         C = moments.vv / moments.n
         if self.power == 1:

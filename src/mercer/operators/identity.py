@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from array_api_compat import device
+
 from .._arrays import Array, namespace
 from .base import Operator
 from .moments import Moments
@@ -18,4 +20,5 @@ class Identity(Operator):
 
     def matrix(self, moments: Moments) -> Array:
         """The identity, as a diagonal of ones."""
-        return namespace(moments.vu).ones_like(moments.vu[:, 0])
+        vu = moments.vu
+        return namespace(vu).ones(vu.shape[0], dtype=vu.dtype, device=device(vu))

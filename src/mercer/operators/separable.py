@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
+from pickle import PicklingError
 from typing import Any
 
 from joblib import hash as digest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from ..kernels import Kernel, as_kernel
 from .base import Operator
@@ -108,5 +109,11 @@ def same(a: BaseEstimator, b: BaseEstimator) -> bool:
 
 
 def fingerprint(part: Any) -> str:
-    """What equal unfitted parts have in common, so that a factorisation can be shared."""
-    return digest(clone(part, safe=False))
+    """What equal parts have in common, fitted or not, so that a factorisation can be shared."""
+    if isinstance(part, BaseEstimator):
+        params = part.get_params(deep=False).items()
+        return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])
+    try:
+        return digest(part)
+    except PicklingError:  # a lambda, which is equal to itself only
+        return str(id(part))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, host, like, namespace
+from .._arrays import Array, blocks, host, like, namespace, put, take
 from .spectral import Spectra
+
+BLOCK = 2**24
+"""Residuals that are held at once for several α."""
 
 
 class LeaveOneOut:
@@ -55,7 +59,7 @@ class LeaveOneOut:
         self.left = rotated * xp.where(keep, 1.0 / root, xp.zeros_like(root))
         self.V = V if spectra.Q is None else V @ spectra.Q
         self.inside = xp.matrix_transpose(self.left) @ self.V
-        self.full = int(keep.sum()) == U.shape[0] - intercept
+        self.full = int(xp.sum(xp.astype(keep, xp.int64))) == U.shape[0] - intercept
 
     @cached_property
     def outside(self) -> Array | float:
@@ -76,10 +80,15 @@ class LeaveOneOut:
         rest = 1.0 - xp.sum(self.squares, axis=1) - self.intercept / self.V.shape[0]
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
-    def shrinkage(self, alpha: float) -> Array:
-        """d_pj; one column where all directions shrink alike, as under the identity."""
+    @cached_property
+    def alike(self) -> bool:
+        """Whether all directions shrink alike, as under the identity."""
         b = self.spectra.b
-        b = b[:1] if bool(namespace(b).all(b == b[0])) else b
+        return b.shape[0] > 0 and bool(namespace(b).all(b == b[:1]))
+
+    def shrinkage(self, alpha: float) -> Array:
+        """d_pj; one column where all directions shrink alike."""
+        b = self.spectra.b[:1] if self.alike else self.spectra.b
         return alpha / (self.spectra.s[:, None] * b[None, :] + alpha)
 
     def _fit_residuals(self, d: Array) -> Array:
@@ -94,23 +103,32 @@ class LeaveOneOut:
         """Outputs minus their left-out predictions, in the eigenbasis of B."""
         d = self.shrinkage(alpha)
         R = self._fit_residuals(d)
-        if self.groups is not None:
-            return self._group_residuals(R, d)
-        rest = self._rest(d)
-        R /= namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
-        return R
+        return _over(R, self._rest(d)) if self.groups is None else self._group_residuals(R, d)
+
+    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
+        """`residuals` of every α in turn; many in one product where directions shrink alike."""
+        if self.groups is not None or not self.alike:
+            yield from map(self.residuals, alphas)
+            return
+        xp = namespace(self.left)
+        n, q = self.V.shape
+        for part in blocks(len(alphas), BLOCK // (n * q)):
+            D = xp.concat([self.shrinkage(alpha) for alpha in alphas[part]], axis=1)
+            shrunk = xp.concat([self.inside * D[:, i : i + 1] for i in range(D.shape[1])], axis=1)
+            R, rest = self.left @ shrunk, self.squares @ D + self.free
+            for i in range(D.shape[1]):
+                yield _over(R[:, i * q : (i + 1) * q] + self.outside, rest[:, i : i + 1])
 
     def _group_residuals(self, R: Array, d: Array) -> Array:
         xp = namespace(R)
         out = xp.zeros_like(R)
         for members in self.groups or []:
-            index = xp.asarray(members)
-            left, rows = xp.take(self.left, index, axis=0), xp.take(R, index, axis=0)
+            left, rows = take(self.left, members), take(R, members)
             H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
             # (directions, members, 1) against (directions or 1, members, members)
             right = xp.matrix_transpose(rows)[:, :, None]
             solved = _solve(H, right, alike=d.shape[1] == 1)
-            out[index, :] = xp.matrix_transpose(solved[:, :, 0])
+            out = put(out, members, xp.matrix_transpose(solved[:, :, 0]))
         return out
 
     def averaged_residuals(self, alpha: float) -> Array:
@@ -123,11 +141,17 @@ class LeaveOneOut:
         """The mean squared length of residuals; rotations do not change it."""
         return float(namespace(residuals).sum(residuals * residuals)) / residuals.shape[0]
 
-    def points(self, alpha: float) -> Array:
+    def points(self, residuals: Array) -> Array:
         """Left-out predictions in the coordinates V came in (centred where V was)."""
-        G = self.V - self.residuals(alpha)
+        G = self.V - residuals
         Q = self.spectra.Q
         return G if Q is None else G @ namespace(Q).matrix_transpose(Q)
+
+
+def _over(R: Array, rest: Array) -> Array:
+    """Residuals over one minus the leverages; what no other example determines stays as it is."""
+    xp = namespace(R)
+    return R / xp.where(rest > 0, rest, xp.ones_like(rest))
 
 
 def _identity_minus(left: Array, d: Array, full: bool, mean: float) -> Array:

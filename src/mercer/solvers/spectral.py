@@ -57,7 +57,8 @@ class Spectral:
     def factor(self, moments: Moments, B: Array) -> Spectra:
         """Both eigendecompositions; a dense `B` is destroyed."""
         s, P = eigh(moments.uu + 0.0, "input moment")
-        b, Q = eigh(B, "output operator")
+        # Directions that B does not reach stay: what is left of the outputs there is risk too.
+        b, Q = eigh(B, "output operator", drop=False)
         C = moments.vu if P is None else moments.vu @ P
         return Spectra(s, P, b, Q, C if Q is None else _transposed(Q) @ C)
 

@@ -1,0 +1,37 @@
+"""What every test shares: few threads, a seeded generator, and where the data is."""
+
+import os
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # before numpy is loaded: pytest-xdist brings the cores
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+settings.register_profile("mercer", deadline=None, derandomize=True)
+settings.load_profile("mercer")  # the same examples for everybody
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_threads():
+    """Plug-ins may have loaded numpy before this file could set the environment."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """The folder that MERCER_DATA names; a test that needs it skips where there is none."""
+    folder = os.environ.get("MERCER_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set MERCER_DATA to the folder of the data sets to run this test")
+    return Path(folder)

@@ -1,0 +1,169 @@
+"""Finite coordinates give the kernel back."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.decomposition import KernelPCA as PeerPCA
+
+from mercer import KernelDependency
+from mercer.decoders import Candidates
+from mercer.features import Exact, Explicit, FeatureMap, IncompleteCholesky, KernelPCA
+from mercer.kernels import RBF, Linear, Polynomial
+from tolerances import IDENTITY, ROOT
+
+N = 12
+
+
+@pytest.fixture
+def A(rng):
+    return rng.normal(size=(N, 3))
+
+
+@pytest.mark.parametrize("map", [Exact(), KernelPCA(), IncompleteCholesky()], ids=str)
+@pytest.mark.parametrize("kernel", [RBF(1.0), Linear(), Polynomial(2)], ids=str)
+def test_full_rank_gives_the_kernel_back(map, kernel, A, rng):
+    U = map.fit_transform(kernel, A)
+    assert_allclose(U @ U.T, kernel(A), rtol=0, atol=ROOT)
+    assert_allclose(map.transform(A), U, rtol=0, atol=ROOT)
+    B = rng.normal(size=(4, 3))
+    assert_allclose(map.transform(B) @ U.T, kernel(B, A), rtol=0, atol=ROOT)
+
+
+@pytest.mark.parametrize(
+    "map", [Exact(), KernelPCA(), IncompleteCholesky(rank=5), Explicit()], ids=str
+)
+def test_points_can_be_written_over_items(map, A, rng):
+    map.fit(Linear(), A)
+    C = rng.normal(size=(4, map.transform(A).shape[1]))
+    assert_allclose(map.compose(np.eye(C.shape[1])).transform(A), map.transform(A), atol=IDENTITY)
+    F = map.kernel_features(C)
+    assert_allclose(F @ A.T, C @ map.transform(A).T, rtol=0, atol=ROOT)
+    if not isinstance(map, Explicit):
+        weights, items = map.expansion(C)
+        assert_allclose(weights @ Linear()(items, A), C @ map.transform(A).T, rtol=0, atol=ROOT)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_exact_coordinates_have_a_diagonal_moment(center, A):
+    at = Exact().fit_coordinates(RBF(1.0), A, center=center)
+    assert_allclose(at.rows.T @ at.rows, np.diag(at.moment), rtol=0, atol=IDENTITY)
+    H = np.eye(N) - center / N
+    assert_allclose(at.rows @ at.rows.T, H @ RBF(1.0)(A) @ H, rtol=0, atol=IDENTITY)
+    mean = 0.0 if at.mean is None else at.mean
+    assert_allclose(at.map.transform(A) - mean, at.rows, rtol=0, atol=IDENTITY)
+    assert (at.mean is None) is not center
+
+
+@pytest.mark.parametrize("map", [KernelPCA(4), IncompleteCholesky(4), Explicit()], ids=str)
+def test_coordinates_of_any_map_are_centred_on_demand(map, A):
+    at = map.fit_coordinates(Linear(), A, center=True)
+    assert_allclose(at.rows.mean(axis=0), 0, atol=IDENTITY)
+    assert_allclose(at.moment, at.rows.T @ at.rows, rtol=0, atol=IDENTITY)
+    assert_allclose(at.map.transform(A) - at.mean, at.rows, rtol=0, atol=IDENTITY)
+
+
+def test_duplicates_do_not_add_coordinates(A):
+    A[6:] = A[:6]
+    assert Exact().fit_transform(RBF(1.0), A).shape == (N, 6)
+    assert IncompleteCholesky().fit_transform(RBF(1.0), A).shape == (N, 6)
+
+
+# -- kernel PCA -------------------------------------------------------------------------------
+
+
+def test_kernel_pca_equals_scikit_learns(A, rng):
+    B = rng.normal(size=(4, 3))
+    peer = PeerPCA(n_components=3, kernel="rbf", gamma=0.5).fit(A)
+    got = KernelPCA(rank=3, center=True).fit(RBF(1.0), A).transform(B)
+    wanted = peer.transform(B)
+    for j in range(3):  # theirs descend, and signs are free
+        column = got[:, 2 - j]
+        assert_allclose(np.abs(column), np.abs(wanted[:, j]), rtol=0, atol=ROOT)
+
+
+def test_kernel_pca_is_the_best_of_its_rank(A):
+    U = KernelPCA(rank=2).fit_transform(RBF(1.0), A)
+    values = np.linalg.eigvalsh(RBF(1.0)(A))
+    assert ((RBF(1.0)(A) - U @ U.T) ** 2).sum() == pytest.approx((values[:-2] ** 2).sum())
+
+
+def test_westons_distances_are_taken_in_the_components(A, rng):
+    Y = rng.normal(size=(N, 2))
+    map = KernelPCA(rank=2)
+    model = KernelDependency(
+        RBF(1.0), RBF(1.0), alpha=0.1, output_features=map, decoder=Candidates()
+    )
+    points = model.fit(A, Y).embed(A)
+    V = map.fit_transform(RBF(1.0), Y)
+    K = RBF(1.0)(A)
+    G = K @ np.linalg.solve(K + 0.1 * np.eye(N), V)
+    wanted = np.sqrt(((G[:, None, :] - V[None, :, :]) ** 2).sum(axis=2))
+    assert_allclose(points.distances(Y), wanted, rtol=0, atol=ROOT)
+    assert_allclose(model.predict(A), Y[wanted.argmin(axis=1)], rtol=0, atol=0)
+
+
+def test_centred_components_cannot_be_written_over_outputs(A):
+    map = KernelPCA(2, center=True).fit(RBF(1.0), A)
+    with pytest.raises(ValueError, match=r"Candidates\(\), or KernelPCA\(center=False\)"):
+        map.expansion(np.ones((1, 2)))
+
+
+# -- incomplete Cholesky ----------------------------------------------------------------------
+
+
+def test_incomplete_cholesky_is_the_greedy_pivoted_one(A):
+    """Against the Schur complement, recomputed from scratch at every step."""
+    K = RBF(1.0)(A)
+    map = IncompleteCholesky(rank=5)
+    U = map.fit_transform(RBF(1.0), A)
+    pivots: list[int] = []
+    for _ in range(5):
+        rest = (
+            K - K[:, pivots] @ np.linalg.solve(K[np.ix_(pivots, pivots)], K[pivots])
+            if pivots
+            else K
+        )
+        pivots.append(int(np.argmax(np.diag(rest))))
+    assert map.pivots_.tolist() == pivots
+    nystrom = K[:, pivots] @ np.linalg.solve(K[np.ix_(pivots, pivots)], K[pivots])
+    assert_allclose(U @ U.T, nystrom, rtol=0, atol=IDENTITY)
+    error = np.trace(K - nystrom)
+    assert map.trace_error_ == pytest.approx(error / np.trace(K))
+    assert np.abs(K - nystrom).max() <= error + IDENTITY
+
+
+def test_incomplete_cholesky_stops_at_its_tolerance(A):
+    map = IncompleteCholesky(tolerance=0.3)
+    map.fit(RBF(3.0), A)
+    assert len(map.pivots_) < N
+    assert map.trace_error_ <= 0.3
+
+
+# -- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rank", [0, -1, 2.5, "all"])
+@pytest.mark.parametrize("kind", [KernelPCA, IncompleteCholesky])
+def test_bad_rank(kind, rank, A):
+    with pytest.raises(ValueError, match="rank must be a positive whole number or None"):
+        kind(rank=rank).fit(RBF(1.0), A)
+
+
+def test_explicit_needs_finite_features(A):
+    with pytest.raises(ValueError, match="has no finite features: leave output_features=None"):
+        Explicit().fit(RBF(1.0), A)
+
+
+def test_a_kernel_that_is_zero_has_no_landmarks(A):
+    with pytest.raises(ValueError, match="zero on all items"):
+        IncompleteCholesky().fit(Linear(), 0 * A)
+
+
+def test_what_a_map_of_ones_own_must_implement(A):
+    with pytest.raises(NotImplementedError, match=r"must implement fit\(kernel, A\)"):
+        FeatureMap().fit(RBF(1.0), A)
+
+
+def test_rank_above_the_number_of_items(A):
+    assert KernelPCA(rank=100).fit_transform(RBF(1.0), A).shape == (N, N)
+    assert IncompleteCholesky(rank=100).fit_transform(RBF(1.0), A).shape == (N, N)
