@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_predict
 from mercer import SequenceTransducer
 from mercer.kernels import RBF, LocalWindow
 from mercer.operators import ConditionalCovariance, Covariance
+from mercer.testing import check_structured_estimator
 
 RULES = {"a": "A", "b": "B", "c": "KS", "h": "", "n": "N"}
 
@@ -194,6 +195,11 @@ def test_groups_are_left_out_together(words):
     assert 0 <= model.left_out_accuracy_ <= 1
     with pytest.raises(ValueError, match="one label for each"):
         SequenceTransducer().fit(words, y, groups=[1, 2])
+
+
+def test_contract_holds(words):
+    X = ["", *words[:20]]
+    check_structured_estimator(SequenceTransducer(max_chunk=2), X, list(map(spelt, X)))
 
 
 def test_copies_refits_and_cross_validation(model, words):
