@@ -88,6 +88,11 @@ def test_obvious_alignment_is_found():
         assert [len(c) for c in found.chunks(p)] == [{"a": 1, "b": 2}[s] for s in x]
 
 
+def test_repetition_does_not_blur_the_alignment():
+    rows = [("ab" * 20, "xy" * 20), ("ba" * 20, "yx" * 20), ("a", "x")]
+    assert (align(*encoded(rows), 3).lengths == 1).all()
+
+
 def test_long_sequences_do_not_underflow():
     rng = np.random.default_rng(0)
     rows = [("".join(rng.choice(list("abcd"), 800)),) * 2 for _ in range(2)]

@@ -28,26 +28,30 @@ def split(n: int, size: int, test: int) -> tuple[np.ndarray, np.ndarray]:
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Accuracy, phone errors and time on words drawn with seed 0."""
     sizes, test = ((500,), 200) if quick else (SIZES, TEST)
-    report = Report("cmudict")
+    report, times = Report("cmudict"), []
     for stress in (False, True):
         words, phones = load_cmudict(stress=stress)
         for size in sizes[: 1 if stress else None]:
             train, held = split(len(words), size, test)
             with console.status(f"learning from {size} words"):
-                _measure(report, stress, words, phones, train, held)
+                times.append(_measure(report, stress, words, phones, train, held))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     report.notes.append(
         f"First pronunciations; {test} test words and the training words drawn with seed {SEED}; "
         f"default parameters, temperature and n-gram weight by left-out training words. Seconds "
         f"are those of the fit, everything included; peak memory of the run {peak:.1f} GiB."
     )
+    if len(sizes) > 1:
+        power = np.log(times[len(sizes) - 1] / times[0]) / np.log(sizes[-1] / sizes[0])
+        report.notes.append(f"From the smallest to the largest size time grows as n^{power:.2f}.")
     return report
 
 
 def _measure(
     report: Report, stress: bool, words: np.ndarray, phones: np.ndarray, train: np.ndarray,
     held: np.ndarray,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
+    """Add the rows of one fit; return its seconds."""
     start = time.perf_counter()
     model = SequenceTransducer(unalignable="skip").fit(words[train], phones[train])
     seconds = time.perf_counter() - start
@@ -57,3 +61,4 @@ def _measure(
     report.add("aligned chunks", setting, "word accuracy", accuracy, seconds=seconds)
     errors = character_error_rate(phones[held], predicted)
     report.add("aligned chunks", setting, "phone error rate", errors)
+    return seconds
