@@ -1,7 +1,7 @@
 """How much faster than the paper's Appendix C, computed as it is written, at rank 64?"""
 
-from _measure import best_times, report
 import numpy as np
+from _measure import best_times, report
 
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF

@@ -1,7 +1,7 @@
 """How near is scoring 10,000 inputs against 100,000 candidates to the bare matrix product?"""
 
-from _measure import best_times, peak_mib, report
 import numpy as np
+from _measure import best_times, peak_mib, report
 
 from mercer.decoders import Candidates
 from mercer.embedding import Embedding, OrthonormalFrame
@@ -25,6 +25,8 @@ def bare():
 
 decoder.decode(embedding)
 extra = peak_mib() - before
-times = best_times({"bare blocked product": bare, "Candidates": lambda: decoder.decode(embedding)}, 3)
+times = best_times(
+    {"bare blocked product": bare, "Candidates": lambda: decoder.decode(embedding)}, 3
+)
 report("10,000 × 100,000 × 128", times, "bare blocked product", "at most 1.5")
 print(f"peak memory beyond the inputs: {extra:.0f} MiB (wanted: under 1024)")

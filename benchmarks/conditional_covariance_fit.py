@@ -1,8 +1,8 @@
 """How near is an exact conditional covariance fit to its floor, two eigendecompositions?"""
 
-from _measure import best_times, report
 import numpy as np
 import scipy.linalg
+from _measure import best_times, report
 
 from mercer import KernelDependency
 from mercer.kernels import RBF

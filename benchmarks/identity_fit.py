@@ -1,7 +1,7 @@
 """Is an identity fit as fast as scikit-learn's KernelRidge, which solves the same equation?"""
 
-from _measure import best_times, report
 import numpy as np
+from _measure import best_times, report
 from sklearn.kernel_ridge import KernelRidge
 
 from mercer import KernelDependency

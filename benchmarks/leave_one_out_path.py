@@ -1,7 +1,7 @@
 """What does closed-form leave-one-out save against a grid search of KernelRidge?"""
 
-from _measure import best_times, report
 import numpy as np
+from _measure import best_times, report
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 

@@ -9,7 +9,8 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_arrays", "_linalg", "_memory", "_extras"},
+    {"_overlap", "_arrays", "_linalg", "_memory", "_extras"},
+    {"curves"},
     {"kernels", "datasets"},
     {"features"},
     {"operators"},

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from mercer import KernelDependency, KernelDependencyCV, _memory
@@ -37,7 +36,6 @@ DATA = {
     "no y": (X, None, "requires y to be passed, but the target y is None"),
     "flat X": (X[:, 0], Y, "Expected 2D array|Reshape your data"),
     "complex X": (X + 1j, Y, "Complex data not supported"),
-    "sparse X": (sparse.csr_array(X), Y, "[Ss]parse"),
     "strings in X": (["a", "b", "c", "d", "e"], Y, "X must hold numeric vectors.*type str"),
     "strings in y": (X, ["a", "b", "c", "d", "e"], "y must hold numeric vectors.*Precomputed"),
     "sets in y": (X, [{1}, {2}, {3}, {4}, {5}], "y must hold numeric vectors.*items of type set"),

@@ -112,7 +112,7 @@ def test_norms_in_blocks_are_norms(data, monkeypatch):
     whole = points.sqnorm()
     monkeypatch.setattr(embedding, "BLOCK", 5)
     assert_allclose(points.sqnorm(), whole, rtol=0, atol=IDENTITY)
-    assert embedding.feature_variance(RBF(1.0), Y) == pytest.approx(
+    assert embedding.feature_variance(RBF(1.0), Y, np.ones(len(Y))) == pytest.approx(
         N - RBF(1.0)(Y).sum() / N, abs=IDENTITY
     )
 

@@ -38,8 +38,17 @@ def count(A: Items) -> int:
     return int(shape[0]) if shape else len(A)
 
 
-def as_vectors(A: Items, name: str = "X", owner: str = "this kernel") -> Array:
-    """Real finite vectors as the rows of a float64 matrix; further axes are flattened."""
+def as_vectors(
+    A: Items, name: str = "X", owner: str = "this kernel", accept_sparse: bool = False
+) -> Array:
+    """Real finite vectors as the rows of a float64 matrix; further axes are flattened.
+
+    A sparse matrix stays one, as a CSR array, where its kernel can work on it.
+    """
+    if sparse.issparse(A) and accept_sparse:
+        return sparse.csr_array(
+            check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
+        )
     A = _foreign_vectors(A, name) if is_foreign(A) else _numpy_vectors(A, name, owner)
     return A if A.ndim == 2 else namespace(A).reshape(A, (A.shape[0], -1))
 
@@ -124,6 +133,8 @@ def take(items: Items, index: Array) -> Items:
     index = np.asarray(index)
     if isinstance(items, np.ndarray):
         return items[index]
+    if sparse.issparse(items):
+        return items.tocsr()[index]
     return object_array([items[i] for i in index])
 
 
@@ -150,8 +161,26 @@ def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
     return positions, number
 
 
+def products(A: Array, B: Array) -> Array:
+    """⟨a, b⟩ for all pairs of rows; sparse rows are multiplied as such, the result is dense."""
+    P = A @ B.T
+    return P.toarray() if sparse.issparse(P) else P
+
+
+def sqnorms(A: Array) -> Array:
+    """‖a‖² for every row, dense or sparse."""
+    return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
+
+
+def dense(A: Array) -> Array:
+    """The same rows, dense."""
+    return A.toarray() if sparse.issparse(A) else A
+
+
 def keys(items: Items) -> list:
     """A hashable stand-in for every item, the same for equal items."""
+    if sparse.issparse(items):
+        items = items.toarray()
     return [_key(item) for item in (host(items) if is_foreign(items) else items)]
 
 
@@ -172,8 +201,8 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 
 
 def host(A: Array) -> np.ndarray:
-    """A numpy copy or view of any array."""
-    if isinstance(A, np.ndarray):
+    """A numpy copy or view of any array; a sparse matrix is on the host already."""
+    if isinstance(A, np.ndarray) or sparse.issparse(A):
         return A
     if array_api_compat.is_torch_array(A):
         return A.detach().cpu().numpy()

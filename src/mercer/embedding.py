@@ -199,16 +199,20 @@ class Embedding:
         return self.weights @ xp.asarray(values, dtype=self.weights.dtype)
 
 
-def feature_variance(kernel: Kernel, Y: Items) -> float:
-    """Σ_i ‖Φ(y_i) - mean Φ‖² = Σ_i l(y_i, y_i) - Σ_ij l(y_i, y_j) / n."""
-    n = count(Y)
+def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
+    """Σ_i w_i ‖Φ(y_i) - m‖² = Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i.
+
+    m is the weighted mean of Φ.
+    """
+    total = weights.sum()
     if kernel.finite and kernel.on_vectors:
-        F = kernel.features(Y)
-        F = F - namespace(F).mean(F, axis=0)
-        return float(namespace(F).sum(F * F))
+        F = host(kernel.features(Y))
+        return float(weights @ ((F - weights @ F / total) ** 2).sum(axis=1))
     Y = kernel.check(Y, "y")
-    total = sum(
-        float(host(kernel(take(Y, np.arange(rows.start, rows.stop)), Y)).sum())
-        for rows in blocks(n, BLOCK)
+    inner = sum(
+        float(
+            weights[rows] @ (host(kernel(take(Y, np.arange(rows.start, rows.stop)), Y)) @ weights)
+        )
+        for rows in blocks(count(Y), BLOCK)
     )
-    return float(host(kernel.diag(Y)).sum()) - total / n
+    return float(weights @ host(kernel.diag(Y))) - inner / total

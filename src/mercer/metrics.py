@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from . import _overlap
 from ._arrays import Array, Items, as_vectors, count, host, take
 from ._extras import require
 from .embedding import Embedding
-from .kernels import Kernel
+from .kernels import Kernel, Labels
 from .kernels._sequences import as_sequences
+from .kernels.rankings import Hamming, Kendall, Spearman, as_rankings
 
 
 def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
@@ -68,6 +70,82 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     _same_length(y_true, y_pred)
     hits = [np.array_equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
     return _averaged(np.array(hits, dtype=float), average)
+
+
+def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """2|y ∩ ŷ| / (|y| + |ŷ|) of label sets, 1 for two empty ones: greater is better.
+
+    Label sets are indicator rows, dense or sparse, or lists of labels.
+
+    Examples
+    --------
+    >>> from mercer.metrics import sample_f1
+    >>> sample_f1([["sea", "sun"], []], [["sun"], []]).__round__(4)
+    0.8333
+    """
+    return _averaged(_overlap.f1(*_overlaps(y_true, y_pred)), average)
+
+
+def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """The share of labels that are rightly in or out of each set: greater is better."""
+    return _averaged(_overlap.hamming(*_overlaps(y_true, y_pred)), average)
+
+
+def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """1 where a label set is predicted as it is, else 0: greater is better."""
+    return _averaged(_overlap.subset(*_overlaps(y_true, y_pred)), average)
+
+
+def _overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    form = Labels()
+    A, B = form.as_outputs(y_true, "y_true"), form.as_outputs(y_pred, "y_pred")
+    _same_length(A, B)
+    lists = [Y.dtype == object for Y in (A, B)]
+    if lists[0] != lists[1]:
+        raise ValueError("y_true and y_pred must both hold lists of labels, or both indicators.")
+    if all(lists):
+        classes = dict.fromkeys(label for Y in (A, B) for item in Y for label in item)
+        form = Labels(classes=[*classes] or [None])
+    form.fit(A)
+    A, B = (host(form.features(Y)) for Y in (A, B))
+    return (A * B).sum(axis=1), B.sum(axis=1), A.sum(axis=1), A.shape[1]
+
+
+def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """Kendall's tau of rankings (rows of ranks): greater is better.
+
+    Taken over the pairs of labels that the true ranking puts in order: (pairs in the same order -
+    pairs in the other) / pairs; a ranking that orders no pair counts as 0.
+
+    Examples
+    --------
+    >>> from mercer.metrics import kendall_tau
+    >>> kendall_tau([[0, 1, 2]], [[1, 0, 2]]).__round__(4)
+    0.3333
+    """
+    A, B = _embedded(Kendall(), y_true, y_pred)
+    pairs = (A * A).sum(axis=1)
+    return _averaged((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
+
+
+def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """Spearman's rho of rankings, the correlation of ranks: greater is better."""
+    A, B = _embedded(Spearman(), y_true, y_pred)
+    norms = np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
+    return _averaged((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
+
+
+def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """The share of labels at the position that they have in the true ranking: greater is better."""
+    A, B = _embedded(Hamming(), y_true, y_pred)
+    return _averaged((A * B).sum(axis=1), average)
+
+
+def _embedded(kernel: Kernel, y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
+    A, B = as_rankings(y_true, "y_true"), as_rankings(y_pred, "y_pred")
+    if A.shape != B.shape:
+        raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
+    return kernel.features(A), kernel.features(B)
 
 
 def _paired(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:

@@ -284,3 +284,24 @@ def test_predictions_in_parts(pairs, monkeypatch):
     assert_array_equal(words.predict(X, candidates=lists), np.array(strings, dtype=object))
     for row, other in zip(numbers.predict_top(X, k=2), whole[3], strict=True):
         assert_allclose([s for _, s in row], [s for _, s in other], atol=1e-9)
+
+
+def test_coefficients_are_those_of_kernel_ridge(rng):
+    from sklearn.kernel_ridge import KernelRidge
+
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    model = KernelDependency(RBF(1.0), alpha=0.1).fit(X, Y)
+    peer = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, peer.dual_coef_, atol=1e-10)
+    dual = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1).fit(X, Y)
+    np.testing.assert_allclose(dual.embed(X).weights, RBF(1.0)(X) @ dual.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("output_kernel", [Linear(), RBF(1.0)])
+def test_score_with_weights_equals_score_with_repeated_rows(rng, output_kernel):
+    X, Y = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    model = KernelDependency(RBF(1.0), output_kernel, alpha=0.1).fit(X, Y)
+    times = rng.integers(1, 4, size=20)
+    again = np.repeat(np.arange(20), times)
+    weighted = model.score(X, Y, sample_weight=times)
+    assert weighted == pytest.approx(model.score(X[again], Y[again]))

@@ -197,3 +197,13 @@ def test_a_function_of_the_wrong_shape():
 
 def test_whole_numbers_become_floating_point():
     assert Function(lambda A, B: np.ones((len(A), len(B)), int))(["a", "b"]).dtype == np.float64
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_functions_without_a_finite_value(value):
+    for function in (
+        Function(lambda A, B: np.full((len(A), len(B)), value)),
+        Function(lambda a, b: value, of_items=True),
+    ):
+        with pytest.raises(ValueError, match="returned NaN or infinity"):
+            function(["a", "b"])

@@ -6,13 +6,22 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 from ._files import DataNotFound, data_folder
 from .cmudict import load_cmudict
 from .digits import load_digit_halves, load_usps
+from .functional import load_canadian_weather, load_dti
+from .label_sets import load_bibtex, load_emotions
+from .rankings import LABEL_RANKING, load_label_ranking
 from .strings import load_ocr_words, load_transliteration
 
 __all__ = [
+    "LABEL_RANKING",
     "DataNotFound",
     "data_folder",
+    "load_bibtex",
+    "load_canadian_weather",
     "load_cmudict",
     "load_digit_halves",
+    "load_dti",
+    "load_emotions",
+    "load_label_ranking",
     "load_ocr_words",
     "load_transliteration",
     "load_usps",

@@ -4,31 +4,51 @@ f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y), over all outputs where the kernel'
 over candidates always.
 """
 
-from ..kernels import Kernel
+from ..kernels import Hamming, Kendall, Kernel, Labels, Spearman
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
 from .lexicon import Lexicon
 from .ngram_path import NGramPath
 from .positions import PerPosition, Viterbi
+from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
+from .simplex import Simplex
+from .threshold import Threshold
 
 __all__ = [
+    "Assignment",
+    "Borda",
     "Candidates",
     "Decoder",
     "Direct",
     "FixedPoint",
     "Gradient",
+    "Kemeny",
     "Lexicon",
     "NGramPath",
     "PerPosition",
+    "Simplex",
+    "Threshold",
     "Viterbi",
     "natural",
 ]
 
 
+NATURAL: dict[type[Kernel], type[Decoder]] = {
+    Labels: Threshold,
+    Kendall: Kemeny,
+    Spearman: Borda,
+    Hamming: Assignment,
+}
+"""Kernels with finite features whose structure a decoder of its own undoes."""
+
+
 def natural(kernel: Kernel) -> Decoder:
     """The decoder that suits an output kernel where the user names none."""
+    for kind, decoder in NATURAL.items():
+        if isinstance(kernel, kind) and kernel.finite:
+            return decoder()
     if kernel.invertible:
         return Direct()
     return FixedPoint() if kernel.radial and kernel.on_vectors else Candidates()

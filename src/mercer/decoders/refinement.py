@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from .._arrays import Array, Items, blocks, host, like, namespace, one, put, take
+from .._arrays import Array, Items, host, like, namespace, one, put, take
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared
@@ -179,27 +179,24 @@ class Gradient(Refinement):
     array([[1.]])
     """
 
-    POINTS = 32
-
     def _check(self, kernel: Kernel) -> None:
         need(kernel.differentiable and kernel.on_vectors, self, kernel, "with a derivative")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         if self.max_iter == 0:
             return Y  # L-BFGS-B would take a step all the same
-        # The objective is a sum over points: a small batch shares the cost of each evaluation.
-        parts = []
-        for rows in blocks(Y.shape[0], self.POINTS):
-            part = objective.rows(np.arange(rows.start, rows.stop))
-            parts.append(self._climb_batch(part, Y[rows, :]))
-        return namespace(Y).concat(parts, axis=0)
+        # One point at a time: a shared line search would make answers depend on the batch.
+        ends = [
+            self._climb_one(objective.rows(np.array([t])), Y[t : t + 1, :])
+            for t in range(Y.shape[0])
+        ]
+        return namespace(Y).concat(ends, axis=0)
 
-    def _climb_batch(self, objective: Objective, Y: Array) -> Array:
+    def _climb_one(self, objective: Objective, y: Array) -> Array:
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            at = like(flat.reshape(Y.shape), Y)
-            value = float(namespace(at).sum(objective.values(at)))
-            return -value, -host(objective.gradient(at)).reshape(-1)
+            at = like(flat[None, :], y)
+            return -float(objective.values(at)[0]), -host(objective.gradient(at))[0]
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-14}
-        found = minimize(loss, host(Y).reshape(-1), jac=True, method="L-BFGS-B", options=options)
-        return like(found.x.reshape(Y.shape), Y)
+        found = minimize(loss, host(y)[0], jac=True, method="L-BFGS-B", options=options)
+        return like(found.x[None, :], y)

@@ -10,8 +10,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, take
 from ..decoders import Candidates
@@ -65,15 +66,28 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        plain = y if is_foreign(y) else np.asarray(y) if output_kernel.on_vectors else outputs
-        self.flat_ = output_kernel.on_vectors and plain.ndim == 1
+        # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
+        single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         checked = kernel.check(X, "X")
         if kernel.on_vectors or kernel.pairwise:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            # Names of features are the table's; their number is that of the checked vectors.
+            named = X if hasattr(X, "columns") else checked
+            validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
+
+    @property
+    def coef_(self) -> Array:
+        """The paper's Ψ in output coordinates: g(x) = k(x, X) @ coef_, up to an intercept.
+
+        One row a training input (or landmark, or explicit feature of the input). For linear
+        outputs under the identity operator these are `KernelRidge`'s dual coefficients.
+        """
+        check_is_fitted(self)
+        return self.points_.map.coefficients
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -134,21 +148,29 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             index = _range(rows)
             yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))
 
-    def score(self, X: Items, y: Items) -> float:
+    def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
 
         Comparable between models with the same output kernel only.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        sample_weight
+            How much each pair counts, in both sums.
         """
         check_is_fitted(self)
         y = self.output_kernel_.as_outputs(y)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = sum(
-            float(host(self.points_(take(X, part)).sqdistances_to(take(y, part))).sum())
+            float(w[part] @ host(self.points_(take(X, part)).sqdistances_to(take(y, part))))
             for part in map(_range, blocks(count(X), BLOCK))
         )
-        variance = feature_variance(self.output_kernel_, y)
+        variance = feature_variance(self.output_kernel_, y, w)
         if variance <= 0:
             warnings.warn("score is not defined for equal outputs: it is set to 0.", stacklevel=2)
             return 0.0
@@ -162,6 +184,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         kernels = self._scalar_kernels()
         tags.input_tags.pairwise = all_or_none(kernels)
+        tags.input_tags.sparse = all(k.accepts_sparse for k in kernels)
         tags.input_tags.two_d_array = all(k.on_vectors or k.pairwise for k in kernels)
         return tags
 
@@ -228,9 +251,11 @@ def _sliced(X: Items, index: np.ndarray) -> Items:
     """The inputs as the user gave them: a function of x that names candidates sees those."""
     if hasattr(X, "iloc"):
         return X.iloc[index].to_numpy()
-    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X)
+    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
     return take(X if known else np.asarray(X), index)
 
 
 def _joined(parts: list) -> Items:
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
     return parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)

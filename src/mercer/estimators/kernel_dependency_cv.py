@@ -57,13 +57,13 @@ class Trial:
     @property
     def kernel(self) -> Separable:
         """The operator-valued kernel, length scales settled."""
-        return Separable(self.equation.sides.kernel, self.equation.operator)
+        return self.equation.operator_kernel
 
     def row(self) -> dict[str, Any]:
         """What is reported of it."""
         return {
-            "kernel": str(self.kernel),
-            "output_kernel": str(self.equation.sides.output_kernel),
+            "kernel": self.equation.names[0],
+            "output_kernel": self.equation.names[1],
             "alpha": self.alpha,
             "risk": self.risk,
             "score": self.score,

@@ -16,7 +16,7 @@ from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..features.landmarks import Spanned
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator
+from ..operators import Identity, Moments, Operator, Separable
 from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
@@ -142,6 +142,12 @@ class DualWeights(FeatureMap):
             return C
         return C - xp.mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
 
+    @property
+    def coefficients(self) -> Array:
+        """(K_x + αI)⁻¹, in full: the outputs themselves are the coordinates."""
+        factor, _ = self.factored
+        return factor.solve(like(np.eye(count(self.X)), factor.factor))
+
     def weights(self, X: Items, C: Array) -> Array:
         """As a weigher: the same."""
         return self.transform(X)
@@ -175,6 +181,8 @@ def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     V = map.fit_transform(sides.output_kernel, sides.y)
     mean = namespace(V).mean(V, axis=0) if sides.intercept else None
     coef = factor.solve(V if mean is None else V - mean)
+    if mean is not None:
+        coef = coef - namespace(coef).mean(coef, axis=0)  # zero but for rounding, which α magnifies
     del dual.__dict__["factored"]
     offset = None if mean is None else mean - means @ coef
     spanned = Spanned(sides.kernel, sides.X, coef)
@@ -220,6 +228,16 @@ class Equation:
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
         self.frame = OrthonormalFrame(V.map)
 
+    @cached_property
+    def operator_kernel(self) -> Separable:
+        """The operator-valued kernel, its scalar kernel fitted."""
+        return Separable(self.sides.kernel, self.operator)
+
+    @cached_property
+    def names(self) -> tuple[str, str]:
+        """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
+        return str(self.operator_kernel), str(self.sides.output_kernel)
+
     def solve(self, alpha: float) -> PointMap:
         """G at one α."""
         coef = Spectral().solve(self.spectra, alpha)
@@ -259,11 +277,11 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """A whole number for each example: its group, or itself."""
     if groups is None:
         return np.arange(n)
+    shape = getattr(groups, "shape", (len(groups),))
+    if tuple(shape) != (n,):
+        got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
+        raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
-    if len(groups) != n:
-        raise ValueError(
-            f"groups must have one label for each of the {n} pairs, got {len(groups)}."
-        )
     numbers: dict[Any, int] = {}
     labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     if len(numbers) < 2:

@@ -13,10 +13,15 @@ from typing import Any
 from .report import Report, output_folder
 
 EXPERIMENTS = {
+    "bibtex": "sets of tags from the words of a text, in the given split",
     "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "emotions": "sets of moods from the sound of a song, in the given split",
+    "label_ranking": "seven label ranking sets, ten folds, ridge on the Kendall embedding",
+    "dti": "one tract of the brain from another, curves with several scans a subject",
     "transliteration": "Arabic names in Latin letters, string to string",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
+    "weather": "precipitation curves from temperature curves at 35 Canadian stations",
 }
 """What can be reproduced, in a line each; the name is that of the module."""
 

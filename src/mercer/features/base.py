@@ -54,6 +54,11 @@ class FeatureMap(BaseEstimator):
         """The map A ↦ transform(A) @ M."""
         return Composed(self, M)
 
+    @property
+    def coefficients(self) -> Array:
+        """The matrix that is applied last, where the map has one."""
+        raise NotImplementedError(f"{type(self).__name__} is no linear map of known features")
+
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Weights and items with Σ weight · Φ(item) = the point of coordinates C, row by row."""
         raise ValueError(
@@ -94,6 +99,11 @@ class Composed(FeatureMap):
     def transform(self, A: Items) -> Array:
         """The coordinates times the matrix."""
         return self.map.transform(A) @ self.matrix
+
+    @property
+    def coefficients(self) -> Array:
+        """The matrix."""
+        return self.matrix
 
     def compose(self, M: Array) -> FeatureMap:
         """Both matrices in one."""

@@ -20,6 +20,11 @@ class LandmarkMap(FeatureMap):
         """Kernel values against the landmarks, times the weights."""
         return self.kernel_(A, self.landmarks_) @ self.weights_
 
+    @property
+    def coefficients(self) -> Array:
+        """The weights."""
+        return self.weights_
+
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)

@@ -7,24 +7,36 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
+from .curves import L2, Sobolev
 from .function import Function
+from .histograms import ChiSquare, Hellinger, Intersection
+from .labels import Labels
 from .linear import Linear
 from .local_window import LocalWindow
 from .polynomial import Polynomial
 from .positions import Positions
 from .precomputed import Precomputed
+from .rankings import Hamming, Kendall, Spearman
 from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
+from .tanimoto import Tanimoto
 from .weighted_degree import WeightedDegree
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
+    "L2",
     "RBF",
     "Centered",
+    "ChiSquare",
     "Function",
     "Gaussian",
+    "Hamming",
+    "Hellinger",
+    "Intersection",
+    "Kendall",
     "Kernel",
+    "Labels",
     "Laplacian",
     "Linear",
     "LocalWindow",
@@ -36,9 +48,12 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "Sobolev",
+    "Spearman",
     "Spectrum",
     "Subsequences",
     "Sum",
+    "Tanimoto",
     "VectorKernel",
     "WeightedDegree",
     "as_kernel",

@@ -46,7 +46,7 @@ class Pair(Kernel):
         return self
 
     on_vectors = property(lambda self: any(k.on_vectors for k in self.parts))
-    trusted = property(lambda self: all(k.trusted for k in self.parts))
+    accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
     centered = property(lambda self: any(k.centered for k in self.parts))
     differentiable = property(lambda self: all(k.differentiable for k in self.parts))
 

@@ -33,8 +33,8 @@ class Kernel(BaseEstimator):
     """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
     differentiable = False
     """Whether `vjp` and `diag_vjp` give derivatives."""
-    trusted = True
-    """Whether positive semidefinite by construction, so that Grams need no check."""
+    accepts_sparse = False
+    """Whether inputs may be a scipy sparse matrix, one row an item."""
     pairwise = False
     """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
@@ -143,7 +143,7 @@ class VectorKernel(Kernel):
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
-        return as_vectors(A, name, owner=type(self).__name__)
+        return as_vectors(A, name, type(self).__name__, self.accepts_sparse)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
         """An array of outputs in their own shape; plain numbers become vectors of length one."""
@@ -175,7 +175,7 @@ class Wrapper(Kernel):
         return self
 
     on_vectors = property(lambda self: self.inner.on_vectors)
-    trusted = property(lambda self: self.inner.trusted)
+    accepts_sparse = property(lambda self: self.inner.accepts_sparse)
     pairwise = property(lambda self: self.inner.pairwise)
     centered = property(lambda self: self.inner.centered)
     differentiable = property(lambda self: self.inner.differentiable)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import device, is_torch_array
+from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
-from .._arrays import Array, count, is_foreign, median, namespace, take
+from .._arrays import Array, count, is_foreign, median, namespace, products, sqnorms, take
 from .base import positive
 
 SAMPLE = 1000
@@ -20,17 +21,18 @@ def squared(A: Array, B: Array) -> Array:
     """‖a - b‖² for all pairs, by one matrix product.
 
     Both batches are first moved by the mean of the second: distances do not change, and data far
-    from the origin keeps its digits.
+    from the origin keeps its digits. Sparse batches stay where they are, or they would fill up.
     """
     xp = namespace(A)
     same = A is B
-    shift = xp.mean(B, axis=0, keepdims=True)
-    A = A - shift
-    B = A if same else B - shift
-    D2 = A @ xp.matrix_transpose(B)
+    if not (issparse(A) or issparse(B)):
+        shift = xp.mean(B, axis=0, keepdims=True)
+        A = A - shift
+        B = A if same else B - shift
+    D2 = products(A, B)
     D2 *= -2.0
-    D2 += xp.sum(A * A, axis=1)[:, None]
-    D2 += xp.sum(B * B, axis=1)[None, :]
+    D2 += sqnorms(A)[:, None]
+    D2 += sqnorms(B)[None, :]
     if is_foreign(D2):
         D2 = xp.where(D2 > 0, D2, xp.zeros_like(D2))
         return D2 * (1.0 - xp.eye(A.shape[0], dtype=D2.dtype, device=device(D2))) if same else D2
@@ -47,6 +49,10 @@ def euclidean(A: Array, B: Array) -> Array:
 
 def absolute(A: Array, B: Array) -> Array:
     """‖a - b‖₁ for all pairs."""
+    if issparse(A) or issparse(B):
+        from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
+
+        return manhattan_distances(csr_array(A), csr_array(B))
     if not is_foreign(A):
         return cdist(A, B, "cityblock")
     xp = namespace(A)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._arrays import Array, Items, count
+from .._arrays import Array, Items, count, namespace
+from .._linalg import check_gram
 from .base import Kernel, as_float
 
 
@@ -26,15 +27,18 @@ class Function(Kernel):
            [2., 3.]])
     """
 
-    trusted = False
-
     def __init__(self, function: Callable, of_items: bool = False):
         self.function = function
         self.of_items = of_items
 
+    def fit(self, A: Items) -> Function:
+        """Refuse a function that is no kernel: nothing but its values can tell."""
+        check_gram(self(A), "Gram matrix of the kernel function")
+        return self
+
     def _gram(self, A: Items, B: Items) -> Array:
         if self.of_items:
-            return np.array([[float(self.function(a, b)) for b in B] for a in A])
+            return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
         if K.shape != (count(A), count(B)):
             raise ValueError(
@@ -42,4 +46,10 @@ class Function(Kernel):
                 f"{(count(A), count(B))}, got {tuple(K.shape)}. For a function of two items "
                 "write mercer.kernels.Function(f, of_items=True)."
             )
-        return K
+        return _finite(K)
+
+
+def _finite(K: Array) -> Array:
+    if not bool(namespace(K).all(namespace(K).isfinite(K))):
+        raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
+    return K

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, Items, namespace
+from .._arrays import Array, Items, dense, products, sqnorms
 from .base import KERNELS, VectorKernel
 
 
@@ -15,18 +15,19 @@ class Linear(VectorKernel):
     """
 
     finite = True
+    accepts_sparse = True
     invertible = True
     differentiable = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        return A @ namespace(A).matrix_transpose(B)
+        return products(A, B)
 
     def _diag(self, A: Array) -> Array:
-        return namespace(A).sum(A * A, axis=1)
+        return sqnorms(A)
 
     def features(self, A: Items) -> Array:
         """The vectors themselves."""
-        return self.check(A, "A")
+        return dense(self.check(A, "A"))
 
     def preimage(self, F: Array) -> Array:
         """The vectors themselves."""

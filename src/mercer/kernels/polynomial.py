@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, namespace
+from .._arrays import Array, products, sqnorms
 from .base import KERNELS, VectorKernel, positive
 
 
@@ -15,6 +15,7 @@ class Polynomial(VectorKernel):
     """
 
     differentiable = True
+    accepts_sparse = True
 
     def __init__(self, degree: int = 3, gamma: float = 1.0, coef0: float = 1.0):
         self.degree = degree
@@ -29,19 +30,19 @@ class Polynomial(VectorKernel):
         return positive(self.gamma, "gamma") * inner + self.coef0
 
     def _gram(self, A: Array, B: Array) -> Array:
-        return self._affine(A @ namespace(A).matrix_transpose(B)) ** int(self.degree)
+        return self._affine(products(A, B)) ** int(self.degree)
 
     def _diag(self, A: Array) -> Array:
-        return self._affine(namespace(A).sum(A * A, axis=1)) ** int(self.degree)
+        return self._affine(sqnorms(A)) ** int(self.degree)
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
-        base = self._affine(A @ namespace(A).matrix_transpose(B)) ** (int(self.degree) - 1)
+        base = self._affine(products(A, B)) ** (int(self.degree) - 1)
         return (self.degree * self.gamma) * ((C * base) @ B)
 
     def diag_vjp(self, A: Array, c: Array) -> Array:
         """The same along b = a, twice."""
-        base = self._affine(namespace(A).sum(A * A, axis=1)) ** (int(self.degree) - 1)
+        base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
 
 

@@ -27,8 +27,6 @@ class Precomputed(Kernel):
     array([[1., 3.]])
     """
 
-    trusted = False
-
     def __init__(self, gram: Array | None = None):
         self.gram = gram
 

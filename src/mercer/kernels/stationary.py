@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import ClassVar
 
+import numpy as np
+from scipy.sparse import issparse
+
 from .._arrays import Array, Items, namespace
 from .base import KERNELS, VectorKernel
 from .distances import absolute, euclidean, exp, length_scale, settled, squared
@@ -13,12 +16,15 @@ from .distances import absolute, euclidean, exp, length_scale, settled, squared
 class Stationary(VectorKernel):
     """A kernel of the distance over a length scale, a number or "median"."""
 
+    accepts_sparse = True
+
     def __init__(self, length_scale: float | str = "median"):
         self.length_scale = length_scale
 
     def distance(self, A: Array, B: Array) -> Array:
         """The distance whose median is the default length scale."""
-        return namespace(A).sqrt(squared(A, B))
+        D2 = squared(A, B)
+        return namespace(D2).sqrt(D2)
 
     def fit(self, A: Items) -> Stationary:
         """Settle the length scale."""
@@ -26,7 +32,7 @@ class Stationary(VectorKernel):
         return self
 
     def _diag(self, A: Array) -> Array:
-        return namespace(A).ones_like(A[:, 0])
+        return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
 
 class Radial(Stationary):

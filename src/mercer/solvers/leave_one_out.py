@@ -7,9 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, like, namespace, put, take
+from .._arrays import Array, blocks, host, like, namespace, take
 from .spectral import Spectra
 
+BATCH = 2**20
+"""Entries of the groups' matrices that are held at once."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
 
@@ -120,16 +122,24 @@ class LeaveOneOut:
                 yield _over(R[:, i * q : (i + 1) * q] + self.outside, rest[:, i : i + 1])
 
     def _group_residuals(self, R: Array, d: Array) -> Array:
-        xp = namespace(R)
-        out = xp.zeros_like(R)
-        for members in self.groups or []:
-            left, rows = take(self.left, members), take(R, members)
-            H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
-            # (directions, members, 1) against (directions or 1, members, members)
-            right = xp.matrix_transpose(rows)[:, :, None]
-            solved = _solve(H, right, alike=d.shape[1] == 1)
-            out = put(out, members, xp.matrix_transpose(solved[:, :, 0]))
-        return out
+        batches = list(_batches(self.groups or [], d.shape[1]))
+        solved = namespace(R).concat([self._solve_groups(R, d, members) for members in batches])
+        return take(solved, np.argsort(np.concatenate([m.reshape(-1) for m in batches])))
+
+    def _solve_groups(self, R: Array, d: Array, members: np.ndarray) -> Array:
+        """(I - H_gg)⁻¹ R_g for groups of one size, all groups and directions at once."""
+        xp, (groups, size) = namespace(R), members.shape
+        index = members.reshape(-1)
+        left = xp.reshape(take(self.left, index), (groups, size, -1))
+        H = _identity_minus(left, d, self.full, self.intercept / R.shape[0])
+        rows = xp.reshape(take(R, index), (groups, size, -1))
+        # One matrix a group where directions shrink alike, else one a group and direction.
+        if d.shape[1] == 1:
+            solved = xp.linalg.solve(H[:, 0, :, :], rows)
+        else:
+            columns = xp.linalg.solve(H, xp.matrix_transpose(rows)[:, :, :, None])[:, :, :, 0]
+            solved = xp.matrix_transpose(columns)
+        return xp.reshape(solved, (groups * size, -1))
 
     def averaged_residuals(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation: leverages averaged over the examples."""
@@ -155,26 +165,26 @@ def _over(R: Array, rest: Array) -> Array:
 
 
 def _identity_minus(left: Array, d: Array, full: bool, mean: float) -> Array:
-    """I - H for the members of a group, one matrix for each distinct direction."""
-    xp, size = namespace(left), left.shape[0]
-    shrunk = xp.stack([(left * left[i, :]) @ d for i in range(size)])  # (member, member, direction)
-    H = xp.permute_dims(shrunk, (2, 0, 1))
+    """I - H for groups of one size, (groups, directions, members, members)."""
+    xp, size = namespace(left), left.shape[1]
+    shrunk = [(left * left[:, i : i + 1, :]) @ d for i in range(size)]  # (group, member, direction)
+    H = xp.permute_dims(xp.stack(shrunk), (1, 3, 0, 2))
     if full:
         return H
     eye = like(np.eye(size), left)
-    return H + (eye - left @ xp.matrix_transpose(left) - mean)[None, :, :]
-
-
-def _solve(H: Array, right: Array, alike: bool) -> Array:
-    xp = namespace(H)
-    if not alike:
-        return xp.linalg.solve(H, right)
-    columns = xp.permute_dims(right, (2, 1, 0))[0, :, :]  # one matrix, all directions at once
-    return xp.permute_dims(xp.linalg.solve(H[0, :, :], columns)[None, :, :], (2, 1, 0))
+    return H + (eye - left @ xp.matrix_transpose(left) - mean)[:, None, :, :]
 
 
 def _members(groups: Array) -> list[np.ndarray]:
-    """The positions of each group's examples."""
-    _, number = np.unique(host(groups), return_inverse=True)
+    """The positions of the examples, one array for each size of group: a row a group."""
+    _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)
     order = np.argsort(number, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(number))[:-1])
+    starts = np.cumsum(counts) - counts
+    return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
+
+
+def _batches(members: list[np.ndarray], directions: int) -> Iterator[np.ndarray]:
+    """Groups of one size, as many at a time as keep their matrices within BATCH numbers."""
+    for same in members:
+        step = max(1, BATCH // (directions * same.shape[1] ** 2))
+        yield from (same[rows] for rows in blocks(len(same), step))

@@ -1,0 +1,212 @@
+"""Curves on grids of their own: how they reach a common one.
+
+A batch of curves is a matrix, one row a curve with its values on a common grid; or a list of pairs
+``(t, values)``, each curve on its own points; or an ``FDataGrid`` of scikit-fda. A NaN among the
+values of a pair is a point that was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_smoothing_spline
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from ._arrays import Array, Items, count, is_foreign
+
+SPLINE_POINTS = 5
+"""The fewest points that a smoothing spline takes."""
+
+
+class Resample(TransformerMixin, BaseEstimator):
+    """Curves on any points, as rows of values on one grid: by interpolation or smoothing.
+
+    Parameters
+    ----------
+    grid
+        The points of the common grid, increasing.
+    penalty
+        None interpolates linearly. A number is the weight λ of the cubic smoothing spline
+        argmin_f Σ_i (v_i - f(t_i))² + λ∫f''²; "gcv" chooses λ for each curve by generalised
+        cross-validation.
+
+    Notes
+    -----
+    Beyond its first and last measured point a curve keeps the value it has there: a spline that
+    runs free outside its data soon leaves the ground.
+
+    Examples
+    --------
+    >>> from mercer.curves import Resample
+    >>> Resample([0.0, 1.0, 2.0]).fit_transform([([0.0, 2.0], [1.0, 5.0])])
+    array([[1., 3., 5.]])
+    """
+
+    def __init__(self, grid: Array, penalty: float | str | None = None):
+        self.grid = grid
+        self.penalty = penalty
+
+    def fit(self, X: Items, y: Any = None) -> Resample:
+        """Nothing is learnt from the curves."""
+        as_grid(self.grid)
+        self._reader()
+        return self
+
+    def transform(self, X: Items) -> np.ndarray:
+        """The curves on the grid, one row each; missing values of rows (NaN) are filled."""
+        return _resampled(X, as_grid(self.grid), self._reader(), "X")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _reader(self) -> Callable:
+        if self.penalty is None:
+            return np.interp
+        penalty = None if isinstance(self.penalty, str) else self.penalty
+        known = self.penalty == "gcv" if penalty is None else isinstance(penalty, Real)
+        if not known or (penalty is not None and not 0 <= penalty < np.inf):
+            raise ValueError(f'penalty must be None, a number ≥ 0 or "gcv", got {self.penalty!r}.')
+        return lambda x, t, v: _spline(x, t, v, penalty)
+
+
+def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
+    """Curves as rows on the grid of a kernel; rows are taken as they are.
+
+    Curves on points of their own are interpolated linearly.
+    """
+    if is_foreign(A) or not (is_grid_data(A) or _are_pairs(A)):
+        return A
+    if grid is None:
+        way = f"{owner}(grid={name}.grid_points[0])" if is_grid_data(A) else f"{owner}(grid=...)"
+        raise ValueError(
+            f"{name} holds curves that bring points of their own, but {owner} was given no grid: "
+            f"say {way}, the points at which curves are to be compared."
+        )
+    if is_grid_data(A) and np.array_equal(_points_of(A, name), grid):
+        return _values_of(A, name)
+    return _resampled(A, grid, np.interp, name)
+
+
+def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """A batch of curves as pairs (t, values); rows are values on the grid."""
+    if is_grid_data(A):
+        return [(_points_of(A, name), row) for row in _values_of(A, name)]
+    if count(A) == 0:
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    if _are_pairs(A):
+        return [_pair(item, i, name) for i, item in enumerate(A)]
+    rows = [np.asarray(row, dtype=np.float64).reshape(-1) for row in np.asarray(A, dtype=object)]
+    for i, row in enumerate(rows):
+        if len(row) != len(grid):
+            raise ValueError(other_grid(name, i, len(row), len(grid)))
+    return [(grid, row) for row in rows]
+
+
+def as_grid(grid: Any) -> np.ndarray:
+    """The points of a grid: at least two finite numbers, increasing."""
+    t = np.asarray(grid, dtype=np.float64)
+    if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
+        raise ValueError(f"grid must hold at least 2 finite numbers in a row, got {grid!r:.60}.")
+    if not (np.diff(t) > 0).all():
+        i = int(np.argmin(np.diff(t) > 0))
+        raise ValueError(
+            f"grid must increase: point {i + 1} ({t[i + 1]:g}) does not exceed point {i} "
+            f"({t[i]:g}). Sort the grid and the values with it."
+        )
+    return t
+
+
+def other_grid(name: str, i: int, got: int, wanted: int) -> str:
+    """What is wrong with a row that has another number of values than the grid has points."""
+    return (
+        f"curve {i} of {name} has {got} values, the grid {wanted} points: pass a curve on other "
+        "points as a pair (t, values)."
+    )
+
+
+def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
+    """Rows of unequal length and missing values, by the number of the curve."""
+    if isinstance(rows, list | tuple):
+        lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
+        wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
+        for i, length in enumerate(lengths):
+            if length != wanted:
+                raise ValueError(other_grid(name, i, length, wanted))
+    values = np.asarray(rows) if isinstance(rows, list | tuple | np.ndarray) else np.empty(0)
+    if values.ndim == 2 and values.dtype.kind == "f" and np.isnan(values).any():
+        i = int(np.isnan(values).any(axis=1).argmax())
+        raise ValueError(
+            f"curve {i} of {name} contains NaN, {int(np.isnan(values[i]).sum())} missing values: "
+            "fill them with mercer.curves.Resample(grid), or pass the curve as a pair (t, values)."
+        )
+
+
+def is_grid_data(A: Any) -> bool:
+    """Whether it looks like scikit-fda's FDataGrid, which need not be installed."""
+    return hasattr(A, "data_matrix") and hasattr(A, "grid_points")
+
+
+def _points_of(A: Any, name: str) -> np.ndarray:
+    if len(A.grid_points) != 1:
+        raise ValueError(f"{name} holds surfaces: curves need functions of one variable.")
+    return np.asarray(A.grid_points[0], dtype=np.float64)
+
+
+def _values_of(A: Any, name: str) -> np.ndarray:
+    values = np.asarray(A.data_matrix, dtype=np.float64)
+    if values.ndim == 3 and values.shape[2] != 1:
+        raise ValueError(
+            f"{name} holds curves with {values.shape[2]} components: make a batch of each "
+            "component, such as X.coordinates[0]."
+        )
+    return values.reshape(values.shape[0], -1)
+
+
+def _are_pairs(A: Items) -> bool:
+    """Whether the first item is two rows of numbers: where, and what was measured there."""
+    first = A[0] if isinstance(A, list | tuple | np.ndarray) and len(A) else None
+    if not isinstance(first, list | tuple | np.ndarray) or len(first) != 2:
+        return False
+    return all(isinstance(part, list | tuple | np.ndarray) for part in first)
+
+
+def _pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    if not isinstance(item, list | tuple | np.ndarray) or len(item) != 2:
+        raise ValueError(f"curve {i} of {name} must be a pair (t, values), got {item!r:.60}.")
+    t, v = (np.asarray(part, dtype=np.float64) for part in item)
+    if t.ndim != 1 or t.shape != v.shape:
+        raise ValueError(
+            f"curve {i} of {name} must be two rows of one length, points and values; "
+            f"got shapes {t.shape} and {v.shape}."
+        )
+    return t, v
+
+
+def _resampled(A: Items, grid: np.ndarray, read: Callable, name: str) -> np.ndarray:
+    """The curves at the points of the grid, from the points where each was measured."""
+    rows = []
+    for i, (t, v) in enumerate(as_pairs(A, grid, name)):
+        t, v = _measured(t, v, f"curve {i} of {name}")
+        rows.append(read(np.clip(grid, t[0], t[-1]), t, v))
+    return np.stack(rows)
+
+
+def _measured(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.ndarray]:
+    """The points where a curve is known, in order, what was measured twice averaged."""
+    known = ~np.isnan(v)
+    t, v = t[known], v[known]
+    if not (np.isfinite(t).all() and np.isfinite(v).all()):
+        raise ValueError(f"{which} has points or values that are not finite.")
+    t, number = np.unique(t, return_inverse=True)
+    if len(t) < 2:
+        raise ValueError(f"{which} has {len(t)} measured points: at least 2 are needed.")
+    return t, np.bincount(number, v) / np.bincount(number)
+
+
+def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
+    if len(t) < SPLINE_POINTS:
+        return np.interp(x, t, v)
+    return make_smoothing_spline(t, v, lam=penalty)(x)

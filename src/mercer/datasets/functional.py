@@ -1,0 +1,46 @@
+"""Curves: diffusion tensor imaging tracts, and the weather of Canadian stations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ._files import find
+
+DTI_HASH = "b012924b732e1aa2d368f78e20c19311340362bb3752852791d1e96ac7c2872b"
+DTI_ORIGIN = (
+    "the data set DTI of the R package refund (Johns Hopkins University and the Kennedy-Krieger "
+    "Institute), as one npz"
+)
+WEATHER_HASH = "d4e165b8f1b1643f78d90f4ba8f037253ca23ee007f52b146051cee834881ca6"
+WEATHER_ORIGIN = "the data set CanadianWeather of the R package fda, as one npz"
+
+
+def load_dti(
+    data_home: str | Path | None = None, *, complete: bool = True, sha256: str | None = DTI_HASH
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fractional anisotropy along two tracts of the brain, and the subject of each scan.
+
+    Returns the corpus callosum (n, 93), the right corticospinal tract (n, 55) and the subjects
+    (n,): 255 scans of 121 subjects without missing values; all 382 where not `complete`, with NaN
+    where nothing was measured.
+    """
+    path = find("functional/dti.npz", data_home, sha256=sha256, origin=DTI_ORIGIN)
+    with np.load(path, allow_pickle=False) as z:
+        cca, rcst, subject = z["cca"], z["rcst"], z["ID"].astype(int)
+    whole = ~(np.isnan(cca).any(axis=1) | np.isnan(rcst).any(axis=1))
+    rows = whole if complete else np.ones_like(whole)
+    return cca[rows], rcst[rows], subject[rows]
+
+
+def load_canadian_weather(
+    data_home: str | Path | None = None, *, sha256: str | None = WEATHER_HASH
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean temperature and log10 of mean precipitation by day of the year, (35, 365), and places.
+
+    Temperature is in degrees Celsius, precipitation in millimetres.
+    """
+    path = find("functional/canadian_weather.npz", data_home, sha256=sha256, origin=WEATHER_ORIGIN)
+    with np.load(path, allow_pickle=False) as z:
+        return z["temp"], z["log10precip"], z["place"]

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ._files import find
+
+BIBTEX_HASH = "71d9e37759e9182158dfda2ae3d3b6417aad43ed5202bc67aeadf646d61d070e"
+EMOTIONS_HASH = "083117052c214c75d08feca7b5cdfa3d2a92d25006ac0eaef0775db858f7894d"
+ORIGIN = "the data folder of Mulan (github.com/tsoumakas/mulan), re-encoded as CSR parts in an npz"
+
+
+class LabelSets(NamedTuple):
+    """A multi-label data set in its given split; indicators are sparse, one column a label."""
+
+    X_train: csr_array
+    y_train: csr_array
+    X_test: csr_array
+    y_test: csr_array
+    labels: np.ndarray
+
+
+def load_bibtex(
+    data_home: str | Path | None = None, *, sha256: str | None = BIBTEX_HASH
+) -> LabelSets:
+    """Bibtex: the tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags."""
+    return _load("bibtex", data_home, sha256)
+
+
+def load_emotions(
+    data_home: str | Path | None = None, *, sha256: str | None = EMOTIONS_HASH
+) -> LabelSets:
+    """Emotions: the moods of songs, 391 to train and 202 to test, 72 features, 6 moods."""
+    return _load("emotions", data_home, sha256)
+
+
+def _load(name: str, data_home: str | Path | None, sha256: str | None) -> LabelSets:
+    path = find(f"{name}/{name}.npz", data_home, sha256=sha256, origin=ORIGIN)
+    with np.load(path, allow_pickle=False) as z:
+        X, y, X_test, y_test = (_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
+        return LabelSets(X, y, X_test, y_test, z["label_names"])
+
+
+def _matrix(z: Any, part: str) -> csr_array:
+    entries = tuple(z[f"{part}_{of}"] for of in ("data", "indices", "indptr"))
+    dtype = np.float64 if part.startswith("X") else np.int8
+    return csr_array(entries, shape=z[f"{part}_shape"], dtype=dtype)

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ._files import find
+
+HASH = "761fa64986c04b7bdd13a4eff95fca127c780c874a033096a1ca36b6a67478f7"
+ORIGIN = (
+    "the data folder of github.com/akorba/Structured_Approach_Label_Ranking, as one npz of "
+    "NAME_X and NAME_rank"
+)
+LABEL_RANKING = ("authorship", "glass", "iris", "vehicle", "vowel", "wine", "housing")
+"""The label ranking sets of Cheng and Hüllermeier that the file holds."""
+
+
+def load_label_ranking(
+    name: str, data_home: str | Path | None = None, *, sha256: str | None = HASH
+) -> tuple[np.ndarray, np.ndarray]:
+    """A label ranking set: features (n, d), and the rank of each label (n, m), 0 for the best.
+
+    Parameters
+    ----------
+    name
+        One of `LABEL_RANKING`.
+    """
+    if name not in LABEL_RANKING:
+        raise ValueError(f"name must be one of {LABEL_RANKING}, got {name!r}.")
+    path = find("label_ranking/label_ranking.npz", data_home, sha256=sha256, origin=ORIGIN)
+    with np.load(path, allow_pickle=False) as z:
+        return z[f"{name}_X"], z[f"{name}_rank"].astype(np.int64)

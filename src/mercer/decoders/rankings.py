@@ -1,0 +1,182 @@
+"""From points of a ranking embedding back to full rankings, exactly."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import permutations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .._arrays import Items, blocks, host
+from ..embedding import Embedding
+from ..kernels import Hamming, Kendall, Kernel, Spearman
+from ..kernels.rankings import Ranking
+from .base import Decoder, Ranked, need
+
+ENUMERATED = 7
+"""Up to this many labels all rankings are scored, m! of them."""
+POINTS = 1024
+
+
+class RankingDecoder(Decoder):
+    """Decodes into full rankings, rows of ranks of the type that the training outputs have."""
+
+    KERNELS: tuple[type[Kernel], ...] = (Ranking,)
+    wanted = "on rankings: Kendall(), Spearman() or Hamming()"
+
+    def fit(self, kernel: Kernel, y: Items) -> RankingDecoder:
+        """Keep the type of an output."""
+        need(isinstance(kernel, self.KERNELS), self, kernel, self.wanted)
+        self.kernel_, self.dtype_ = kernel, np.asarray(host(y)[:1]).dtype
+        self.m_ = int(kernel.check(y, "y").shape[1])
+        return self
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """The ranking of each point."""
+        return self._ranks(self._features(points)).astype(self.dtype_)
+
+    def _features(self, points: Embedding) -> np.ndarray:
+        return host(points.frame.kernel_features(points.coordinates))
+
+    def _ranks(self, F: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+class Kemeny(RankingDecoder):
+    """The full ranking of most agreement with the point, under `Kendall`: exact.
+
+    Up to 7 labels all rankings are compared. Beyond, where the pairwise preferences make no circle
+    their order is the answer; else up to 16 labels by dynamic programming over subsets, and beyond
+    by an integer programme for each circle of more than 16 labels.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds for an integer programme; None for none. A programme that runs out of them returns
+        its best ranking so far (never worse than `Borda`) with a warning.
+
+    Attributes
+    ----------
+    proved_
+        For the latest batch, whether each ranking is proved to be optimal.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Kemeny
+    >>> X, ranks = [[0.0], [1.0], [2.0]], [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    >>> model = KernelDependency("rbf", "kendall", alpha=0.01, decoder=Kemeny()).fit(X, ranks)
+    >>> model.predict([[0.1], [1.9]])
+    array([[0, 1, 2],
+           [2, 1, 0]])
+    """
+
+    KERNELS = (Kendall,)
+    wanted = "that is Kendall()"
+
+    def __init__(self, time_limit: float | None = 60.0):
+        self.time_limit = time_limit
+
+    def _ranks(self, F: np.ndarray) -> np.ndarray:
+        self.proved_ = np.ones(len(F), dtype=bool)
+        if self.m_ <= ENUMERATED:
+            return self._all()[self._best(F, 1)[0][:, 0]]
+        orders = self._orders(self.kernel_.preferences(F))
+        if not self.proved_.all():
+            warnings.warn(
+                f"the integer programme reached time_limit={self.time_limit:g} s: "
+                f"{int((~self.proved_).sum())} of {len(F)} rankings are not proved optimal.",
+                stacklevel=2,
+            )
+        return np.argsort(orders, axis=1)
+
+    def _orders(self, W: np.ndarray) -> np.ndarray:
+        from ._kemeny import SUBSETS, component_order, majority_orders, subset_orders
+
+        orders, clear = majority_orders(W)
+        open_ = np.flatnonzero(~clear)
+        if self.m_ <= SUBSETS and open_.size:
+            orders[open_] = subset_orders(W[open_])
+        elif open_.size:
+            for t in open_:
+                orders[t], self.proved_[t] = component_order(W[t], self.time_limit)
+        return orders
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best `k` rankings, for at most 7 labels."""
+        if self.m_ > ENUMERATED:
+            raise ValueError(
+                f"Kemeny ranks its answers for at most {ENUMERATED} labels, not {self.m_}: for "
+                "more use decoder=Candidates()."
+            )
+        best, scores = self._best(self._features(points), k)
+        rankings = self._all().astype(self.dtype_)
+        return [
+            [(rankings[j], float(s)) for j, s in zip(row, values, strict=True)]
+            for row, values in zip(best, scores, strict=True)
+        ]
+
+    def _all(self) -> np.ndarray:
+        return np.array(list(permutations(range(self.m_))))
+
+    def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
+        E = self.kernel_.features(self._all())
+        parts = [_top(2.0 * (F[rows] @ E.T) - 1.0, k) for rows in blocks(len(F), POINTS)]
+        best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return best, scores
+
+
+class Assignment(RankingDecoder):
+    """The best assignment of labels to positions, under `Hamming` or `Spearman`: exact.
+
+    For `Hamming` by the Hungarian method, for `Spearman` by sorting, which is the same there.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Assignment
+    >>> from mercer.kernels import Hamming
+    >>> X, ranks = [[0.0], [1.0], [2.0]], [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    >>> model = KernelDependency("rbf", Hamming(), alpha=0.01, decoder=Assignment()).fit(X, ranks)
+    >>> model.predict([[0.1], [1.9]])
+    array([[0, 1, 2],
+           [2, 1, 0]])
+    """
+
+    KERNELS = (Hamming, Spearman)
+    wanted = "that is Hamming() or Spearman()"
+
+    def _ranks(self, F: np.ndarray) -> np.ndarray:
+        if isinstance(self.kernel_, Spearman):
+            return _sorted_ranks(F)
+        tables = F.reshape(len(F), self.m_, self.m_)
+        return np.array([linear_sum_assignment(T, maximize=True)[1] for T in tables])
+
+
+class Borda(RankingDecoder):
+    """The labels by their mean position: the exact answer for `Spearman`, a quick one for others.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Borda
+    >>> X, ranks = [[0.0], [1.0], [2.0]], [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
+    >>> model = KernelDependency("rbf", "kendall", alpha=0.01, decoder=Borda()).fit(X, ranks)
+    >>> model.predict([[0.1], [1.9]])
+    array([[0, 1, 2],
+           [2, 1, 0]])
+    """
+
+    def _ranks(self, F: np.ndarray) -> np.ndarray:
+        return _sorted_ranks(self.kernel_.positions(F))
+
+
+def _sorted_ranks(positions: np.ndarray) -> np.ndarray:
+    return np.argsort(np.argsort(positions, axis=1, kind="stable"), axis=1)
+
+
+def _top(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    best = S.argmax(axis=1)[:, None] if k == 1 else np.argsort(-S, axis=1, kind="stable")[:, :k]
+    return best, np.take_along_axis(S, best, axis=1)

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from numbers import Real
+
+import numpy as np
+
+from .._arrays import Items, dense, host, is_foreign, like, take
+from .._overlap import OVERLAPS
+from ..embedding import Embedding
+from ..kernels import Kernel, Labels
+from .base import Decoder, Ranked, need
+
+
+class Threshold(Decoder):
+    """The labels whose score reaches a threshold, for label sets under a linear output kernel.
+
+    What is left open (None) is calibrated on the left-out points of the training examples: the
+    threshold and the rule that are best there, over *all* thresholds, by one sort. A threshold of
+    1/2 without the rule is the exact pre-image argmax_y 2⟨g, Φ(y)⟩ - l(y, y).
+
+    Parameters
+    ----------
+    threshold
+        A number, or None.
+    metric
+        What is best: "f1" (the mean over examples of 2|y ∩ ŷ| / (|y| + |ŷ|)), "hamming" (the share
+        of right entries) or "subset" (the share of examples that are right as a whole).
+    at_least_one
+        Whether the best label is predicted where none reaches the threshold, or None.
+
+    Attributes
+    ----------
+    threshold_, at_least_one_
+        What is used.
+    calibration_
+        The metric on the left-out points, where it was calibrated.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Threshold
+    >>> from mercer.kernels import Labels, RBF
+    >>> X, y = [[0.0], [0.1], [1.0], [1.1]], [["sea"], ["sea"], ["sea", "sun"], ["sea", "sun"]]
+    >>> model = KernelDependency(RBF(0.5), Labels(), alpha=0.1, decoder=Threshold(metric="subset"))
+    >>> model.fit(X, y).predict([[0.05], [1.2]])
+    array([list(['sea']), list(['sea', 'sun'])], dtype=object)
+    """
+
+    def __init__(
+        self,
+        threshold: float | None = None,
+        metric: str = "f1",
+        at_least_one: bool | None = None,
+    ):
+        self.threshold = threshold
+        self.metric = metric
+        self.at_least_one = at_least_one
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether anything is left open."""
+        return self.threshold is None or self.at_least_one is None
+
+    def fit(self, kernel: Kernel, y: Items) -> Threshold:
+        """Keep the form of an output."""
+        linear = kernel.invertible and (kernel.on_vectors or isinstance(kernel, Labels))
+        need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
+        if self.metric not in OVERLAPS:
+            raise ValueError(f"metric must be one of {sorted(OVERLAPS)}, got {self.metric!r}.")
+        if self.threshold is not None and not isinstance(self.threshold, Real):
+            raise ValueError(f"threshold must be a number or None, got {self.threshold!r}.")
+        self.labels_ = (
+            kernel if isinstance(kernel, Labels) else Labels().fit(Labels().as_outputs(y))
+        )
+        self.kernel_, self.sample_ = kernel, take(y, [0])
+        self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
+        self.at_least_one_ = bool(self.at_least_one)
+        return self
+
+    def calibrate(self, points: Embedding, y: Items) -> Threshold:
+        """Choose threshold and rule on left-out points."""
+        G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
+        order = np.argsort(-G, axis=1)
+        levels = np.take_along_axis(G, order, axis=1)
+        values = self._values(np.take_along_axis(T, order, axis=1))
+        found = []
+        for rule in (False, True) if self.at_least_one is None else (bool(self.at_least_one),):
+            if rule:
+                values[:, 0] = values[:, 1]  # the best label is predicted anyway
+            found.append((*self._best(levels, values), rule))
+        self.calibration_, self.threshold_, self.at_least_one_ = max(found, key=lambda f: f[0])
+        return self
+
+    def _values(self, T: np.ndarray) -> np.ndarray:
+        """The metric of each example when its first 0, 1, … labels are predicted."""
+        n, labels = T.shape
+        hits = np.concatenate([np.zeros((n, 1), dtype=int), np.cumsum(T, axis=1)], axis=1)
+        return OVERLAPS[self.metric](hits, np.arange(labels + 1)[None, :], hits[:, -1:], labels)
+
+    def _best(self, levels: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+        """The best mean metric and its threshold, from each example's descending scores."""
+        start, gains = values[:, 0].sum(), np.diff(values, axis=1)
+        if self.threshold is not None:
+            reached = gains[self.threshold_ <= levels].sum()
+            return float(start + reached) / len(values), self.threshold_
+        # Lowering the threshold past a score adds that label: the total is a running sum of gains.
+        order = np.argsort(-levels, axis=None)
+        bounds = levels.ravel()[order]
+        total = start + np.concatenate([[0.0], np.cumsum(gains.ravel()[order])])
+        bounds = np.concatenate([[bounds[0] + 1.0], bounds, [bounds[-1] - 1.0]])
+        possible = bounds[:-1] > bounds[1:]  # equal scores are passed together
+        best = int(np.argmax(np.where(possible, total, -np.inf)))
+        return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
+
+    def _scores(self, points: Embedding) -> np.ndarray:
+        features = points.frame.kernel_features(points.coordinates)
+        return host(self.kernel_.preimage(features))
+
+    def decode(self, points: Embedding) -> Items:
+        """The labels that reach the threshold, in the form that the training outputs had."""
+        G = self._scores(points)
+        chosen = self.threshold_ <= G
+        if self.at_least_one_:
+            none = np.flatnonzero(~chosen.any(axis=1))
+            chosen[none, G[none].argmax(axis=1)] = True
+        return self._formed(chosen)
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best `k` sets by Σ (score - threshold) over their labels."""
+        return [
+            [(self._formed(chosen[None, :])[0], score) for score, chosen in self._ranked(row, k)]
+            for row in self._scores(points) - self.threshold_
+        ]
+
+    def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
+        best = margins >= 0
+        order = np.argsort(np.abs(margins), kind="stable")
+        for loss, flips in _cheapest(np.abs(margins)[order]):
+            chosen = best.copy()
+            chosen[order[flips]] ^= True
+            if k and (chosen.any() or not self.at_least_one_):
+                yield float(margins[best].sum() - loss), chosen
+                k -= 1
+            if not k:
+                return
+
+    def _formed(self, chosen: np.ndarray) -> Items:
+        if is_foreign(self.sample_):
+            return like(chosen.astype(float), self.sample_)
+        return self.labels_.decoded(chosen, self.sample_)
+
+
+def _cheapest(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:
+    """All subsets of ascending costs, the cheapest sum first."""
+    yield 0.0, []
+    heap = [(float(costs[0]), [0])]
+    while heap:
+        total, subset = heapq.heappop(heap)
+        yield total, subset
+        last = subset[-1] + 1
+        if last < len(costs):
+            step = float(costs[last])
+            heapq.heappush(heap, (total + step, [*subset, last]))
+            heapq.heappush(heap, (total + step - float(costs[last - 1]), [*subset[:-1], last]))

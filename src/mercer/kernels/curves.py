@@ -1,0 +1,202 @@
+"""Kernels on curves: inner products of functions from their values on a grid."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+import scipy.linalg
+
+from .._arrays import Array, Items, host, is_foreign, like, namespace
+from ..curves import as_grid, on_grid, other_grid, refuse_unusable
+from .base import VectorKernel
+from .quadrature import quadrature, roughness, smoother
+
+
+class CurveKernel(VectorKernel):
+    """k(f, g) = fᵀ RᵀR g of the values on a grid: finite features R f, which can be undone."""
+
+    finite = True
+    differentiable = True
+    grid: Array | None
+    smoothing: float
+
+    @property
+    def invertible(self) -> bool:  # type: ignore[override]
+        """Unless curves are smoothed: what smoothing takes away does not come back."""
+        return not self.smoothing
+
+    # -- what a kernel on curves implements ---------------------------------------------------
+
+    def _root(self, grid: np.ndarray) -> np.ndarray:
+        """R, upper triangular; as the row of its diagonal where it is diagonal."""
+        raise NotImplementedError
+
+    # -- batches ------------------------------------------------------------------------------
+
+    def fit(self, A: Items) -> CurveKernel:
+        """Settle the grid and factor the inner product."""
+        width = self.check(A, "A").shape[1]
+        self.grid_ = np.linspace(0.0, 1.0, width) if self.grid is None else as_grid(self.grid)
+        self.root_ = self._smoothed_root(self.grid_)
+        return self
+
+    def check(self, A: Items, name: str = "X") -> Array:
+        """Curves as rows of values on the grid."""
+        return self._on_grid(super().check(self._rows(A, name), name), name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Array:
+        """The same: predicted curves are told on the grid."""
+        return self._on_grid(super().as_outputs(self._rows(Y, name), name), name)
+
+    def _given(self) -> np.ndarray | None:
+        grid = getattr(self, "grid_", None) if self.grid is None else self.grid
+        return None if grid is None else as_grid(grid)
+
+    def _rows(self, A: Items, name: str) -> Items:
+        rows = on_grid(A, self._given(), name, type(self).__name__)
+        if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
+            raise ValueError(self._no_curves(name, rows.shape))
+        if not is_foreign(rows):
+            refuse_unusable(rows, self._given(), name)
+        return rows
+
+    def _on_grid(self, A: Array, name: str) -> Array:
+        grid, width = self._given(), int(A.shape[1])
+        if width < 2:
+            raise ValueError(self._no_curves(name, A.shape))
+        if grid is not None and width != len(grid):
+            raise ValueError(other_grid(name, 0, width, len(grid)))
+        return A
+
+    def _no_curves(self, name: str, shape: tuple) -> str:
+        return (
+            f"{name} must hold curves for {type(self).__name__}, a row of at least 2 values each; "
+            f"got shape {tuple(shape)}."
+        )
+
+    # -- values -------------------------------------------------------------------------------
+
+    def features(self, A: Items) -> Array:
+        """R f for every curve."""
+        return self._rooted(self.check(A, "A"))
+
+    def preimage(self, F: Array) -> Array:
+        """The curves whose features these are: R⁻¹ applied to each row."""
+        R = self._factor(int(F.shape[1]))
+        if R.ndim == 1:
+            return F / like(R, F)
+        solved = scipy.linalg.solve_triangular(R, host(F).T).T
+        return like(solved, F) if is_foreign(F) else solved
+
+    def _factor(self, width: int) -> np.ndarray:
+        if hasattr(self, "root_"):
+            return self.root_
+        grid = self._given()
+        return self._smoothed_root(np.linspace(0.0, 1.0, width) if grid is None else grid)
+
+    def _smoothed_root(self, grid: np.ndarray) -> np.ndarray:
+        R = self._root(grid)
+        if not isinstance(self.smoothing, Real) or not 0 <= self.smoothing < np.inf:
+            raise ValueError(f"smoothing must be a number ≥ 0, got {self.smoothing!r}.")
+        if self.smoothing == 0:
+            return R
+        S = smoother(grid, float(self.smoothing))
+        return R[:, None] * S if R.ndim == 1 else R @ S
+
+    def _rooted(self, A: Array) -> Array:
+        R = like(self._factor(int(A.shape[1])), A)
+        return A * R if R.ndim == 1 else A @ namespace(A).matrix_transpose(R)
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        left = self._rooted(A)
+        right = left if A is B else self._rooted(B)
+        return left @ namespace(A).matrix_transpose(right)
+
+    def _diag(self, A: Array) -> Array:
+        F = self._rooted(A)
+        return namespace(F).sum(F * F, axis=1)
+
+    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """Σ_j C_ij RᵀR b_j."""
+        R = like(self._factor(int(B.shape[1])), B)
+        return (C @ B) * R**2 if R.ndim == 1 else (C @ self._rooted(B)) @ R
+
+    def diag_vjp(self, A: Array, c: Array) -> Array:
+        """2 c_i RᵀR a_i."""
+        R = like(self._factor(int(A.shape[1])), A)
+        rooted = 2.0 * c[:, None] * self._rooted(A)
+        return rooted * R if R.ndim == 1 else rooted @ R
+
+
+class L2(CurveKernel):
+    """k(f, g) = ∫ f g, by quadrature on a grid.
+
+    Parameters
+    ----------
+    grid
+        The points at which curves are known, increasing; None for equally spaced ones on [0, 1].
+        Curves on other points, pairs ``(t, values)``, are interpolated onto it.
+    smoothing
+        λ ≥ 0: curves are compared after smoothing, argmin_s ∫(f - s)² + λ∫s''². For inputs: it can
+        be chosen like any other parameter of a kernel. Smooth outputs beforehand
+        (`mercer.curves.Resample`).
+    rule
+        "trapezoid", or "simpson", exact for parabolas.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import L2
+    >>> t = np.linspace(0, 1, 101)
+    >>> L2(t)([np.sin(np.pi * t)]).round(4)
+    array([[0.5]])
+    """
+
+    def __init__(self, grid: Array | None = None, smoothing: float = 0.0, rule: str = "trapezoid"):
+        self.grid = grid
+        self.smoothing = smoothing
+        self.rule = rule
+
+    def _root(self, grid: np.ndarray) -> np.ndarray:
+        return np.sqrt(quadrature(grid, self.rule))
+
+
+class Sobolev(CurveKernel):
+    """k(f, g) = ∫ f g + weight ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾: curves alike in value and in shape.
+
+    Parameters
+    ----------
+    grid, smoothing
+        As in `L2`.
+    order
+        The derivative, 1 or 2, by divided differences.
+    weight
+        What it counts for, in units of the grid to the power 2 · order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Sobolev
+    >>> t = np.linspace(0, 1, 1001)
+    >>> Sobolev(t, weight=2.0)([3.0 * t]).round(4)  # 9/3 + 2 · 9
+    array([[21.]])
+    """
+
+    def __init__(
+        self,
+        grid: Array | None = None,
+        order: int = 1,
+        weight: float = 1.0,
+        smoothing: float = 0.0,
+    ):
+        self.grid = grid
+        self.order = order
+        self.weight = weight
+        self.smoothing = smoothing
+
+    def _root(self, grid: np.ndarray) -> np.ndarray:
+        if not isinstance(self.weight, Real) or not 0 <= self.weight < np.inf:
+            raise ValueError(f"weight must be a number ≥ 0, got {self.weight!r}.")
+        G = np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
+        return scipy.linalg.cholesky(G)

@@ -1,0 +1,215 @@
+"""Rankings: rows of ranks, one column a label, with ties and missing labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, host
+from .base import KERNELS, Kernel
+
+
+class Ranking(Kernel):
+    """A kernel on rankings of m labels, by finite features of unit length for full rankings.
+
+    An item is a row of ranks: the rank of label j in column j, 0 for the best. Equal ranks are
+    ties; a negative rank or NaN is a label that was not ranked. Only the order of the ranks within
+    a row counts.
+    """
+
+    finite = True
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Ranks as float64 rows, NaN where a label is not ranked."""
+        R = as_rankings(A, name)
+        known = getattr(self, "n_labels_", R.shape[1])
+        if R.shape[1] != known:
+            raise ValueError(f"{name} ranks {R.shape[1]} labels, where {known} are known from fit.")
+        return R
+
+    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
+        """The ranks as they are, in an array."""
+        self.check(Y, name)
+        return host(Y) if hasattr(Y, "shape") else np.array([list(row) for row in Y])
+
+    def fit(self, A: Items) -> Ranking:
+        """Keep the number of labels."""
+        self.n_labels_ = int(as_rankings(A, "A").shape[1])
+        return self
+
+    def features(self, A: Items) -> np.ndarray:
+        """The embedding of the rankings."""
+        R = self.check(A, "A")
+        return self._embed(R) / np.sqrt(self._scale(R.shape[1]))
+
+    def _gram(self, A: Array, B: Array) -> np.ndarray:
+        return self.features(A) @ self.features(B).T
+
+    def _diag(self, A: Array) -> np.ndarray:
+        F = self.features(A)
+        return (F * F).sum(axis=1)
+
+    def _embed(self, R: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _scale(self, m: int) -> float:
+        """The squared length of a full ranking's embedding."""
+        raise NotImplementedError
+
+    def positions(self, F: np.ndarray) -> np.ndarray:
+        """The labels' mean positions (up to a common scale) at points given by their features."""
+        raise NotImplementedError
+
+
+class Kendall(Ranking):
+    """Kendall's tau: the share of pairs of labels in the same order minus that in the other.
+
+    The features are sign(σ_j - σ_i) / √(m(m - 1)/2) for i < j, 0 for a pair that is tied or not
+    ranked. ``Gaussian(Kendall())`` is the Mallows kernel.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Kendall
+    >>> Kendall()([[0, 1, 2]], [[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 1, -1]]).round(4)
+    array([[ 1.    ,  0.3333, -1.    ,  0.3333]])
+
+    References
+    ----------
+    Jiao and Vert 2015; Korba, Garcia, d'Alché-Buc 2018 (the Kemeny embedding).
+    """
+
+    def _embed(self, R: np.ndarray) -> np.ndarray:
+        i, j = np.triu_indices(R.shape[1], 1)
+        return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
+
+    def _scale(self, m: int) -> float:
+        return m * (m - 1) / 2.0
+
+    def preferences(self, F: np.ndarray) -> np.ndarray:
+        """W_ij, what is won by ranking i before j, as antisymmetric matrices (points, m, m)."""
+        m = round((1.0 + np.sqrt(1.0 + 8.0 * F.shape[1])) / 2.0)
+        i, j = np.triu_indices(m, 1)
+        W = np.zeros((len(F), m, m))
+        W[:, i, j], W[:, j, i] = F, -F
+        return W
+
+    def positions(self, F: np.ndarray) -> np.ndarray:
+        """What a label loses against all others."""
+        return self.preferences(F).sum(axis=1)
+
+
+class Spearman(Ranking):
+    """Spearman's rho: the correlation of ranks.
+
+    The features are the ranks minus their mean, over √((m³ - m)/12); ties share the mean of their
+    ranks, and a label that is not ranked has the mean rank, 0.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Spearman
+    >>> Spearman()([[0, 1, 2]], [[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 0, 2]]).round(4)
+    array([[ 1.  ,  0.5 , -1.  ,  0.75]])
+    """
+
+    def _embed(self, R: np.ndarray) -> np.ndarray:
+        before, equal = _counts(R)
+        ranks = before + (equal - 1) / 2.0
+        ranked = ~np.isnan(R)
+        centre = (ranked.sum(axis=1, keepdims=True) - 1) / 2.0
+        return np.where(ranked, ranks - centre, 0.0)
+
+    def _scale(self, m: int) -> float:
+        return (m**3 - m) / 12.0
+
+    def positions(self, F: np.ndarray) -> np.ndarray:
+        """The features are positions."""
+        return F
+
+
+class Hamming(Ranking):
+    """The share of labels that are at the same position.
+
+    The features are 1/√m where label j is at position p, in column j·m + p; ties are spread evenly
+    over the positions they share, and a label that is not ranked is nowhere; those behind it move
+    up, so that for incomplete rankings `Kendall` is the better kernel.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Hamming
+    >>> Hamming()([[0, 1, 2]], [[0, 1, 2], [1, 0, 2], [1, 2, 0]]).round(4)
+    array([[1.    , 0.3333, 0.    ]])
+    """
+
+    def _embed(self, R: np.ndarray) -> np.ndarray:
+        before, equal = (c[:, :, None] for c in _counts(R))
+        places = np.arange(R.shape[1])
+        there = (places >= before) & (places < before + equal) & ~np.isnan(R)[:, :, None]
+        return (there / np.maximum(equal, 1)).reshape(len(R), -1)
+
+    def _scale(self, m: int) -> float:
+        return float(m)
+
+    def positions(self, F: np.ndarray) -> np.ndarray:
+        """The mean position under the weights of the places."""
+        m = round(np.sqrt(F.shape[1]))
+        return F.reshape(len(F), m, m) @ np.arange(m)
+
+
+def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each label, how many others are ranked before it, and how many as it (with itself)."""
+    before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
+    return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)
+
+
+def as_rankings(A: Items, name: str = "X") -> np.ndarray:
+    """Validated ranks as float64 rows, NaN where a label is not ranked."""
+    R = _matrix(A, name)
+    n, m = R.shape
+    if n == 0:
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    if m < 2:
+        raise ValueError(f"{name} ranks {m} label(s): a ranking has at least 2.")
+    R = np.where(R < 0, np.nan, R)
+    high = np.argwhere(m - 1 < R)
+    if high.size:
+        i, j = high[0]
+        raise ValueError(
+            f"{name}[{i}] has the rank {R[i, j]:g} among {m} labels: ranks go from 0, the best, to "
+            f"{m - 1}, one column a label; equal ranks are ties, negative or NaN is not ranked."
+        )
+    unranked = np.flatnonzero(np.isnan(R).all(axis=1))
+    if unranked.size:
+        raise ValueError(f"{name}[{unranked[0]}] ranks no label at all: leave it out.")
+    return R
+
+
+def _matrix(A: Items, name: str) -> np.ndarray:
+    if not hasattr(A, "shape") or np.ndim(A) == 1:
+        A = _stacked(A, name)
+    if np.ndim(A) != 2:
+        raise ValueError(
+            f"{name} must hold a row of ranks for each item, got an array of shape {A.shape}."
+        )
+    try:
+        return np.asarray(host(A), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold ranks, which are numbers: {error}.") from error
+
+
+def _stacked(A: Any, name: str) -> np.ndarray:
+    if not len(A):
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    for i, row in enumerate(A):
+        if not isinstance(row, list | tuple | np.ndarray):
+            raise ValueError(f"{name}[{i}] must be a row of ranks, got {row!r:.60}.")
+        if len(row) != len(A[0]):
+            raise ValueError(
+                f"{name}[{i}] ranks {len(row)} labels, {name}[0] ranks {len(A[0])}: mark labels "
+                "that are not ranked by -1."
+            )
+    return np.array([list(row) for row in A])
+
+
+KERNELS["kendall"] = Kendall
+KERNELS["spearman"] = Spearman
