@@ -204,9 +204,10 @@ class SequenceTransducer(BaseEstimator):
         """Symbols as a sequence of the kind that was learnt from."""
         return as_given([self.targets_.symbols[c] for c in codes], self.sample_)
 
-    def score(self, X: Items, y: Items) -> float:
-        """The share of exact matches."""
-        return float(exact_match(as_sequences(y, "y"), self.predict(X)))
+    def score(self, X: Items, y: Items, sample_weight: Items | None = None) -> float:
+        """The share of exact matches, each example by its weight."""
+        hits = exact_match(as_sequences(y, "y"), self.predict(X), average=False)
+        return float(np.average(hits, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
