@@ -11,6 +11,9 @@ from scipy import sparse
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
 
+RARE = 1e-4
+"""Chunks that are a smaller share of what a symbol emits are not learnt."""
+
 
 @dataclass(frozen=True)
 class Chunks:
@@ -117,16 +120,16 @@ class Ridge:
         blocks, lists, priors = [], [], []
         for s in range(n_symbols + 1):
             rows = order[cuts[s] : cuts[s + 1]]
-            own = np.unique(numbers[rows]) if len(rows) else common
+            own = _usual(numbers[rows]) if len(rows) else common
             lists.append(own)
             priors.append(np.zeros(len(own)) if len(rows) else fallback)
             if len(rows):
-                targets = np.searchsorted(own, numbers[rows])
-                blocks.append(self._solved(features[rows], weights, targets, len(own)))
+                targets = numbers[rows][:, None] == own
+                blocks.append(self._solved(features[rows], weights, targets))
         return _laid_out(blocks, lists, priors, chunks)
 
     def _solved(
-        self, features: np.ndarray, weights: np.ndarray, targets: np.ndarray, q: int
+        self, features: np.ndarray, weights: np.ndarray, targets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Keys and coefficients (features, chunks) of one symbol."""
         n = len(features)
@@ -138,8 +141,7 @@ class Ridge:
         indices = new[columns.ravel()[mask.ravel()]]
         indptr = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
         U = sparse.csr_array((data, indices, indptr), shape=(n, int(use.sum())))
-        V = np.zeros((n, q), dtype=np.float32)
-        V[np.arange(n), targets] = 1.0
+        V = targets.astype(np.float32)
         return keys[use], self.solver.solve(U, V, self.alpha, self._spectrum(V))
 
     def _spectrum(self, V: np.ndarray) -> np.ndarray:
@@ -148,6 +150,12 @@ class Ridge:
         absent: Any = None
         moments = Moments(len(V), absent, totals[:, None], totals)
         return self.operator.matrix(moments)
+
+
+def _usual(numbers: np.ndarray) -> np.ndarray:
+    """The chunks of a symbol, less the very rare: their number would grow with that of pairs."""
+    own, counts = np.unique(numbers, return_counts=True)
+    return own[counts >= RARE * len(numbers)]
 
 
 def _laid_out(blocks: list, lists: list, priors: list, chunks: Chunks) -> Emissions:
