@@ -227,7 +227,7 @@ def test_unknown_symbols_of_outputs_are_refused_by_their_index():
         model.score(["0", "1"], ["ab", "bz"])
     with pytest.raises(ValueError, match=r"y\[0\] has the symbol 'q'"):
         KernelDependency(Spectrum(1), Positions(letters="ab")).fit(["0", "1"], ["q", "b"])
-    with pytest.raises(ValueError, match=r"\[1\] has the symbol 'q'"):
+    with pytest.raises(ValueError, match=r"candidates\[0\]\[1\] has the symbol 'q'"):
         model.predict(["0"], candidates=[["a", "q"]])
 
 
