@@ -4,6 +4,7 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 """
 
 from ._files import DataNotFound, data_folder
+from .cmudict import load_cmudict
 from .digits import load_digit_halves, load_usps
 from .functional import load_canadian_weather, load_dti
 from .label_sets import load_bibtex, load_emotions
@@ -17,6 +18,7 @@ __all__ = [
     "data_folder",
     "load_bibtex",
     "load_canadian_weather",
+    "load_cmudict",
     "load_digit_halves",
     "load_dti",
     "load_emotions",

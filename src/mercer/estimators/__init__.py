@@ -2,5 +2,6 @@
 
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .sequence_transducer import SequenceTransducer
 
-__all__ = ["KernelDependency", "KernelDependencyCV"]
+__all__ = ["KernelDependency", "KernelDependencyCV", "SequenceTransducer"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelDependency
+from .. import KernelDependency, SequenceTransducer
 from ..datasets import load_transliteration
 from ..decoders import NGramPath
 from ..kernels import Normalized, Spectrum
@@ -53,7 +53,15 @@ def _paths(width: int, alpha: float, bonus: float | str) -> KernelDependency:
     )
 
 
-METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {"n-gram paths": alignment_free}
+def aligned(X: np.ndarray, y: np.ndarray) -> SequenceTransducer:
+    """Letters aligned to chunks by EM; what is chosen is chosen on pairs left out."""
+    return SequenceTransducer(unalignable="skip").fit(X, y)
+
+
+METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
+    "n-gram paths": alignment_free,
+    "aligned chunks": aligned,
+}
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:

@@ -14,6 +14,7 @@ from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
 from .linear import Linear
+from .local_window import LocalWindow
 from .mass_spectrum import MassSpectrum
 from .molecules import molecule_graph
 from .polynomial import Polynomial
@@ -44,6 +45,7 @@ __all__ = [
     "Labels",
     "Laplacian",
     "Linear",
+    "LocalWindow",
     "MassSpectrum",
     "Matern",
     "Normalized",

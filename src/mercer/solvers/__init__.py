@@ -1,12 +1,14 @@
 """Solvers: the ridge equation, and linear algebra only.
 
 `Spectral` factors the equation once, for every α and for closed-form leave-one-out; `Cholesky`
-is the short way for the identity operator at one α.
+is the short way for the identity operator at one α; `ConjugateGradient` solves with sparse input
+features that are too many for either.
 """
 
 from ..operators.moments import Moments
 from .cholesky import Cholesky
+from .conjugate_gradient import ConjugateGradient
 from .leave_one_out import LeaveOneOut
 from .spectral import Spectra, Spectral
 
-__all__ = ["Cholesky", "LeaveOneOut", "Moments", "Spectra", "Spectral"]
+__all__ = ["Cholesky", "ConjugateGradient", "LeaveOneOut", "Moments", "Spectra", "Spectral"]

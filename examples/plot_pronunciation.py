@@ -1,0 +1,35 @@
+"""
+Say English words
+=================
+
+Letters to phones without an alignment: how the share of words said right grows with the number
+of words learnt from, and what the model holds possible for a word it has never seen.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mercer import SequenceTransducer
+from mercer.datasets import load_cmudict
+
+words, phones = load_cmudict()
+drawn = np.random.default_rng(0).permutation(len(words))
+held, rest = drawn[:1000], drawn[1000:]
+
+sizes, shares = [250, 500, 1000, 2000], []
+for size in sizes:
+    train = rest[:size]
+    model = SequenceTransducer(unalignable="skip").fit(words[train], phones[train])
+    shares.append(model.score(words[held], phones[held]))
+
+# %%
+# What the letters of a training word were aligned to, and three ways to say a new one.
+print(" ".join(f"{letter}:{'+'.join(chunk) or '-'}" for letter, chunk in model.aligned(0)))
+for output, score in model.predict_top(["mercerise"], k=3)[0]:
+    print(f"{score:7.2f}  {' '.join(output)}")
+
+# %%
+plt.semilogx(sizes, shares, "o-")
+plt.xlabel("training words")
+plt.ylabel("share of new words said right")
+plt.savefig("pronunciation.png", dpi=120)

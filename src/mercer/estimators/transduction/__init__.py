@@ -1,0 +1,1 @@
+"""The parts of `SequenceTransducer`: alignment, local map, n-gram model, search, calibration."""

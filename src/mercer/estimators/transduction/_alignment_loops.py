@@ -1,0 +1,114 @@
+"""The recursions of alignment, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def feasible(n: int, m: int, longest: int, i: int, j: int) -> bool:
+    """Whether j output symbols can be emitted by the first i of n, and the rest by the rest."""
+    return j <= i * longest and m - j <= (n - i) * longest
+
+
+@njit(cache=True)
+def cell_keys(source, s_start, target, t_start, longest, base, start, keys):
+    """Write the key of the (symbol, chunk) type of every cell that a whole alignment can use."""
+    room = base**longest
+    for p in range(len(s_start) - 1):
+        n, m = s_start[p + 1] - s_start[p], t_start[p + 1] - t_start[p]
+        for i in range(n):
+            for j in range(m + 1):
+                if not feasible(n, m, longest, i, j):
+                    continue
+                chunk = 0
+                for k in range(min(longest, m - j) + 1):
+                    if k > 0:
+                        chunk = chunk * base + target[t_start[p] + j + k - 1] + 1
+                    if feasible(n, m, longest, i + 1, j + k):
+                        cell = start[p] + (i * (m + 1) + j) * (longest + 1) + k
+                        keys[cell] = source[s_start[p] + i] * room + chunk
+
+
+@njit(cache=True)
+def forward(n, m, longest, first, cells, probability, A):
+    """Scaled forward probabilities: A[i, j] over the ways to emit j symbols by the first i."""
+    A[: n + 1, : m + 1] = 0.0
+    A[0, 0] = 1.0
+    total = 0.0
+    for i in range(n):
+        mass = 0.0
+        for j in range(m + 1):
+            if A[i, j] == 0.0:
+                continue
+            cell = first + (i * (m + 1) + j) * (longest + 1)
+            for k in range(min(longest, m - j) + 1):
+                if cells[cell + k] >= 0:
+                    step = A[i, j] * probability[cells[cell + k]]
+                    A[i + 1, j + k] += step
+                    mass += step
+        if mass <= 0.0:
+            return -np.inf
+        A[i + 1, : m + 1] /= mass
+        total += np.log(mass)
+    return total
+
+
+@njit(cache=True)
+def expected_counts(s_start, t_start, longest, start, cells, probability, counts):
+    """Add the expected number of uses of each type to `counts`; return the log-likelihood."""
+    n_max, m_max = np.max(np.diff(s_start)), np.max(np.diff(t_start))
+    A, B = np.zeros((n_max + 1, m_max + 1)), np.zeros((n_max + 1, m_max + 1))
+    total = 0.0
+    for p in range(len(s_start) - 1):
+        n, m, first = s_start[p + 1] - s_start[p], t_start[p + 1] - t_start[p], start[p]
+        total += forward(n, m, longest, first, cells, probability, A)
+        if total == -np.inf:
+            return total
+        # B is scaled so that Σ_j A[i, j] B[i, j] = 1: each row of posteriors sums to one.
+        B[n, : m + 1] = 0.0
+        B[n, m] = 1.0 / A[n, m]
+        for i in range(n - 1, -1, -1):
+            mass = 0.0
+            for j in range(m + 1):
+                B[i, j] = 0.0
+                cell = first + (i * (m + 1) + j) * (longest + 1)
+                for k in range(min(longest, m - j) + 1):
+                    if cells[cell + k] >= 0:
+                        B[i, j] += probability[cells[cell + k]] * B[i + 1, j + k]
+                mass += A[i, j] * B[i, j]
+            for j in range(m + 1):
+                cell = first + (i * (m + 1) + j) * (longest + 1)
+                for k in range(min(longest, m - j) + 1):
+                    t = cells[cell + k]
+                    if t >= 0:
+                        counts[t] += A[i, j] * probability[t] * B[i + 1, j + k] / mass
+                B[i, j] /= mass
+    return total
+
+
+@njit(cache=True)
+def viterbi(s_start, t_start, longest, start, cells, scores, out):
+    """Write the chunk lengths of the best cut of every pair."""
+    n_max, m_max = np.max(np.diff(s_start)), np.max(np.diff(t_start))
+    A = np.zeros((n_max + 1, m_max + 1))
+    back = np.zeros((n_max + 1, m_max + 1), dtype=np.int64)
+    for p in range(len(s_start) - 1):
+        n, m, first = s_start[p + 1] - s_start[p], t_start[p + 1] - t_start[p], start[p]
+        A[: n + 1, : m + 1] = -np.inf
+        A[0, 0] = 0.0
+        for i in range(n):
+            for j in range(m + 1):
+                if A[i, j] == -np.inf:
+                    continue
+                cell = first + (i * (m + 1) + j) * (longest + 1)
+                for k in range(min(longest, m - j) + 1):
+                    t = cells[cell + k]
+                    if t >= 0 and A[i, j] + scores[t] > A[i + 1, j + k]:
+                        A[i + 1, j + k] = A[i, j] + scores[t]
+                        back[i + 1, j + k] = k
+        j = m
+        for i in range(n, 0, -1):
+            out[s_start[p] + i - 1] = back[i, j]
+            j -= back[i, j]

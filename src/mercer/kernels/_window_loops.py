@@ -1,0 +1,42 @@
+"""Keys of windows around positions, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+SEED = np.uint64(0x243F6A8885A308D3)
+OUTSIDE = 1 << 40
+"""Added to how far beyond an end a place is: no symbol has such a number."""
+
+
+@njit(cache=True)
+def mixed(key, value):
+    """A 64-bit key with one more whole number in it."""
+    key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+    return key ^ (key >> np.uint64(29))
+
+
+@njit(cache=True)
+def _symbol(flat, first, last, place):
+    if place < first:
+        return OUTSIDE + min(first - place, 2)
+    if place >= last:
+        return OUTSIDE + min(place - last + 1, 2)
+    return flat[place] + 2
+
+
+@njit(cache=True, parallel=True)
+def window_keys(flat, starts, rows, positions, windows, keys):
+    """Write one key for each item (row) and window (column).
+
+    Keys are equal where the symbol at the position, the window and the symbols in it are.
+    """
+    for n in prange(len(rows)):
+        first, last = starts[rows[n]], starts[rows[n] + 1]
+        here = first + positions[n]
+        for f in range(len(windows)):
+            key = mixed(mixed(SEED, f + 1), flat[here] + 2)
+            for place in range(here + windows[f, 0], here + windows[f, 1] + 1):
+                key = mixed(key, _symbol(flat, first, last, place))
+            keys[n, f] = key

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arrays import Items, object_array
+from ._sequences import Alphabet, Codes, as_sequences, described
+from .base import Kernel
+
+
+class LocalWindow(Kernel):
+    """What two positions of sequences have around them in common.
+
+    k((x, i), (x', i')) = [x_i = x'_i] Σ_{-r ≤ a ≤ b ≤ r} decay^span(a, b) [x_{i+a…i+b} = x'_{i'+a…i'+b}]
+
+    A window that holds the position is a contiguous run around it; one beside it makes, with the
+    symbol at the position, a gapped pattern. span(a, b) = max(b, 0) - min(a, 0) is how far window
+    and position together reach. Places beyond an end count as symbols of their own. Positions
+    themselves are not compared: what is learnt at one holds at all.
+
+    Parameters
+    ----------
+    radius
+        The farthest place that a window reaches to either side, r.
+    decay
+        The weight of one more symbol of span, in (0, 1].
+
+    Notes
+    -----
+    Items are pairs (sequence, position). The features, one for each distinct window content, are
+    sparse: (2r + 1)(r + 1) of them an item; windows are told apart by 64-bit keys.
+
+    Examples
+    --------
+    >>> from mercer.kernels import LocalWindow
+    >>> LocalWindow(radius=1, decay=0.5)([("cat", 1)], [("car", 1), ("bat", 1), ("cot", 1)])
+    array([[2., 2., 0.]])
+    """  # noqa: E501 (a formula on one line)
+
+    def __init__(self, radius: int = 5, decay: float = 0.45):
+        self.radius = radius
+        self.decay = decay
+
+    def windows(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and last place of every window, (windows, 2), and the weights of their features."""
+        r = self.radius
+        if isinstance(r, bool) or not isinstance(r, int | np.integer) or r < 0:
+            raise ValueError(f"radius must be a whole number ≥ 0, got {r!r}.")
+        if not isinstance(self.decay, Real) or not 0 < self.decay <= 1:
+            raise ValueError(f"decay must be in (0, 1], got {self.decay!r}.")
+        ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
+        span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
+        return ends, np.sqrt(float(self.decay) ** span)
+
+    def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """A 64-bit key for each item and window, (items, windows)."""
+        from ._window_loops import window_keys
+
+        ends, _ = self.windows()
+        keys = np.zeros((len(rows), len(ends)), dtype=np.uint64)
+        window_keys(codes.flat, codes.starts, rows, positions, ends, keys)
+        return keys
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Pairs of a sequence and a position in it."""
+        if isinstance(A, str) or not hasattr(A, "__len__"):
+            raise TypeError(f"{name} must be a batch of (sequence, position), got {A!r:.60}.")
+        items = object_array([_pair(item, i, name) for i, item in enumerate(A)])
+        if not len(items):
+            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        as_sequences([item[0] for item in items], name)
+        return items
+
+    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
+        """As inputs."""
+        return self.check(Y, name)
+
+    def _gram(self, A: Items, B: Items) -> np.ndarray:
+        sequences = [item[0] for item in (*A, *B)]
+        codes = Alphabet.of(sequences).encode(sequences)
+        positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
+        keys = self.keys(codes, np.arange(len(sequences)), positions)
+        _, columns = np.unique(keys.ravel(), return_inverse=True)
+        weights = np.tile(self.windows()[1], len(keys))
+        indptr = np.arange(0, keys.size + 1, keys.shape[1])
+        F = sparse.csr_array((weights, columns.ravel(), indptr))
+        return (F[: len(A)] @ F[len(A) :].T).toarray()
+
+    def _diag(self, A: Items) -> np.ndarray:
+        return np.full(len(A), float((self.windows()[1] ** 2).sum()))
+
+
+def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
+    if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
+        raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
+    sequence, position = item
+    whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
+    if not whole or not 0 <= position < len(sequence):
+        raise ValueError(
+            f"{name}[{i}] asks for position {position!r} of a sequence of {len(sequence)} symbols: "
+            "positions count from 0."
+        )
+    return sequence, int(position)

@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+from rich.console import Console
+
+from mercer.datasets import DataNotFound
+from mercer.experiments import cmudict
+
+
+def test_sizes_share_their_test_words():
+    (small, held), (large, same) = (cmudict.split(100, size, 10) for size in (20, 60))
+    assert list(held) == list(same)
+    assert set(small) < set(large)
+    assert not np.intersect1d(large, held).size
+
+
+def test_quick_run_reports_both_kinds_of_phones(tmp_path):
+    try:
+        report = cmudict.run(tmp_path, Console(quiet=True), quick=True)
+    except DataNotFound as missing:
+        pytest.skip(str(missing))
+    assert [row.metric for row in report.rows] == ["word accuracy", "phone error rate"] * 2
+    assert report.rows[0].mean > 0.1
+    assert report.rows[1].mean < 0.4
