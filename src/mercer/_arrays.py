@@ -104,8 +104,10 @@ def as_items(A: Items, name: str = "X") -> Items:
     """Things of any kind as an array, or a one-dimensional array of objects, never mangled."""
     if is_foreign(A) or isinstance(A, np.ndarray):
         items = A
-    elif isinstance(A, str) or not hasattr(A, "__len__"):
+    elif isinstance(A, str | bytes | dict | set | frozenset) or not hasattr(A, "__len__"):
         raise TypeError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
+    elif hasattr(A, "columns"):
+        items = object_array(list(_single_column(A, name)))
     else:
         items = object_array(list(A))
     if count(items) == 0:
@@ -114,6 +116,16 @@ def as_items(A: Items, name: str = "X") -> Items:
     if numeric and not np.isfinite(items).all():
         raise ValueError(f"Input {name} contains NaN or infinity. Remove or impute those rows.")
     return items
+
+
+def _single_column(table: Any, name: str) -> Any:
+    """The column of a table that has one: iterating over a table would give its names."""
+    if len(table.columns) != 1:
+        raise ValueError(
+            f"{name} is a table of {len(table.columns)} columns, but its kernel compares single "
+            f"items: pass the column that holds them, such as table[{table.columns[0]!r}]."
+        )
+    return table.iloc[:, 0]
 
 
 def object_array(items: Sequence[Any]) -> np.ndarray:

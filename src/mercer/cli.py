@@ -18,22 +18,28 @@ def main() -> None:
 
 @main.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
 @click.argument("name", type=click.Choice([*EXPERIMENTS, "all"]))
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for results.",
+)
 @click.option("--quick", is_flag=True, help="A small version, for a first look.")
 def reproduce(name: str, out: Path, quick: bool) -> None:
     """Regenerate a table of results, with its picture, under OUT/NAME."""
     from rich.console import Console
 
-    from .datasets import DataNotFound
+    from .datasets import DataNotFound, WrongData
     from .experiments import reproduce as run
 
     console, missing = Console(), 0
     for chosen in EXPERIMENTS if name == "all" else [name]:
         try:
             report = run(chosen, out, console, quick=quick)
-        except DataNotFound as absent:
+        except (DataNotFound, WrongData) as problem:
             missing += 1
-            console.print(f"[yellow]{chosen}: {absent}[/]", soft_wrap=True)
+            console.print(f"[yellow]{chosen}: {problem}[/]", soft_wrap=True)
             continue
         console.print(report.table())
         for note in report.notes:

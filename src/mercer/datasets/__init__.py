@@ -3,7 +3,7 @@
 scikit-learn's digits need no file; every other loader says in a sentence which file to put where.
 """
 
-from ._files import DataNotFound, data_folder
+from ._files import DataNotFound, WrongData, data_folder
 from .cmudict import load_cmudict
 from .digits import load_digit_halves, load_usps
 from .functional import load_canadian_weather, load_dti
@@ -15,6 +15,7 @@ from .strings import load_ocr_words, load_transliteration
 __all__ = [
     "LABEL_RANKING",
     "DataNotFound",
+    "WrongData",
     "data_folder",
     "load_bibtex",
     "load_canadian_weather",

@@ -11,6 +11,10 @@ class DataNotFound(FileNotFoundError):
     """A data set is not on this machine; the message says which file to put where."""
 
 
+class WrongData(ValueError):
+    """A data file is there, but it is not the one expected."""
+
+
 def data_folder(data_home: str | Path | None = None) -> Path:
     """`data_home`, else the folder that MERCER_DATA names, else a folder in the user's cache."""
     if data_home is not None:
@@ -42,5 +46,5 @@ def find(
             f"holds {name}){'; it comes from ' + origin if origin else ''}."
         )
     if sha256 is not None and hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-        raise ValueError(f"{path} is not the file expected: its SHA-256 differs. Replace it.")
+        raise WrongData(f"{path} is not the file expected: its SHA-256 differs. Replace it.")
     return path

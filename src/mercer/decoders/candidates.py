@@ -80,7 +80,13 @@ class OwnCandidates:
     def _lists(self, points: Embedding) -> list[list]:
         if points.inputs is None:
             raise ValueError("candidates named by a function of x need points that know their x.")
-        lists = [list(self.function(x)) for x in points.inputs]
+        named = [self.function(x) for x in points.inputs]
+        for t, row in enumerate(named):
+            if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__"):
+                raise ValueError(
+                    f"candidates[{t}] must be a list of outputs, one an input; got {row!r:.60}."
+                )
+        lists = [list(row) for row in named]
         for t, row in enumerate(lists):
             if not row:
                 raise ValueError(f"the candidate list of input {t} is empty: give it an output.")
@@ -225,7 +231,7 @@ class Candidates(Decoder):
 
 def _appended(A: Array, last: Array | float) -> Array:
     xp = namespace(A)
-    column = xp.full_like(A[:, :1], last) if isinstance(last, float) else last[:, None]
+    column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)
 
 

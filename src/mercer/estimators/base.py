@@ -182,11 +182,22 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernels = self._scalar_kernels()
-        tags.input_tags.pairwise = all_or_none(kernels)
+        kernels = self._known_kernels()
+        if not kernels:
+            return tags
+        tags.input_tags.pairwise = all(k.pairwise for k in kernels)
         tags.input_tags.sparse = all(k.accepts_sparse for k in kernels)
         tags.input_tags.two_d_array = all(k.on_vectors or k.pairwise for k in kernels)
         return tags
+
+    def _known_kernels(self) -> list[Kernel]:
+        """The fitted kernel, else those given; none where they make no sense: fit says why."""
+        if hasattr(self, "input_kernel_"):
+            return [self.input_kernel_]
+        try:
+            return self._scalar_kernels()
+        except (TypeError, ValueError):
+            return []
 
     def _scalar_kernels(self) -> list[Kernel]:
         """The input kernels as given, from which scikit-learn learns what X is."""

@@ -18,14 +18,8 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
-from .regression import (
-    PointMap,
-    Sides,
-    factored,
-    group_labels,
-    left_out_identity,
-    solve_identity,
-)
+from .identity import left_out_identity, solve_identity
+from .regression import PointMap, Sides, factored, group_labels
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
@@ -132,8 +126,8 @@ class KernelDependency(StructuredEstimator):
         )
         decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(output_kernel, y)
+        labels = group_labels(groups, sides.n)
         if decoder.calibrates:
-            labels = group_labels(groups, sides.n)
             self.points_, points = self._left_out(sides, chosen.operator, alpha, labels, raw)
             self.decoder_ = decoder.calibrate(points, y)
         else:

@@ -18,7 +18,7 @@ from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
 from ..operators import Operator, Separable, as_operator_kernel
 from ..operators.separable import fingerprint
-from ..solvers import LeaveOneOut
+from ..solvers import LeftOut
 from .base import (
     StructuredEstimator,
     all_or_none,
@@ -27,6 +27,7 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
+from .identity import IdentityEquation, reduces
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
 CRITERIA = ("loo", "gcv")
@@ -48,7 +49,7 @@ class Trial:
     """One choice of kernel and alpha, with its leave-one-out risk and, where asked for, score."""
 
     equation: Equation
-    loo: LeaveOneOut
+    loo: LeftOut
     decoder: Decoder
     alpha: float
     risk: float
@@ -169,9 +170,11 @@ class KernelDependencyCV(StructuredEstimator):
         best, rows = None, []
         for trial in self._trials(kernels, outputs, pairs):
             rows.append(trial.row())
-            if best is None or self._worth(trial) > self._worth(best):
+            if best is None or not self._worth(trial) <= self._worth(best):
                 best = trial
         assert best is not None
+        if np.isnan(self._worth(best)):
+            raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
         self._adopt(best, rows, pairs)
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
@@ -193,15 +196,24 @@ class KernelDependencyCV(StructuredEstimator):
             kernel = clone(scalar)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
-            U = sides.input_coordinates()
             for operator in operators:
                 own = operator.own_coordinates
                 if own not in shared:
                     shared[own] = sides.output_coordinates(operator)
-                yield Equation(sides, operator, U, shared[own])
+            if reduces(sides, operators, pairs.labels, self._alphas()):
+                yield IdentityEquation(
+                    sides, operators[0], kernel.checked_gram(pairs.X), shared[False]
+                )
+                continue
+            U = sides.input_coordinates()
+            for operator in operators:
+                yield Equation(sides, operator, U, shared[operator.own_coordinates])
+
+    def _alphas(self) -> list[float]:
+        return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
 
     def _path(self, equation: Equation, decoder: Decoder, pairs: Pairs) -> Iterator[Trial]:
-        alphas = [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
+        alphas = self._alphas()
         loo = equation.leave_one_out(pairs.labels)
         gcv = self.criterion == "gcv"
         path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
@@ -257,6 +269,8 @@ class KernelDependencyCV(StructuredEstimator):
     def _output_kernels(self) -> list[Kernel]:
         several = isinstance(self.output_kernel, list | tuple)
         given = self.output_kernel if several else [self.output_kernel]
+        if not given:
+            raise ValueError("output_kernel=[] leaves nothing to choose from: give one.")
         if len(given) > 1 and self.scoring is None:
             raise ValueError(
                 "several output kernels cannot be compared by risk, which is measured in a "

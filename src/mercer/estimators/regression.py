@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace, put, take
+from .._arrays import Array, Items, count, host, like, namespace, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
-from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
+from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
-from ..features.landmarks import Spanned
 from ..kernels import Kernel
 from ..operators import Identity, Moments, Operator, Separable
-from ..solvers import Cholesky, LeaveOneOut, Spectra, Spectral
+from ..solvers import Cholesky, LeaveOneOut, LeftOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
@@ -121,7 +120,7 @@ class DualWeights(FeatureMap):
     @cached_property
     def factored(self) -> tuple[PositiveDefinite, Array]:
         """The factored matrix and the column means of the kernel (zero without intercept)."""
-        K = self.kernel(self.X)
+        K = self.kernel.checked_gram(self.X)
         xp = namespace(K)
         means = xp.mean(K, axis=0) if self.intercept else xp.zeros_like(K[0, :])
         if self.intercept:
@@ -167,57 +166,6 @@ class LeastWeights:
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
 
-def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
-    """The short way for the identity operator; None where α is too small for it."""
-    require_exact(sides.n, CHOLESKY_SQUARES)
-    dual = DualWeights(sides.kernel, sides.X, alpha, sides.intercept)
-    try:
-        factor, means = dual.factored
-    except np.linalg.LinAlgError:
-        return None
-    if sides.spanned:
-        return PointMap(dual, None, SpanFrame(sides.output_kernel, sides.y), dual)
-    map = Explicit() if sides.output_features is None else clone(sides.output_features)
-    V = map.fit_transform(sides.output_kernel, sides.y)
-    mean = namespace(V).mean(V, axis=0) if sides.intercept else None
-    coef = factor.solve(V if mean is None else V - mean)
-    if mean is not None:
-        coef = coef - namespace(coef).mean(coef, axis=0)  # zero but for rounding, which α magnifies
-    del dual.__dict__["factored"]
-    offset = None if mean is None else mean - means @ coef
-    spanned = Spanned(sides.kernel, sides.X, coef)
-    return PointMap(spanned, offset, OrthonormalFrame(map), dual)
-
-
-def left_out_identity(
-    sides: Sides, alpha: float, labels: np.ndarray, inputs: Items
-) -> Embedding | None:
-    """The left-out points of the identity operator; None where α is too small for it.
-
-    With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
-    outputs of the others and none on their own.
-    """
-    require_exact(sides.n, LEFT_OUT_SQUARES)
-    K = sides.kernel(sides.X)
-    xp = namespace(K)
-    eye = like(np.eye(sides.n), K)
-    try:
-        G = Cholesky().factor(K, alpha).solve(eye)
-    except np.linalg.LinAlgError:
-        return None
-    if labels.max() + 1 == sides.n:
-        C = eye - G / xp.linalg.diagonal(G)[:, None]
-    else:
-        C = eye + 0.0
-        for group in range(labels.max() + 1):
-            own = np.flatnonzero(labels == group)
-            rows = take(G, own)
-            square = xp.matrix_transpose(take(xp.matrix_transpose(rows), own))
-            C = put(C, own, take(eye, own) - xp.linalg.solve(square, rows))
-    frame = SpanFrame(sides.output_kernel, sides.y)
-    return Embedding(C, frame, left_out=labels, inputs=inputs)
-
-
 class Equation:
     """A ridge equation in coordinates: factored once for each operator, solved for every α."""
 
@@ -250,14 +198,14 @@ class Equation:
             return DualWeights(s.kernel, s.X, alpha, s.intercept)
         return LeastWeights(self.frame, s.y)
 
-    def leave_one_out(self, labels: np.ndarray) -> LeaveOneOut:
+    def leave_one_out(self, labels: np.ndarray) -> LeftOut:
         """The left-out predictions of the training examples, by group label."""
         s = self.sides
         groups = labels if labels.max() + 1 < s.n else None
         return LeaveOneOut(self.spectra, self.U.rows, self.V.rows, s.intercept, groups)
 
     def left_out_points(
-        self, loo: LeaveOneOut, residuals: Array, labels: np.ndarray, inputs: Items
+        self, loo: LeftOut, residuals: Array, labels: np.ndarray, inputs: Items
     ) -> Embedding:
         """The same as points that a decoder takes."""
         G = loo.points(residuals)
@@ -277,11 +225,16 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """A whole number for each example: its group, or itself."""
     if groups is None:
         return np.arange(n)
+    if isinstance(groups, str) or not hasattr(groups, "__len__"):
+        raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
     shape = getattr(groups, "shape", (len(groups),))
     if tuple(shape) != (n,):
         got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
         raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    missing = [i for i, group in enumerate(groups) if group is None or group != group]
+    if missing:
+        raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
     numbers: dict[Any, int] = {}
     labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     if len(numbers) < 2:

@@ -158,6 +158,7 @@ class SequenceTransducer(BaseEstimator):
             "targets_": targets,
             "skipped_": np.setdiff1d(np.arange(len(X)), keep),
             "sample_": y[0],
+            "beam_": self.beam,
         }
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
@@ -184,7 +185,7 @@ class SequenceTransducer(BaseEstimator):
     def _top(self, X: Items, k: int) -> list[Ranked]:
         check_is_fitted(self)
         X = as_sequences(X)
-        beam = None if self.beam is None else self.beam * k
+        beam = None if self.beam_ is None else self.beam_ * k
         ranked: list[Ranked] = []
         for rows in blocks(len(X), BLOCK):
             codes = self.sources_.encode(take(X, np.arange(rows.start, rows.stop)))

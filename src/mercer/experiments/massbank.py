@@ -15,7 +15,8 @@ from .. import KernelDependency
 from ..datasets import load_massbank
 from ..datasets.molecules import MassBank
 from ..decoders import Candidates
-from ..estimators.regression import Sides, left_out_identity
+from ..estimators.identity import left_out_identity
+from ..estimators.regression import Sides
 from ..kernels import Fingerprint, Kernel, MassSpectrum, Normalized, Precomputed
 from ..kernels.fingerprint import KINDS
 from .report import Report

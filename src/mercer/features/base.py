@@ -57,7 +57,7 @@ class FeatureMap(BaseEstimator):
     @property
     def coefficients(self) -> Array:
         """The matrix that is applied last, where the map has one."""
-        raise NotImplementedError(f"{type(self).__name__} is no linear map of known features")
+        raise AttributeError(f"{type(self).__name__} is no linear map of known features")
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Weights and items with Σ weight · Φ(item) = the point of coordinates C, row by row."""

@@ -75,7 +75,7 @@ class Exact(LandmarkMap):
 
     def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
         """The rows of U, with their moment as a diagonal."""
-        K = kernel(A)
+        K = kernel.checked_gram(A)
         xp = namespace(K)
         means: Array = xp.mean(K, axis=0) if center else None
         if center:

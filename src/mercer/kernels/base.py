@@ -100,6 +100,18 @@ class Kernel(BaseEstimator):
             )
         return self._gram(A, B)
 
+    def checked_gram(self, A: Items) -> Array:
+        """The Gram matrix that a fit stands on: of the right shape and finite, or refused."""
+        K, n = as_float(self(A)), count(A)
+        if tuple(K.shape) != (n, n):
+            raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
+        if not bool(namespace(K).all(namespace(K).isfinite(K))):
+            raise ValueError(
+                f"{self} gave NaN or infinite values: the items are too large or too small for "
+                "it, or it is no kernel on them. Rescale them, or choose another kernel."
+            )
+        return K
+
     def diag(self, A: Items) -> Array:
         """k(a, a) for every item of A."""
         return self._diag(self.check(A, "A"))

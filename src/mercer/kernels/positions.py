@@ -61,6 +61,8 @@ class Positions(SequenceKernel):
     @property
     def inner(self) -> Kernel:
         """The kernel on vectors: fitted where this one is, else as given."""
+        if self.kernel is None:
+            raise AttributeError("Positions() of symbols has no kernel on vectors inside")
         return getattr(self, "kernel_", None) or as_kernel(self.kernel)
 
     # -- checking -----------------------------------------------------------------------------

@@ -8,7 +8,17 @@ features that are too many for either.
 from ..operators.moments import Moments
 from .cholesky import Cholesky
 from .conjugate_gradient import ConjugateGradient
-from .leave_one_out import LeaveOneOut
+from .leave_one_out import LeaveOneOut, LeftOut
 from .spectral import Spectra, Spectral
+from .tridiagonal import Tridiagonal
 
-__all__ = ["Cholesky", "ConjugateGradient", "LeaveOneOut", "Moments", "Spectra", "Spectral"]
+__all__ = [
+    "Cholesky",
+    "ConjugateGradient",
+    "LeaveOneOut",
+    "LeftOut",
+    "Moments",
+    "Spectra",
+    "Spectral",
+    "Tridiagonal",
+]

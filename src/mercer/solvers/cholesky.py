@@ -19,8 +19,13 @@ class Cholesky:
            [1.]])
     """
 
+    def accepts(self, n: int, scale: float, alpha: float) -> bool:
+        """Whether α stands out of the rounding of an n × n Gram matrix of that scale."""
+        return alpha > 100 * n * EPS * scale
+
     def factor(self, K: Array, alpha: float) -> PositiveDefinite:
         """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
-        if alpha <= 100 * K.shape[0] * EPS * float(namespace(K).max(namespace(K).abs(K))):
+        scale = float(namespace(K).max(namespace(K).abs(K)))
+        if not self.accepts(K.shape[0], scale, alpha):
             raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
         return PositiveDefinite.of(ridged(K, alpha))

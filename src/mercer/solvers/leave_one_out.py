@@ -16,7 +16,31 @@ BLOCK = 2**24
 """Residuals that are held at once for several α."""
 
 
-class LeaveOneOut:
+class LeftOut:
+    """Predictions of every training example by a model that did not see it, for every α."""
+
+    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
+        """Outputs minus their left-out predictions, for every α in turn."""
+        raise NotImplementedError
+
+    def averaged_residuals(self, alpha: float) -> Array:
+        """The residuals of generalised cross-validation: leverages averaged over the examples."""
+        raise NotImplementedError
+
+    def points(self, residuals: Array) -> Array:
+        """Left-out predictions in the coordinates of the outputs."""
+        raise NotImplementedError
+
+    def residuals(self, alpha: float) -> Array:
+        """Outputs minus their left-out predictions at one α."""
+        return next(self.path([alpha]))
+
+    def risk(self, residuals: Array) -> float:
+        """The mean squared length of residuals; rotations do not change it."""
+        return float(namespace(residuals).sum(residuals * residuals)) / residuals.shape[0]
+
+
+class LeaveOneOut(LeftOut):
     """What the model would predict for each training example, had it not seen it (or its group).
 
     Parameters
@@ -101,16 +125,16 @@ class LeaveOneOut:
         """1 - H, one column where all directions shrink alike."""
         return self.squares @ d + self.free
 
-    def residuals(self, alpha: float) -> Array:
+    def _residuals(self, alpha: float) -> Array:
         """Outputs minus their left-out predictions, in the eigenbasis of B."""
         d = self.shrinkage(alpha)
         R = self._fit_residuals(d)
         return _over(R, self._rest(d)) if self.groups is None else self._group_residuals(R, d)
 
     def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """`residuals` of every α in turn; many in one product where directions shrink alike."""
+        """The same of every α in turn; many in one product where directions shrink alike."""
         if self.groups is not None or not self.alike:
-            yield from map(self.residuals, alphas)
+            yield from map(self._residuals, alphas)
             return
         xp = namespace(self.left)
         n, q = self.V.shape
@@ -146,10 +170,6 @@ class LeaveOneOut:
         d = self.shrinkage(alpha)
         rest = self._rest(d)
         return self._fit_residuals(d) / namespace(rest).mean(rest, axis=0, keepdims=True)
-
-    def risk(self, residuals: Array) -> float:
-        """The mean squared length of residuals; rotations do not change it."""
-        return float(namespace(residuals).sum(residuals * residuals)) / residuals.shape[0]
 
     def points(self, residuals: Array) -> Array:
         """Left-out predictions in the coordinates V came in (centred where V was)."""
