@@ -5,30 +5,40 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+ROWS = 64
+
 
 @njit(cache=True, parallel=True)
-def inverse_diagonals(Q, diagonal, off, alphas):
-    """q_iᵀ (T + αI)⁻¹ q_i for every row of Q and every α, by one forward sweep of T = L D Lᵀ.
+def inverse_diagonals(rest, diagonal, off, alphas):
+    """q_iᵀ (T + αI)⁻¹ q_i for every row of Q = diag(1, rest) and every α.
 
-    The sweep runs over the α's innermost: they fill the processor's lanes, where a single
-    recurrence would wait for itself.
+    T + αI = L D Lᵀ, and z = L⁻¹q by one forward sweep, so that the value is Σ_j z_j² / D_j. Rows
+    go through the sweep together, a few at a time: a single recurrence would wait for itself.
     """
-    n, m = Q.shape[0], alphas.shape[0]
+    n, m = diagonal.shape[0], alphas.shape[0]
     lower, inverse = np.zeros((n, m)), np.empty((n, m))
+    out = np.zeros((n, m))
     for a in range(m):
-        pivot = diagonal[0] + alphas[a]
+        pivot, first_z = diagonal[0] + alphas[a], 1.0
         inverse[0, a] = 1.0 / pivot
+        out[0, a] = 1.0 / pivot
         for j in range(1, n):
             lower[j, a] = off[j - 1] / pivot
             pivot = diagonal[j] + alphas[a] - lower[j, a] * off[j - 1]
             inverse[j, a] = 1.0 / pivot
-    out = np.empty((n, m))
-    for i in prange(n):
-        z, total = np.zeros(m), np.zeros(m)
-        for j in range(n):
-            q = Q[i, j]
+            first_z = -lower[j, a] * first_z
+            out[0, a] += first_z * first_z / pivot
+    for block in prange((n - 1 + ROWS - 1) // ROWS):
+        first = block * ROWS
+        size = min(ROWS, n - 1 - first)
+        z, total = np.zeros((m, ROWS)), np.zeros((m, ROWS))
+        for j in range(1, n):
             for a in range(m):
-                z[a] = q - lower[j, a] * z[a]
-                total[a] += z[a] * z[a] * inverse[j, a]
-        out[i] = total
+                step, weight = lower[j, a], inverse[j, a]
+                for i in range(size):
+                    z[a, i] = rest[first + i, j - 1] - step * z[a, i]
+                    total[a, i] += z[a, i] * z[a, i] * weight
+        for i in range(size):
+            for a in range(m):
+                out[1 + first + i, a] = total[a, i]
     return out

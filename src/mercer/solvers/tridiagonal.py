@@ -12,11 +12,27 @@ from .leave_one_out import BLOCK, LeftOut
 
 @dataclass(frozen=True)
 class Reduced:
-    """K = Q T Qᵀ with T tridiagonal: its diagonal and what is beside it."""
+    """K = Q T Qᵀ with T tridiagonal, and Q = diag(1, rest).
 
-    Q: np.ndarray
+    Attributes
+    ----------
+    rest
+        Q without its first row and column, which are those of the identity.
+    diagonal, off
+        The diagonal of T and what is beside it.
+    """
+
+    rest: np.ndarray
     diagonal: np.ndarray
     off: np.ndarray
+
+    def rotated(self, V: np.ndarray) -> np.ndarray:
+        """QᵀV."""
+        return np.concatenate([V[:1], self.rest.T @ V[1:]])
+
+    def unrotated(self, M: np.ndarray) -> np.ndarray:
+        """Q M."""
+        return np.concatenate([M[:1], self.rest @ M[1:]])
 
     def solve(self, alpha: float, inside: np.ndarray) -> np.ndarray:
         """(T + αI)⁻¹ QᵀV, given QᵀV."""
@@ -36,7 +52,7 @@ class Tridiagonal:
     >>> K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
     >>> reduced = Tridiagonal().factor(K.copy())
     >>> T = np.diag(reduced.diagonal) + np.diag(reduced.off, 1) + np.diag(reduced.off, -1)
-    >>> bool(np.allclose(reduced.Q @ T @ reduced.Q.T, K))
+    >>> bool(np.allclose(reduced.unrotated(T @ reduced.rotated(np.eye(3))), K))
     True
     """
 
@@ -46,12 +62,10 @@ class Tridiagonal:
         work = int(lapack.dsytrd_lwork(n, lower=1)[0])
         K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
         K, diagonal, off, tau, _ = lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
-        Q = np.zeros((n, n))
-        Q[0, 0] = 1.0
         # The reflectors leave the first coordinate alone: below it they are those of a QR.
         reflectors = np.asfortranarray(K[1:, :-1])
-        Q[1:, 1:] = lapack.dorgqr(reflectors, tau, lwork=64 * n, overwrite_a=1)[0]
-        return Reduced(Q, diagonal, off)
+        rest = lapack.dorgqr(reflectors, tau, lwork=64 * n, overwrite_a=1)[0]
+        return Reduced(rest, diagonal, off)
 
 
 class TridiagonalLeaveOneOut(LeftOut):
@@ -66,20 +80,25 @@ class TridiagonalLeaveOneOut(LeftOut):
     def __init__(self, reduced: Reduced, V: Array):
         self.reduced = reduced
         self.V = V
-        self.inside = reduced.Q.T @ V
+        self.inside = reduced.rotated(V)
+        self.known: dict[float, np.ndarray] = {}
 
     def _diagonals(self, alphas: Sequence[float]) -> np.ndarray:
+        """E_ii for every α, one column each; what was asked for before is known."""
         from ._tridiagonal_loops import inverse_diagonals
 
-        r = self.reduced
-        return inverse_diagonals(r.Q, r.diagonal, r.off, np.asarray(alphas, dtype=np.float64))
+        new, r = [alpha for alpha in alphas if alpha not in self.known], self.reduced
+        if new:
+            columns = inverse_diagonals(r.rest, r.diagonal, r.off, np.array(new))
+            self.known.update(zip(new, columns.T, strict=True))
+        return np.stack([self.known[alpha] for alpha in alphas], axis=1)
 
     def _solutions(self, alphas: Sequence[float]) -> Iterator[np.ndarray]:
         """EV for every α, several in one product."""
         n, q = self.V.shape
         for part in blocks(len(alphas), max(1, BLOCK // (n * q))):
             solved = [self.reduced.solve(alpha, self.inside) for alpha in alphas[part]]
-            EV = self.reduced.Q @ np.concatenate(solved, axis=1)
+            EV = self.reduced.unrotated(np.concatenate(solved, axis=1))
             yield from np.split(EV, len(solved), axis=1)
 
     def path(self, alphas: Sequence[float]) -> Iterator[np.ndarray]:
