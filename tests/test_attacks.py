@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 from mercer import KernelDependency, KernelDependencyCV, SequenceTransducer
 from mercer.features import Explicit
-from mercer.kernels import RBF, Kernel, Positions, Spectrum, WeisfeilerLehman
+from mercer.kernels import RBF, Kernel, Positions, Spectrum, SubsetTree, WeisfeilerLehman
 
 WORDS = ["ab", "ba", "abb", "bab", "bb"] * 2
 
@@ -113,3 +113,9 @@ def test_scores_that_are_not_numbers_are_refused(pairs):
 def test_nothing_to_choose_from(pairs):
     with pytest.raises(ValueError, match="output_kernel"):
         KernelDependencyCV(output_kernel=[]).fit(*pairs)
+
+
+@pytest.mark.parametrize("bad", [None, 3, float("nan"), b"(S a)"])
+def test_what_is_no_tree_is_refused_by_its_index(bad):
+    with pytest.raises(ValueError, match=r"A\[1\] must be a bracketed string"):
+        SubsetTree()(["(S a)", bad])

@@ -150,7 +150,7 @@ def test_bad_rank(kind, rank, A):
 
 
 def test_explicit_needs_finite_features(A):
-    with pytest.raises(ValueError, match="has no finite features: leave output_features=None"):
+    with pytest.raises(ValueError, match="has no finite features: leave its features at None"):
         Explicit().fit(RBF(1.0), A)
 
 

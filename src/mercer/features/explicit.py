@@ -19,7 +19,7 @@ class Explicit(FeatureMap):
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
         if not kernel.finite:
-            raise ValueError(f"{kernel} has no finite features: leave output_features=None.")
+            raise ValueError(f"{kernel} has no finite features: leave its features at None.")
         self.kernel_ = kernel
         self.width_ = int(kernel.features(take(kernel.check(A, "A"), [0])).shape[1])
         return self

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, count, like, namespace, put, take
+from .._arrays import Array, Items, blocks, count, like, namespace, put, take
 from .._linalg import eigh
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
+
+COLUMNS = 128
+"""Columns of a product that are made at once, where a copy of the whole would be the peak."""
 
 
 class LandmarkMap(FeatureMap):
@@ -95,8 +98,12 @@ class Exact(LandmarkMap):
         return self.rows_ / self.spectrum_
 
     def compose(self, M: Array) -> FeatureMap:
-        """The same without a copy of the weights."""
-        return Spanned(self.kernel_, self.landmarks_, self.rows_ @ (M / self.spectrum_[:, None]))
+        """The same without a copy of the weights, or of M."""
+        U, s = self.rows_, self.spectrum_[:, None]
+        weights = like(np.empty((U.shape[0], M.shape[1])), U)
+        for columns in blocks(M.shape[1], COLUMNS):
+            weights[:, columns] = U @ (M[:, columns] / s)
+        return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The same without a copy of the weights."""

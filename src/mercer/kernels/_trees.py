@@ -65,6 +65,11 @@ def flattened(A: Items, name: str) -> np.ndarray:
 def _flat(item: Any, name: str) -> FlatTree:
     if isinstance(item, FlatTree):
         return item
+    if not isinstance(item, str | tuple | list):
+        raise ValueError(
+            f"{name} must be a bracketed string or a nested tuple (label, child, …), "
+            f"got {item!r:.60}."
+        )
     nested = _parsed(item, name) if isinstance(item, str) else item
     labels: list[Any] = []
     children: list[list[int]] = []

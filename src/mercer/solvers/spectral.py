@@ -65,7 +65,12 @@ class Spectral:
     def solve(self, spectra: Spectra, alpha: float) -> Array:
         """The coefficients of g(x) = u(x) @ coef, of shape (p, q)."""
         b, s = spectra.b[:, None], spectra.s[None, :]
-        coef = _transposed(spectra.C * (b / (b * s + alpha)))
+        D = b * s
+        D += alpha
+        coef = spectra.C * b  # in place from here: with n² numbers each, temporaries are the peak
+        coef /= D
+        del D
+        coef = _transposed(coef)
         coef = coef if spectra.P is None else spectra.P @ coef
         return coef if spectra.Q is None else coef @ _transposed(spectra.Q)
 
