@@ -22,7 +22,7 @@ from .regression import (
     Sides,
 )
 
-MANY = 500
+MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
 
 
