@@ -1,24 +1,21 @@
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, count, host
+from .._arrays import Array, Items, count
 from .._memory import require_exact
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
-from ..operators import Operator, Separable, as_operator_kernel
-from ..operators.separable import fingerprint
-from ..solvers import LeftOut
+from ..operators import Separable, as_operator_kernel
 from .base import (
     StructuredEstimator,
     all_or_none,
@@ -27,48 +24,12 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
+from .choice import Pairs, Told, Trial, by_scalar, calibrated
 from .identity import IdentityEquation, reduces
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
 CRITERIA = ("loo", "gcv")
 ALPHAS = tuple(np.logspace(-6, 1, 15))
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """The training data: checked inputs and outputs, group labels, and the inputs as given."""
-
-    X: Items
-    y: Items
-    labels: np.ndarray
-    given: Items
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One choice of kernel and alpha, with its leave-one-out risk and, where asked for, score."""
-
-    equation: Equation
-    loo: LeftOut
-    decoder: Decoder
-    alpha: float
-    risk: float
-    score: float
-
-    @property
-    def kernel(self) -> Separable:
-        """The operator-valued kernel, length scales settled."""
-        return self.equation.operator_kernel
-
-    def row(self) -> dict[str, Any]:
-        """What is reported of it."""
-        return {
-            "kernel": self.equation.names[0],
-            "output_kernel": self.equation.names[1],
-            "alpha": self.alpha,
-            "risk": self.risk,
-            "score": self.score,
-        }
 
 
 class KernelDependencyCV(StructuredEstimator):
@@ -192,7 +153,7 @@ class KernelDependencyCV(StructuredEstimator):
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
-        for scalar, operators in _by_scalar(kernels):
+        for scalar, operators in by_scalar(kernels):
             kernel = clone(scalar)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
@@ -226,7 +187,7 @@ class KernelDependencyCV(StructuredEstimator):
             yield trial
 
     def _scored(self, predictions: Items, sides: Sides) -> float:
-        told = _Told(self._flattened(predictions))
+        told = Told(self._flattened(predictions))
         scorer = check_scoring(told, scoring=self.scoring)
         return float(scorer(told, sides.X, self._flattened(sides.y)))
 
@@ -297,33 +258,3 @@ class KernelDependencyCV(StructuredEstimator):
                 f"{centred[0]} centres one side alone, for which leave-one-out has no closed "
                 "form: use fit_intercept=True, which centres both."
             )
-
-
-def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
-    """A decoder with what it leaves open chosen on left-out points; the one given stays as is."""
-    return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
-
-
-class _Told(RegressorMixin, BaseEstimator):
-    """A stand-in that predicts what it was told, so that any scorer can judge it."""
-
-    def __init__(self, predictions: Items = None):
-        self.predictions = predictions
-
-    def fit(self, X: Items, y: Items) -> _Told:
-        return self
-
-    def predict(self, X: Items) -> Items:
-        return host(self.predictions)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-def _by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
-    """Kernels gathered by scalar kernel, which is factored once."""
-    gathered: dict[str, tuple[Kernel, list[Operator]]] = {}
-    for kernel in kernels:
-        key = fingerprint(kernel.scalar)
-        gathered.setdefault(key, (kernel.scalar, []))[1].append(kernel.operator)
-    return list(gathered.values())

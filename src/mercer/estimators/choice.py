@@ -1,0 +1,88 @@
+"""The parts of a choice of parameters: the data, a trial, and what judges it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from .._arrays import Items, host
+from ..decoders import Decoder
+from ..embedding import Embedding
+from ..kernels import Kernel
+from ..operators import Operator, Separable
+from ..operators.separable import fingerprint
+from ..solvers import LeftOut
+from .regression import Equation
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The training data: checked inputs and outputs, group labels, and the inputs as given."""
+
+    X: Items
+    y: Items
+    labels: np.ndarray
+    given: Items
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of kernel and alpha, with its leave-one-out risk and, where asked for, score."""
+
+    equation: Equation
+    loo: LeftOut
+    decoder: Decoder
+    alpha: float
+    risk: float
+    score: float
+
+    @property
+    def kernel(self) -> Separable:
+        """The operator-valued kernel, length scales settled."""
+        return self.equation.operator_kernel
+
+    def row(self) -> dict[str, Any]:
+        """What is reported of it."""
+        return {
+            "kernel": self.equation.names[0],
+            "output_kernel": self.equation.names[1],
+            "alpha": self.alpha,
+            "risk": self.risk,
+            "score": self.score,
+        }
+
+
+def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
+    """A decoder with what it leaves open chosen on left-out points; the one given stays as is."""
+    return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
+
+
+class Told(RegressorMixin, BaseEstimator):
+    """A stand-in that predicts what it was told, so that any scorer can judge it."""
+
+    def __init__(self, predictions: Items = None):
+        self.predictions = predictions
+
+    def fit(self, X: Items, y: Items) -> Told:
+        """Nothing to learn."""
+        return self
+
+    def predict(self, X: Items) -> Items:
+        """What it was told."""
+        return host(self.predictions)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
+    """Kernels gathered by scalar kernel, which is factored once."""
+    gathered: dict[str, tuple[Kernel, list[Operator]]] = {}
+    for kernel in kernels:
+        key = fingerprint(kernel.scalar)
+        gathered.setdefault(key, (kernel.scalar, []))[1].append(kernel.operator)
+    return list(gathered.values())
