@@ -122,3 +122,16 @@ def subsequences_alone(flat, starts, n, decay, first, out):
         inner = np.empty((len(s) + 1, len(s) + 1))
         last = np.empty((len(s) + 1, len(s) + 1))
         out[i] = _subsequences(s, s, n, decay, first, inner, last)
+
+
+@njit(cache=True, parallel=True)
+def same_places(ours, starts, theirs, their_starts, out):
+    """Out_ij = the number of places at which two sequences have the same symbol."""
+    for i in prange(out.shape[0]):
+        first, length = starts[i], starts[i + 1] - starts[i]
+        for j in range(out.shape[1]):
+            other = their_starts[j]
+            shared = 0
+            for p in range(min(length, their_starts[j + 1] - other)):
+                shared += ours[first + p] == theirs[other + p]
+            out[i, j] = shared

@@ -109,12 +109,11 @@ class Positions(SequenceKernel):
         return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
 
     def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        from ._string_loops import weighted_degree
+        from ._string_loops import same_places
 
         ours, theirs = encoded(A, B)
         out = np.empty((len(A), len(B)))
-        equal = np.array([0.0, 1.0]), np.ones(1)  # blocks of one symbol, no shift
-        weighted_degree(ours.flat, ours.starts, theirs.flat, theirs.starts, *equal, A is B, out)
+        same_places(ours.flat, ours.starts, theirs.flat, theirs.starts, out)
         return out
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
