@@ -69,11 +69,3 @@ class NGrams:
             back = lengths[rows[at]] - m - front[at]
             found.append(Occurrences(rows[at], places, front[at], back))
         return found
-
-    def spelled(self, m: int, number: int) -> tuple:
-        """The symbols of an m-gram."""
-        symbols = []
-        for level in reversed(self.keys[:m]):
-            number, last = divmod(int(level[number]), len(self.alphabet))
-            symbols.append(self.alphabet.symbols[last])
-        return tuple(reversed(symbols))
