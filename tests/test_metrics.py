@@ -1,0 +1,40 @@
+"""The losses that every space shares, against their formulas."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer import KernelDependency
+from mercer.kernels import RBF, Linear
+from mercer.metrics import exact_match, feature_risk, kernel_loss, rbf_loss, squared_error
+
+
+@pytest.fixture
+def outputs(rng):
+    return rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
+
+
+def test_kernel_losses_are_the_closed_ones(outputs):
+    squares = ((outputs[0] - outputs[1]) ** 2).sum(axis=1)
+    assert_allclose(squared_error(*outputs, average=False), squares)
+    assert_allclose(kernel_loss(*outputs, Linear(), average=False), squares)
+    by_kernel = kernel_loss(*outputs, RBF(2.0), average=False)
+    assert_allclose(by_kernel, 2 - 2 * np.exp(-squares / 8))
+    assert rbf_loss(*outputs, length_scale=2.0) == pytest.approx(by_kernel.mean())
+
+
+def test_feature_risk_is_the_distance_of_points(outputs):
+    X, Y = outputs
+    points = KernelDependency(RBF(1.0), RBF(2.0), alpha=0.1).fit(X, Y).embed(X)
+    assert_allclose(feature_risk(points, Y, average=False), np.diag(points.distances(Y)) ** 2)
+    assert feature_risk(points, Y) == pytest.approx(np.mean(np.diag(points.distances(Y)) ** 2))
+
+
+def test_exact_match_of_ragged_outputs():
+    assert exact_match([[1, 2], [3]], [[1, 2], [4]]) == 0.5
+
+
+@pytest.mark.parametrize("loss", [squared_error, rbf_loss, exact_match])
+def test_unequal_lengths_are_refused(outputs, loss):
+    with pytest.raises(ValueError, match="y_true and y_pred must have one"):
+        loss(outputs[0], outputs[1][:-1])
