@@ -18,6 +18,7 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
+from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .regression import PointMap, Sides, factored, group_labels
 
@@ -113,8 +114,8 @@ class KernelDependency(StructuredEstimator):
         alpha = positive_alpha(self.alpha)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
-        chosen = as_operator_kernel(input_default(self.kernel)).separated()
-        kernel = clone(chosen.scalar)
+        chosen = as_operator_kernel(input_default(self.kernel))
+        kernel = clone(chosen.inputs)
         output_kernel = clone(output_default(self.output_kernel))
         raw = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
@@ -127,13 +128,12 @@ class KernelDependency(StructuredEstimator):
         decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(output_kernel, y)
         labels = group_labels(groups, sides.n)
-        if decoder.calibrates:
-            self.points_, points = self._left_out(sides, chosen.operator, alpha, labels, raw)
+        solve = self._fit_separable if chosen.separable else self._fit_coupled
+        points = solve(sides, chosen, alpha, labels, raw)
+        if points is not None:
             self.decoder_ = decoder.calibrate(points, y)
-        else:
-            self.points_ = self._solved(sides, chosen.operator, alpha)
-        self.kernel_ = Separable(kernel, chosen.operator)
-        self.input_kernel_, self.output_kernel_, self.outputs_ = kernel, output_kernel, y
+        self.input_kernel_ = self.kernel_.inputs
+        self.output_kernel_, self.outputs_ = output_kernel, y
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
         short = isinstance(operator, Identity) and sides.features is None
@@ -144,6 +144,31 @@ class KernelDependency(StructuredEstimator):
             )
         points = solve_identity(sides, alpha) if short and self.solver != "spectral" else None
         return factored(sides, operator).solve(alpha) if points is None else points
+
+    def _fit_separable(
+        self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
+    ) -> Embedding | None:
+        """Solve with a scalar kernel times an operator; left-out points where they are wanted."""
+        operator, points = kernel.separated().operator, None
+        self.kernel_ = Separable(sides.kernel, operator)
+        if self.decoder_.calibrates:
+            self.points_, points = self._left_out(sides, operator, alpha, labels, raw)
+        else:
+            self.points_ = self._solved(sides, operator, alpha)
+        return points
+
+    def _fit_coupled(
+        self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
+    ) -> Embedding | None:
+        """Solve with a kernel that does not separate; left-out points where they are wanted."""
+        V = sides.output_coordinates(kernel)
+        equation = CoupledEquation(sides, kernel, V)
+        points = None
+        if self.decoder_.calibrates:
+            loo = equation.leave_one_out(labels)
+            points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
+        self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
+        return points
 
     def _left_out(
         self, sides: Sides, operator: Any, alpha: float, labels: np.ndarray, raw: Items
@@ -160,4 +185,5 @@ class KernelDependency(StructuredEstimator):
         return equation.solve(alpha), points
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [as_operator_kernel(input_default(self.kernel)).separated().scalar]
+        kernel = as_operator_kernel(input_default(self.kernel))
+        return [kernel.inputs]

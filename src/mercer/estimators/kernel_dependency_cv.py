@@ -15,7 +15,7 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
-from ..operators import Separable, as_operator_kernel
+from ..operators import OperatorKernel, as_operator_kernel
 from .base import (
     StructuredEstimator,
     all_or_none,
@@ -25,6 +25,7 @@ from .base import (
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
+from .coupled import CoupledEquation
 from .identity import IdentityEquation, reduces
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
@@ -124,7 +125,7 @@ class KernelDependencyCV(StructuredEstimator):
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
         self._check_choices(kernels, outputs, groups)
-        checked, y = self._check_pairs(kernels[0].scalar, clone(outputs[0]), X, y)
+        checked, y = self._check_pairs(clone(kernels[0].inputs), clone(outputs[0]), X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
@@ -149,11 +150,18 @@ class KernelDependencyCV(StructuredEstimator):
                 yield from self._path(equation, decoder, pairs)
 
     def _equations(
-        self, kernels: list[Separable], output_kernel: Kernel, pairs: Pairs
+        self, kernels: list[OperatorKernel], output_kernel: Kernel, pairs: Pairs
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
-        for scalar, operators in by_scalar(kernels):
+        for kernel in [kernel for kernel in kernels if not kernel.separable]:
+            sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
+            own = kernel.own_coordinates
+            if own not in shared:
+                shared[own] = sides.output_coordinates(kernel)
+            yield CoupledEquation(sides, kernel, shared[own])
+        separable = [kernel.separated() for kernel in kernels if kernel.separable]
+        for scalar, operators in by_scalar(separable):
             kernel = clone(scalar)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
@@ -221,11 +229,11 @@ class KernelDependencyCV(StructuredEstimator):
 
     # -- checking -----------------------------------------------------------------------------
 
-    def _kernels(self) -> list[Separable]:
+    def _kernels(self) -> list[OperatorKernel]:
         given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not given:
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
-        return [as_operator_kernel(input_default(k)).separated() for k in given]
+        return [as_operator_kernel(input_default(k)) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
         several = isinstance(self.output_kernel, list | tuple)
@@ -240,17 +248,18 @@ class KernelDependencyCV(StructuredEstimator):
         return [output_default(k) for k in given]
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [kernel.scalar for kernel in self._kernels()]
+        return [kernel.inputs for kernel in self._kernels()]
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        all_or_none([kernel.scalar for kernel in kernels])
+        scalars = [kernel.inputs for kernel in kernels]
+        all_or_none(scalars)
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
         if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
             raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
         if np.size(self.alphas) == 0:
             raise ValueError("alphas is empty: give at least one ridge.")
-        centred = [k.scalar for k in kernels if k.scalar.centered] + [
+        centred = [scalar for scalar in scalars if scalar.centered] + [
             part for part in [*outputs, self.output_features] if part is not None and part.centered
         ]
         if centred and not self.fit_intercept:

@@ -15,7 +15,7 @@ from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator, Separable
+from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, LeaveOneOut, LeftOut, Spectra, Spectral
 
 CHOLESKY_SQUARES = 2.5
@@ -47,7 +47,7 @@ class Sides:
         map = Exact() if self.features is None else clone(self.features)
         return map.fit_coordinates(self.kernel, self.X, center=self.intercept)
 
-    def output_coordinates(self, operator: Operator) -> Coordinates:
+    def output_coordinates(self, operator: Operator | OperatorKernel) -> Coordinates:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
         map = self._output_map(operator)
         if self.features is not None and isinstance(map, Exact):
@@ -55,13 +55,13 @@ class Sides:
         V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
-    def _output_map(self, operator: Operator) -> FeatureMap:
+    def _output_map(self, operator: Operator | OperatorKernel) -> FeatureMap:
         """As given; else the kernel's own features where they are fewer than the examples."""
         if self.output_features is not None:
             return clone(self.output_features)
         if operator.own_coordinates and not self.output_kernel.finite:
             raise ValueError(
-                f"{operator} is a matrix over output components, but {self.output_kernel} has no "
+                f"{operator} speaks of output components, but {self.output_kernel} has no "
                 "finite features to be its components: use output_kernel=Linear()."
             )
         few = self.output_kernel.finite and self._width() <= self.n
