@@ -117,7 +117,7 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
         blocks,
         blocks.transpose(1, 0, 3, 2),
         IDENTITY * scale,
-        "K(x, x') is not K(x', x) transposed",
+        "K(x, x') is not K(x', x)ᵀ",
     )
     G = host(gram.matrix())
     smallest = float(np.linalg.eigvalsh((G + G.T) / 2)[0])
