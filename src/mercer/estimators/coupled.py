@@ -13,7 +13,8 @@ from .._memory import require_exact
 from ..embedding import OrthonormalFrame
 from ..features import Coordinates, FeatureMap
 from ..operators import BlockGram, OperatorKernel
-from ..solvers.blockwise import BlockCholesky, BlockLeaveOneOut
+from ..solvers.blockwise import BlockLeaveOneOut
+from ..solvers.partwise import PartwiseCholesky
 from .regression import Equation, LeastWeights, PointMap, Sides
 
 DENSE_SQUARES = 4.0
@@ -65,7 +66,7 @@ class CoupledEquation(Equation):
             coef = self.loo.coefficients(alpha)
         else:
             gram = self._gram()
-            coef = BlockCholesky().solve(gram.matrix(), alpha, self.V.rows, gram.rows)
+            coef = PartwiseCholesky().solve(gram, alpha, self.V.rows)
         weigher = LeastWeights(self.frame, self.sides.y)
         map = CoupledMap(self.kernel, self.sides.X, coef)
         return PointMap(map, None, self.frame, weigher)

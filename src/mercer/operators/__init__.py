@@ -12,6 +12,7 @@ from .identity import Identity
 from .kernel import OperatorKernel
 from .matrix import Matrix
 from .moments import Moments
+from .positionwise import Positionwise
 from .separable import OperatorSum, Separable, as_operator_kernel
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Operator",
     "OperatorKernel",
     "OperatorSum",
+    "Positionwise",
     "Separable",
     "Slots",
     "as_operator_kernel",

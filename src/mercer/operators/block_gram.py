@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,6 +77,13 @@ class BlockGram:
     def matrix(self) -> Array:
         """Written out over slots, (rows.size, columns.size)."""
         return self.apply(np.eye(self.columns.size))
+
+    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+        """Parts that it does not couple, of a batch with itself: their slots, and their matrix.
+
+        All in one, unless the kernel knows better.
+        """
+        return [(np.arange(self.rows.size), self.matrix())]
 
     def __matmul__(self, C: Array) -> Array:
         return self.rows.join(self.apply(self.columns.split(C)))

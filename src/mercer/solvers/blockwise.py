@@ -9,16 +9,7 @@ import numpy as np
 from .._arrays import Array, namespace, put, take
 from .._linalg import eigh
 from ..operators import Slots
-from .cholesky import Cholesky
 from .leave_one_out import LeftOut
-
-
-class BlockCholesky:
-    """At one α, by one Cholesky factorisation of the matrix over slots."""
-
-    def solve(self, G: Array, alpha: float, V: Array, slots: Slots) -> Array:
-        """The coefficients c, (n, q); `G` is destroyed."""
-        return slots.join(Cholesky().factor(G, alpha).solve(slots.split(V)))
 
 
 class BlockLeaveOneOut(LeftOut):
