@@ -2,6 +2,12 @@
 
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .max_margin import MaxMarginMarkovNetwork
 from .sequence_transducer import SequenceTransducer
 
-__all__ = ["KernelDependency", "KernelDependencyCV", "SequenceTransducer"]
+__all__ = [
+    "KernelDependency",
+    "KernelDependencyCV",
+    "MaxMarginMarkovNetwork",
+    "SequenceTransducer",
+]
