@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
-from .reading import SHAPE
+from .reading import BEST, SHAPE
 
 EACH = 5
 SHOWN = {
     "identity": ("identity", "letters"),
-    "places shared": ("places shared, blurred", "letters"),
-    "the same, over words": ("places shared, blurred", "words"),
+    "places shared": (BEST, "letters"),
+    "the same, over words": (BEST, "words"),
 }
 """Columns of the picture: a title, the way to read, and how its points are decoded."""
 
@@ -49,15 +49,20 @@ def readings(
     right = {title: read == truth for title, read in columns.items()}
     plain, shared, _ = right.values()
     groups = [plain & shared, ~plain & shared, ~shared]
-    rows = [int(i) for group in groups for i in np.flatnonzero(group)[:EACH]]
+    rows = [i for group in groups for i in _distinct(truth, np.flatnonzero(group))[:EACH]]
     _draw(
         path, [images[test[i]] for i in rows], truth[rows], {t: c[rows] for t, c in columns.items()}
     )
     return (
-        "The first words of the test folds (fold 0 learnt from) that both read rightly, that only "
+        "Some words of the test folds (fold 0 learnt from) that both read rightly, that only "
         "shared places read rightly, and that they read wrongly, letter by letter; wrong readings "
         "in red."
     )
+
+
+def _distinct(texts: np.ndarray, rows: np.ndarray) -> list[int]:
+    """The first row of every text among some."""
+    return list({texts[i]: int(i) for i in rows[::-1]}.values())[::-1]
 
 
 def _draw(path: Path, words: list, truth: np.ndarray, columns: dict[str, np.ndarray]) -> None:
@@ -70,7 +75,7 @@ def _draw(path: Path, words: list, truth: np.ndarray, columns: dict[str, np.ndar
     widths = [2.6] + [1.3] * (1 + len(columns))
     axes: Any = figure.subplots(len(words), len(widths), squeeze=False, width_ratios=widths)
     for j, title in enumerate(["", "truth", *columns]):
-        axes[0, j].set_title(title, fontsize=9)
+        axes[0, j].set_title(title, fontsize=9, loc="left")
     for i, word in enumerate(words):
         axes[i, 0].imshow(_strip(word), cmap="gray_r", interpolation="nearest", aspect="equal")
         axes[i, 0].set_anchor("W")
