@@ -17,9 +17,10 @@ from rich.progress import track
 
 from ..datasets import load_ocr_words
 from ..metrics import symbol_accuracy
-from .reading import LITERAL, WAYS, Way
+from .reading import Way
 from .report import Report
 from .resources import peak_memory
+from .ways import LITERAL, WAYS
 from .word_pictures import readings
 
 PROCESSES = 2

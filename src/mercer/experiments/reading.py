@@ -1,15 +1,14 @@
-"""Ways to read handwritten words: every system of the paper's Table 2 (right), and a better one.
+"""How words are read: what learns from words and their texts, choosing all else on the way.
 
-A way is a function that learns from words (sequences of images), their texts and, where words to
-come will be new ones, the groups that are left out together when something is chosen; it returns a
-`Reader`. Everything is chosen on the words that it learns from.
+A way to read is a function that learns from words (sequences of images), their texts and, where
+words to come will be new ones, the groups that are left out together when something is chosen; it
+returns a `Reader`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,12 +19,11 @@ from .. import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
 from ..decoders import Lexicon, PerPosition
 from ..embedding import Embedding
 from ..features import Explicit
-from ..kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoothed
+from ..kernels import Kernel, Positions
 from ..metrics import symbol_accuracy
-from ..operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
+from ..operators import Operator, Positionwise
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SHAPE = (16, 8)
 LAMBDA = 0.01
 """The paper's ridge, kept where a choice would bring nothing: kernels here have k(x, x) = 1."""
 
@@ -97,45 +95,25 @@ def by_words(
     return learn
 
 
-def cubic(gamma: float) -> Kernel:
-    """The paper's kernel on images, as a cosine: images differ in ink."""
-    return Normalized(Polynomial(3, gamma))
-
-
-def blurred(width: float, scale: float) -> Kernel:
-    """An RBF on blurred images."""
-    return Smoothed(RBF(scale), width, SHAPE)
-
-
-def cosine(kernel: Kernel, power: int = 1) -> Kernel:
-    """Words compared place by place, as a cosine: they differ in length."""
-    words = Normalized(Positions(kernel))
-    return words if power == 1 else words**power
-
-
-GAMMAS = (1 / 128, 1 / 32, 1 / 8)
-PAPER = [words(cubic(gamma)) for gamma in GAMMAS for words in (Positions, cosine)]
-"""The paper's maps; how far the cubic leans on pairs and triples of pixels is left open there."""
-BLURRED = [cosine(blurred(width, 3.0), power) for width in (0.7, 1.0, 1.3) for power in (2, 4)]
-
-
 # -- places coupled ---------------------------------------------------------------------------
 
-Kernels = Callable[[np.ndarray, np.ndarray, np.ndarray | None], Iterable[Positionwise]]
 
+def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
+    """Of several kernels the one that reads half of the words best, learnt from the other half.
 
-def by_places(kernels: Kernels) -> Way:
-    """Of several kernels the one that reads half of the words best, learnt from the other half."""
+    `kernels` gives those to choose from, told whether words to come will be new ones.
+    """
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
-        apart = np.arange(len(y)) if groups is None else groups
+        unseen = groups is not None
+        apart = groups if unseen else np.arange(len(y))
         ours, theirs = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, apart))
         found = []
-        for kernel in kernels(X, y, groups):
+        for kernel in kernels(unseen):
             model = _model(kernel).fit(X[ours], y[ours])
             points = replace(model.embed(X[theirs]), inputs=X[theirs])
             half = Dependency(model, points, y[theirs], _described(kernel))
-            found.append((_right(half, np.unique(y), groups is not None), kernel, half))
+            found.append((_right(half, np.unique(y), unseen), kernel, half))
         _, kernel, half = max(found, key=lambda each: each[0])
         return replace(half, model=_model(kernel).fit(X, y))
 
@@ -159,34 +137,6 @@ def _described(kernel: Positionwise) -> str:
     return f"{kernel.kernel}{words}, mu {kernel.mu:g}, eta {kernel.eta:g}"
 
 
-def constrained(*etas: float) -> Way:
-    """Constrained regression with the cubic kernel, mu and eta chosen."""
-
-    def kernels(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Iterable[Positionwise]:
-        image = cubic(1 / 32)
-        return [Positionwise(image, cosine(image), *p) for p in product((0.03, 0.1, 1.0), etas)]
-
-    return by_places(kernels)
-
-
-SHARES = ((0.1, 1.0), (0.01, 10.0), (0.03, 10.0))
-"""(mu, eta) for words that were seen."""
-
-
-def shared(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Iterable[Positionwise]:
-    """Blurred words, and blurred letters that share what they learn over places.
-
-    Where words to come are new ones, words as wholes are mostly in the way.
-    """
-    for width in (0.7, 1.0, 1.3):
-        letters, words = blurred(width, 1.5), cosine(blurred(width, 3.0), 4)
-        if groups is None:
-            yield from (Positionwise(letters, words, mu, eta) for mu, eta in SHARES)
-        else:
-            yield Positionwise(letters, words, 0.1, 10.0)
-            yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.01, 0.03))
-
-
 # -- chains -----------------------------------------------------------------------------------
 
 
@@ -205,31 +155,3 @@ class Chain:
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
         """Letters under the scores of letters and of pairs of them."""
         return {"letters": self.model.predict(X)}
-
-
-def chains(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:
-    """Max-margin Markov network with the cubic kernel."""
-    return Chain(MaxMarginMarkovNetwork(cubic(1 / 32), C=1.0, gap=0.01).fit(X, y))
-
-
-# -- all of them ------------------------------------------------------------------------------
-
-OPERATORS: dict[str, list[Operator]] = {
-    "identity": [Identity()],
-    "covariance": [Covariance()],
-    "conditional covariance": [ConditionalCovariance(0.01), ConditionalCovariance(0.1)],
-}
-BEST = "mercer: blurred, places shared"
-WAYS: dict[str, Way] = {
-    "M3N": chains,
-    "constrained regression, eta 0": constrained(0.0),
-    "constrained regression, eta chosen": constrained(1.0, 10.0),
-    **{name: by_words(PAPER, *operators) for name, operators in OPERATORS.items()},
-    "identity, blurred": by_words(BLURRED, Identity()),
-    BEST: by_places(shared),
-}
-LITERAL: dict[str, Way] = {
-    name: by_words([Positions(Polynomial(3))], *operators, alphas=[LAMBDA])
-    for name, operators in OPERATORS.items()
-}
-"""The paper's λ with its cubic kernel as it stands."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
-from .reading import BEST, SHAPE
+from .ways import BEST, SHAPE
 
 EACH = 5
 SHOWN = {
