@@ -39,6 +39,7 @@ def test_new_words_are_new_and_folds_are_apart(drawn):
 
 
 def test_every_way_reads_and_the_table_is_whole(drawn, tmp_path, monkeypatch):
+    monkeypatch.setattr(ocr, "load_ocr_words", lambda: drawn)
     monkeypatch.setattr(ocr, "loaded", lambda: drawn)
     monkeypatch.setattr(ocr, "_few", lambda split: split)
     report = ocr.run(tmp_path, Console(quiet=True), quick=True)

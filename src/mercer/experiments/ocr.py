@@ -83,6 +83,7 @@ class Outcome:
 
 
 loaded = lru_cache(load_ocr_words)
+"""For the processes that read: `run` itself looks whether the data are there."""
 
 
 def splits(words: np.ndarray, folds: np.ndarray) -> Iterator[Split]:
@@ -111,7 +112,7 @@ def outcome(split: Split, way: str) -> Outcome:
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Every way on every split, two processes at a time; quick: the first splits, few words."""
-    images, words, folds = loaded()
+    images, words, folds = load_ocr_words()
     chosen = list(splits(words, folds))
     if quick:
         chosen = [_few(split) for split in chosen[::10]]
