@@ -15,13 +15,13 @@ from ..kernels._sequences import as_given
 from ..kernels.base import positive, whole
 from ..metrics import symbol_accuracy
 from .base import input_default
-from .markov.chains import Chains, labelled
+from .markov.chains import LABEL, Chains, labelled
 from .markov.dual import Problem
 from .markov.solve import Rule, solve
 from .markov.span import Span
 
-BLOCK = 4096
-"""Places that are scored at once."""
+BLOCK = 512
+"""Places that are scored at once: their kernel values stay in the cache."""
 
 
 class MaxMarginMarkovNetwork(BaseEstimator):
@@ -43,7 +43,8 @@ class MaxMarginMarkovNetwork(BaseEstimator):
     kernel
         The kernel on vectors, such as ``Normalized(Polynomial(3))``; None is ``RBF("median")``.
     C
-        What a unit of missing margin costs. With k(x, x) = 1 it is of order 1.
+        What a unit of missing margin costs. It is of order 1 for a normalised kernel, of order
+        1 / k(x, x) for another; far above that, margins become hard and the ascent slow.
     transitions
         The weight of label bigrams beside the kernel; 0 leaves them out.
     features
@@ -196,7 +197,7 @@ class MaxMarginMarkovNetwork(BaseEstimator):
         from .markov._chain_loops import best_paths
 
         chains = self._chains(X)
-        paths = np.empty(len(chains.vectors), dtype=np.int64)
+        paths = np.empty(len(chains.vectors), dtype=LABEL)
         best_paths(self._nodes(chains), self.transitions_, chains.starts, paths)
         return object_array(
             [

@@ -15,20 +15,20 @@ def best_path(nodes, edges, path):
     length, size = nodes.shape
     if length == 0:
         return 0.0
-    value, reached = nodes[0].copy(), np.empty(size)
-    before = np.empty((length, size), dtype=np.int64)
+    value, before = nodes[0].copy(), np.zeros((length, size), dtype=np.int64)
     for t in range(1, length):
-        reached[:] = -np.inf
+        reached = np.full(size, -np.inf)
         for b in range(size):
             for c in range(size):
                 if value[b] + edges[b, c] > reached[c]:
                     reached[c] = value[b] + edges[b, c]
                     before[t, c] = b
-        value[:] = reached + nodes[t]
-    path[length - 1] = np.argmax(value)
+        value = reached + nodes[t]
+    best = np.argmax(value)
+    path[length - 1] = best
     for t in range(length - 1, 0, -1):
         path[t - 1] = before[t, path[t]]
-    return value.max()
+    return value[best]
 
 
 @njit(cache=True)
@@ -45,9 +45,10 @@ def path_value(nodes, edges, path):
 @njit(cache=True)
 def add_loss(nodes, gold):
     """Add the Hamming loss to the scores: one for every label that is not the right one."""
-    nodes += 1.0
     for t in range(len(gold)):
-        nodes[t, gold[t]] -= 1.0
+        for c in range(nodes.shape[1]):
+            if c != gold[t]:
+                nodes[t, c] += 1.0
 
 
 @njit(cache=True)
@@ -62,7 +63,7 @@ def best_paths(nodes, edges, starts, paths):
 def total_hinge(nodes, edges, starts, gold):
     """Σ_i max_y Δ(y_i, y) + score(y) - score(y_i): by how far margins fall short, in all."""
     total = 0.0
-    path = np.empty(len(gold), dtype=np.int64)
+    path = np.empty(len(gold), dtype=gold.dtype)
     for i in range(len(starts) - 1):
         here = slice(starts[i], starts[i + 1])
         own = nodes[here].copy()

@@ -75,10 +75,20 @@ def move(u, v, step, K, transitions, nodes, edges, change):
 
 
 @njit(cache=True)
+def copy_path(path, to):
+    """Write a labelling to another place; a slice assignment takes a second to compile."""
+    for t in range(len(path)):
+        to[t] = path[t]
+
+
+@njit(cache=True)
 def place_of(path, paths):
     """Where a labelling stands among others; their number where it does not."""
     for a in range(len(paths)):
-        if (paths[a] == path).all():
+        differs = False
+        for t in range(len(path)):
+            differs |= paths[a, t] != path[t]
+        if not differs:
             return a
     return len(paths)
 
@@ -111,7 +121,8 @@ def compact(paths, weights, size):
     kept = 0
     for a in range(size):
         if weights[a] > 0.0:
-            paths[kept], weights[kept] = paths[a], weights[a]
+            copy_path(paths[a], paths[kept])
+            weights[kept] = weights[a]
             kept += 1
     return kept
 
@@ -150,7 +161,8 @@ def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, 
     if new == len(paths):
         return NO_ROOM, size
     if new == size:
-        paths[new], weights[new], values[new] = path, 0.0, best
+        copy_path(path, paths[new])
+        weights[new], values[new] = 0.0, best
         size += 1
     K, change = chain_gram(rows, gram, first, last), np.zeros(nodes.shape)
     improve(

@@ -11,6 +11,9 @@ from ..._arrays import Items
 from ...kernels import Kernel, Positions
 from ...kernels._sequences import Alphabet, as_sequences
 
+LABEL = np.int32
+"""Numbers of labels, in every labelling: one type, and so one compiled version of each loop."""
+
 
 @dataclass(frozen=True)
 class Chains:
@@ -63,4 +66,4 @@ def labelled(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray
         if any(label is None or label != label for label in output):
             raise ValueError(f"y[{i}] holds a label that is missing (None or NaN): remove it.")
     labels = Alphabet.of(outputs)
-    return outputs, labels, labels.encode(outputs).flat
+    return outputs, labels, labels.encode(outputs).flat.astype(LABEL)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .chains import LABEL
+
 STEPS = 10
 """Steps among the active labellings of a chain for each answer of the oracle."""
 ROOM = 32
@@ -121,7 +123,7 @@ class Corners:
         """All weight on the right labelling."""
         lengths = np.diff(problem.starts)
         n, longest = len(lengths), int(lengths.max(initial=0))
-        paths, weights = np.zeros((n, ROOM, longest), dtype=np.int32), np.zeros((n, ROOM))
+        paths, weights = np.zeros((n, ROOM, longest), dtype=LABEL), np.zeros((n, ROOM))
         paths[:, 0][np.arange(longest) < lengths[:, None]] = problem.gold
         weights[:, 0] = 1.0
         return cls(paths, weights, np.ones(n, dtype=np.int64))

@@ -38,7 +38,7 @@ def solve(
             return point.refreshed(problem), history
     warnings.warn(
         f"after {rule.max_passes} passes the relative duality gap is {history[-1].relative:.3g}, "
-        f"not {rule.gap:g}: raise max_passes or gap, or lower C.",
+        f"not {rule.gap:g}: raise max_passes or gap, lower C, or normalise the kernel.",
         ConvergenceWarning,
         stacklevel=4,
     )
