@@ -64,7 +64,7 @@ def shared(unseen: bool) -> Iterable[Positionwise]:
 
 def chains(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:
     """Max-margin Markov network with the cubic kernel."""
-    return Chain(MaxMarginMarkovNetwork(cubic(1 / 32), C=1.0, gap=0.01).fit(X, y))
+    return Chain(MaxMarginMarkovNetwork(cubic(1.0), C=1.0, gap=0.01).fit(X, y))
 
 
 # -- all of them ------------------------------------------------------------------------------
