@@ -14,6 +14,9 @@ import click
 from . import __version__
 from .experiments import EXPERIMENTS
 
+WIDTH = 120
+"""Columns where there is no terminal to ask: a file, a pipe."""
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
@@ -39,6 +42,8 @@ def reproduce(name: str, out: Path, quick: bool) -> None:
     from .experiments import reproduce as run
 
     console, missing = Console(), 0
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
     with _stoppable():
         for chosen in EXPERIMENTS if name == "all" else [name]:
             try:

@@ -180,13 +180,25 @@ class Report:
             yield Table(f"{self.experiment}, {metric}", columns, lines)
 
     def _compared(self) -> Iterator[Table]:
-        if differences := self.differences():
-            columns = ["method", "setting", "metric", "difference, 95 % interval", "verdict"]
-            lines = [
-                [d.method, d.setting, d.metric, between(d.mean, d.low, d.high), d.verdict]
-                for d in differences
-            ]
-            yield Table(f"paired differences from {self.baseline}", columns, lines, texts=3)
+        """Differences from the baseline, in the layout of the results."""
+        differences = self.differences()
+        title = f"paired differences from {self.baseline}, 95 % intervals"
+        if differences and not self.wide:
+            columns = ["method", "setting", "metric", "difference"]
+            lines = [[d.method, d.setting, d.metric, _difference(d)] for d in differences]
+            yield Table(title, columns, lines, texts=3)
+            return
+        for metric in dict.fromkeys(d.metric for d in differences):
+            some = [d for d in differences if d.metric == metric]
+            settings = list(dict.fromkeys(d.setting for d in some))
+            found = {(d.method, d.setting): _difference(d) for d in some}
+            methods = dict.fromkeys(d.method for d in some)
+            lines = [[m, *(found.get((m, s), "–") for s in settings)] for m in methods]
+            yield Table(f"{metric}: {title}", ["method", *settings], lines)
+
+
+def _difference(d: Difference) -> str:
+    return between(d.mean, d.low, d.high) + ("" if d.verdict == "nothing" else f" {d.verdict}")
 
 
 def _published(rows: list[Row], method: str) -> str:

@@ -20,11 +20,13 @@ class Table:
 
     def rich(self) -> Any:
         """For the terminal."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
 
-        table = RichTable(title=self.title)
+        table = RichTable(title=self.title, box=SIMPLE_HEAD, title_justify="left")
         for i, name in enumerate(self.columns):
-            table.add_column(name, justify="left" if i < self.texts else "right")
+            justify: Any = "left" if i < self.texts else "right"
+            table.add_column(name, justify=justify, overflow="fold")
         for row in self.rows:
             table.add_row(*row)
         return table
