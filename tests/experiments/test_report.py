@@ -109,9 +109,9 @@ def test_wide_and_long_tables_tell_the_same():
     report = example()
     wide = report.markdown()
     assert "| method | published | chosen | told | seconds |" in wide
-    assert "| identity | 0.6 | 0.5 ± 0.016 | – | 1.00 |" in wide
+    assert "| identity | 0.6000 | 0.5000 ± 0.016 | – | 1.00 |" in wide
     report.wide = False
-    assert "| floor | told | loss | 0.1 | – | – | – |" in report.markdown()
+    assert "| floor | told | loss | 0.1000 | – | – | – |" in report.markdown()
     report.table()
 
 

@@ -54,16 +54,18 @@ class Table:
         return "<tr>" + "".join(cell(i, text) for i, text in enumerate(cells)) + "</tr>"
 
 
-def number(value: Any) -> str:
+def number(value: Any, digits: int = 4) -> str:
     """A number as a reader wants it, a dash for none, words as they are."""
     if value is None:
         return "–"
-    return f"{value:.4g}".replace("-", MINUS) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:#.{digits}g}".rstrip(".").replace("-", MINUS)  # 0.7550, not 0.755
 
 
 def spread(mean: float, std: float | None) -> str:
     """A mean with its standard deviation, where there is one."""
-    return number(mean) if std is None else f"{number(mean)} ± {std:.2g}"
+    return number(mean) if std is None else f"{number(mean)} ± {number(std, 2)}"
 
 
 def between(mean: float, low: float, high: float) -> str:
