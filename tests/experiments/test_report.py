@@ -186,3 +186,10 @@ def test_missing_data_is_one_sentence_a_set(tmp_path, monkeypatch):
         (line,) = [line for line in result.output.splitlines() if line.startswith(f"{name}: ")]
         assert f"put it at {tmp_path / 'nowhere'}" in line
     assert [p.name for p in (tmp_path / "o").iterdir()] == ["digits"]
+
+
+def test_faces_are_for_faces(tmp_path):
+    arguments = ["reproduce", "digits", "--faces", str(tmp_path), "--out", str(tmp_path / "o")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "--faces is for the experiment faces, not for digits" in result.output
