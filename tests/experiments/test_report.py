@@ -59,9 +59,9 @@ def test_differences_are_paired_and_say_who_brings_nothing():
         ("covariance", "hits"): "better",
     }
     losses, hits = example().verdicts()
-    assert "better than identity: covariance; worse than identity: poor" in losses
+    assert "better than identity: covariance (−20.0%); worse than identity: poor (+20.0%)" in losses
     assert "no difference from identity that the 3 splits could show: same" in losses
-    assert hits == "chosen, hits — better than identity: covariance."
+    assert hits == "chosen, hits — better than identity: covariance (+17.2%)."
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=9).filter(lambda d: np.std(d) > 1e-6))

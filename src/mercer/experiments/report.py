@@ -62,7 +62,7 @@ class Report:
     >>> _ = report.add("covariance", "chosen", "loss", scores=[0.40, 0.43, 0.37])
     >>> for sentence in report.verdicts():
     ...     print(sentence)
-    chosen, loss — better than identity: covariance.
+    chosen, loss — better than identity: covariance (−20.0%).
     """
 
     experiment: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-MINUS = "\N{MINUS SIGN}"
+from .differences import MINUS
 
 
 @dataclass(frozen=True)

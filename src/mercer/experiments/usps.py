@@ -24,6 +24,10 @@ SCALES = [2.0, 3.0, 4.0, 6.0, 8.0, 12.0]
 OUTPUT_SCALE = 12.0
 RANKS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
 SHOWN = 8
+PICTURED = {("identity", "candidates")} | {
+    (method.name, "fixed point") for method in (*OPERATORS, weston(10, center=True))
+}
+"""What is drawn: training outputs look alike under all methods, so one of them will do."""
 LITERAL, COMMON = "paper's parameters", "paper's parameters at ℓ = 12"
 
 
@@ -169,22 +173,15 @@ def _ignorant(splits: Sequence[Split], Y: np.ndarray, scale: float) -> str:
     )
 
 
-def pictured(result: Result) -> bool:
-    """Training outputs of all methods look alike: one of them, and the made images of four."""
-    wanted = {m.name for m in (*OPERATORS, weston(10, center=True))}
-    return result.method in wanted and (
-        result.decoder != "candidates" or result.method == "identity"
-    )
-
-
 def _draw(
     path: Path, split: Split, upper: np.ndarray, lower: np.ndarray, results: list[Result]
 ) -> None:
     train, test = split
     shown, near = test[:SHOWN], nearest(upper, split)[:SHOWN]
     best = losses(lower, split, OUTPUT_SCALE).argmin(axis=1)[:SHOWN]
-    wanted = [m.name for m in (*OPERATORS, weston(10, center=True))]
-    completed = {f"{r.method}, {r.decoder}": r.pictures for r in results if r.method in wanted}
+    completed = {
+        f"{r.method}, {r.decoder}": r.pictures for r in results if (r.method, r.decoder) in PICTURED
+    }
     columns = {"truth": lower[shown], "nearest neighbour": lower[train][near]}
     last = {"best in hindsight": lower[train][best]}
     completions(path, upper[shown], columns | completed | last)
