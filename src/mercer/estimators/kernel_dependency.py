@@ -13,7 +13,9 @@ from ..kernels import Kernel
 from ..operators import Identity, Separable, as_operator_kernel
 from .base import (
     StructuredEstimator,
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     warn_if_constant,
@@ -49,6 +51,9 @@ class KernelDependency(StructuredEstimator):
         Whether the means of both feature spaces are taken off first.
     solver
         "cholesky" (identity operator only), "spectral" (any), or "auto".
+    device
+        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
+        where X is: arrays of PyTorch or CuPy stay on their device anyway.
 
     Attributes
     ----------
@@ -85,6 +90,7 @@ class KernelDependency(StructuredEstimator):
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
         solver: str = "auto",
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -94,6 +100,7 @@ class KernelDependency(StructuredEstimator):
         self.output_features = output_features
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.device = device
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
@@ -115,8 +122,11 @@ class KernelDependency(StructuredEstimator):
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
         chosen = as_operator_kernel(input_default(self.kernel))
-        kernel = clone(chosen.inputs)
-        output_kernel = clone(output_default(self.output_kernel))
+        if self.device is not None and not chosen.separable:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
+        kernel = on_device(clone(chosen.inputs), self.device)
+        bare = clone(output_default(self.output_kernel))
+        output_kernel = on_device(bare, self.device)
         raw = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         kernel.fit(X)
@@ -125,8 +135,8 @@ class KernelDependency(StructuredEstimator):
         sides = Sides(
             kernel, output_kernel, X, y, self.features, self.output_features, self.fit_intercept
         )
-        decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(output_kernel, y)
+        decoder = natural(bare) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(decodable(output_kernel), y)
         labels = group_labels(groups, sides.n)
         solve = self._fit_separable if chosen.separable else self._fit_coupled
         points = solve(sides, chosen, alpha, labels, raw)

@@ -230,7 +230,7 @@ class IncompleteCholesky(LandmarkMap):
         U = U[:, : len(pivots)]
         L = take(U, self.pivots_)
         self.kernel_, self.landmarks_ = kernel, take(A, self.pivots_)
-        eye = xp.eye(len(pivots), dtype=U.dtype)
+        eye = like(np.eye(len(pivots)), U)
         self.weights_ = xp.matrix_transpose(xp.linalg.solve(L, eye))
         return U
 
