@@ -38,7 +38,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     report.notes.append(
         f"First pronunciations; {test} test words and the training words drawn with seed {SEED}; "
         f"default parameters, temperature and n-gram weight by left-out training words. Seconds "
-        f"are those of the fit, everything included; peak memory of the run {peak_memory():.1f} GiB."
+        f"are those of the fit, everything included; peak memory {peak_memory():.1f} GiB."
     )
     if len(sizes) > 1:
         power = np.log(times[len(sizes) - 1] / times[0]) / np.log(sizes[-1] / sizes[0])
