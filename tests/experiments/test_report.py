@@ -115,6 +115,15 @@ def test_wide_and_long_tables_tell_the_same():
     report.table()
 
 
+def test_what_all_rows_share_is_said_once():
+    report = Report("x")
+    report.add("a", "five folds", "loss", 1.0)
+    report.add("b", "five folds", "loss", 2.0, seconds=3.0)
+    (table,) = report.tables()
+    assert table.title == "x, five folds, loss"
+    assert table.columns == ["method", "mean", "seconds"]
+
+
 def interrupted(out, problem):
     with output_folder(out, "x") as folder:
         (folder / "half").touch()

@@ -34,8 +34,8 @@ class Table:
     def markdown(self) -> str:
         """For the docs."""
         rules = ["---" if i < self.texts else "--:" for i in range(len(self.columns))]
-        lines = ["| " + " | ".join(cells) + " |" for cells in (self.columns, rules, *self.rows)]
-        return "\n".join(lines)
+        lines = [[cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows)]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], rules, *lines[1:]))
 
     def html(self) -> str:
         """For the page; a wide table scrolls in its own box."""
