@@ -52,9 +52,9 @@ def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
         for chosen in EXPERIMENTS if name == "all" else [name]:
             try:
                 report = run(chosen, out, console, quick=quick, **options.get(chosen, {}))
-            except (DataNotFound, WrongData) as problem:
+            except (DataNotFound, WrongData, ImportError) as problem:  # an extra, with its command
                 missing += 1
-                console.print(f"[yellow]{chosen}: {problem}[/]", soft_wrap=True)
+                console.print(f"{chosen}: {problem}", style="yellow", soft_wrap=True, markup=False)
                 continue
             _show(console, report)
             console.print(f"written to {out / chosen}")

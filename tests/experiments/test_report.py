@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
+from mercer._extras import require
 from mercer.cli import main
-from mercer.experiments import EXPERIMENTS
+from mercer.experiments import EXPERIMENTS, digits
 from mercer.experiments.differences import interval
 from mercer.experiments.folder import output_folder
 from mercer.experiments.report import Report
@@ -195,6 +196,17 @@ def test_missing_data_is_one_sentence_a_set(tmp_path, monkeypatch):
         (line,) = [line for line in result.output.splitlines() if line.startswith(f"{name}: ")]
         assert f"put it at {tmp_path / 'nowhere'}" in line
     assert [p.name for p in (tmp_path / "o").iterdir()] == ["digits"]
+
+
+def test_a_missing_extra_is_one_sentence(tmp_path, monkeypatch):
+    def run(folder, console, quick=False):
+        require("no_such_module", "plots")
+
+    monkeypatch.setattr(digits, "run", run)
+    result = CliRunner().invoke(main, ["reproduce", "digits", "--out", str(tmp_path / "o")])
+    assert result.exit_code == 1
+    assert 'no_such_module is needed for this: pip install "mercer[plots]".' in result.output
+    assert not (tmp_path / "o").exists()
 
 
 def test_faces_are_for_faces(tmp_path):
