@@ -8,10 +8,15 @@ from .estimators import ConformalSets, KernelDependency, KernelDependencyCV, Seq
 
 __version__ = "0.1.0"
 
+from .persistence import DamagedModel, load, save
+
 __all__ = [
     "ConformalSets",
+    "DamagedModel",
     "KernelDependency",
     "KernelDependencyCV",
     "SequenceTransducer",
     "__version__",
+    "load",
+    "save",
 ]
