@@ -19,7 +19,7 @@ ORDER = [
     {"decoders", "metrics"},
     {"estimators"},
     {"testing", "persistence"},
-    {"experiments"},
+    {"experiments", "tables"},
     {"cli"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""

@@ -26,6 +26,7 @@ ROOMS = (
     "estimators",
     "embedding",
     "curves",
+    "tables",
 )
 """Where the parts of a model live; no other module is ever imported for a file."""
 

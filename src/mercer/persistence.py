@@ -11,10 +11,10 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -129,18 +129,15 @@ def _npy(array: np.ndarray) -> bytes:
 
 def _write_whole(path: Path, members: dict[str, bytes]) -> None:
     """Write beside the target and move there last: an interruption leaves the old file."""
-    handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    draft = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
-        with (
-            os.fdopen(handle, "wb") as raw,
-            zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as file,
-        ):
+        with zipfile.ZipFile(draft, "w") as file:
             for name, data in members.items():
-                file.writestr(zipfile.ZipInfo(name), data)  # no date: equal models, equal files
+                member = zipfile.ZipInfo(name)  # without a date: equal models are equal files
+                file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)
         os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _lean(model: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The command line: ``mercer reproduce NAME``."""
+"""The command line: learn from files, predict, evaluate, and reproduce published tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
-from . import __version__
-from .experiments import EXPERIMENTS
+from .. import __version__
+from ..experiments import EXPERIMENTS
+from .files import evaluate, fit, info, predict
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,8 +36,8 @@ def reproduce(name: str, out: Path, quick: bool) -> None:
     """Regenerate a table of results, with its picture, under OUT/NAME."""
     from rich.console import Console
 
-    from .datasets import DataNotFound, WrongData
-    from .experiments import reproduce as run
+    from ..datasets import DataNotFound, WrongData
+    from ..experiments import reproduce as run
 
     console, missing = Console(), 0
     with _stoppable():
@@ -77,3 +78,7 @@ def _show(console: Any, report: Any) -> None:
         if line:
             console.print(line, style="dim", highlight=False, markup=False)
     console.print(f"{report.seconds:.1f} s, peak memory {report.peak:.2f} GiB")
+
+
+for command in (fit, predict, evaluate, info):
+    main.add_command(command)
