@@ -18,7 +18,7 @@ ORDER = [
     {"embedding"},
     {"decoders", "metrics"},
     {"estimators"},
-    {"testing", "persistence"},
+    {"testing", "persistence", "plots"},
     {"experiments", "tables"},
     {"cli"},
 ]
