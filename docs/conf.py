@@ -12,11 +12,9 @@ project = "mercer"
 author = "the mercer developers"
 version = release = mercer.__version__
 
-templates_path = ["_templates"]
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
@@ -24,10 +22,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "sg_execution_times.rst", "**/sg_execution_times.rst"]
 default_role = "code"
 nitpicky = False
-autosummary_generate = True
-autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_predict_request, set_score_request, set_transform_request",
-}
+METHODS = ("fit", "predict", "score", "transform", "partial_fit")
+autodoc_default_options = {"exclude-members": ", ".join(f"set_{m}_request" for m in METHODS)}
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 myst_heading_anchors = 3
@@ -64,3 +60,13 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 1e9,
 }
+
+
+def _escape_bars(app, what, name, obj, options, lines):
+    """|x| is a size in docstrings, not a substitution of reStructuredText's."""
+    lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
+
+
+def setup(app):
+    """Hook into Sphinx."""
+    app.connect("autodoc-process-docstring", _escape_bars)

@@ -19,7 +19,7 @@ ORDER = [
     {"decoders", "metrics"},
     {"estimators"},
     {"testing", "persistence", "plots"},
-    {"experiments", "tables"},
+    {"experiments", "tables", "demo"},
     {"cli"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""

@@ -13,6 +13,7 @@ import click
 
 from .. import __version__
 from ..experiments import EXPERIMENTS
+from .demo import demo
 from .files import evaluate, fit, info, predict
 
 
@@ -80,5 +81,5 @@ def _show(console: Any, report: Any) -> None:
     console.print(f"{report.seconds:.1f} s, peak memory {report.peak:.2f} GiB")
 
 
-for command in (fit, predict, evaluate, info):
+for command in (fit, predict, evaluate, info, demo):
     main.add_command(command)
