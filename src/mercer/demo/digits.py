@@ -63,20 +63,13 @@ class Digits:
     ) -> dict[str, Any]:
         epsilon = getattr(operator, "epsilon", None)
         kind: Any = type(operator)
-        model, spectrum = self.fitted(kind, epsilon, scale, output_scale)
+        model, seen = self.fitted(kind, epsilon, scale, output_scale)
         points = model.solve(alpha)(upper.reshape(1, -1))
         halves = {}
         for decoder in (Candidates(), FixedPoint()):
             decoder.fit(model.sides.output_kernel, model.sides.y)
             halves[type(decoder).__name__] = (decoder.decode(points)[0] / self.most).tolist()
-        loo = model.loo
-        risks = [loo.risk(residuals) for residuals in loo.path(ALPHAS)]
-        return {
-            "halves": halves,
-            "risk": [list(ALPHAS), risks],
-            "spectrum": spectrum,
-            "alpha": float(ALPHAS[int(np.argmin(risks))]),
-        }
+        return {"halves": halves, **seen}
 
     def _fitted(self, kind: type, epsilon: float | None, scale: float, output_scale: float) -> Any:
         from ..estimators.regression import Sides, factored, group_labels
@@ -84,10 +77,14 @@ class Digits:
         operator = kind() if epsilon is None else kind(epsilon)
         X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
-        equation: Any = factored(Sides(kernel, output_kernel, kernel.check(X), Y), operator)
-        equation.loo = equation.leave_one_out(group_labels(None, KNOWN))
-        values = np.sort(equation.spectra.b)[::-1][:60]
-        return equation, values.tolist()
+        equation = factored(Sides(kernel, output_kernel, kernel.check(X), Y), operator)
+        loo = equation.leave_one_out(group_labels(None, KNOWN))
+        risks = [loo.risk(residuals) for residuals in loo.path(ALPHAS)]
+        return equation, {
+            "risk": [list(ALPHAS), risks],
+            "spectrum": np.sort(equation.spectra.b)[::-1][:60].tolist(),
+            "alpha": float(ALPHAS[int(np.argmin(risks))]),
+        }
 
 
 def _between(request: dict, name: str, low: float, high: float) -> float:
