@@ -5,6 +5,7 @@ operator-valued kernel, and decode the predicted point back into an output.
 """
 
 from .estimators import (
+    ConformalSets,
     KernelDependency,
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
@@ -13,10 +14,16 @@ from .estimators import (
 
 __version__ = "0.1.0"
 
+from .persistence import DamagedModel, load, save
+
 __all__ = [
+    "ConformalSets",
+    "DamagedModel",
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
     "SequenceTransducer",
     "__version__",
+    "load",
+    "save",
 ]

@@ -125,8 +125,6 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     first = {o.way: o for o in outcomes if o.split.kind == "seen" and o.split.fold == 0}
     names = readings(folder / "ocr.png", images, words, chosen[0].test, first)
     report = _report(outcomes)
-    if quick:
-        report.notes.insert(0, "Quick: one split of each kind, and few words of it.")
     report.captions["ocr.png"] = names
     return report
 
