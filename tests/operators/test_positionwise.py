@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -93,6 +93,7 @@ def test_left_out_words_are_those_of_refits(name):
 
 
 @settings(max_examples=30)
+@example(["ab", "b"], 5e-324)
 @given(st.lists(st.text("abc", max_size=5), min_size=2, max_size=5), st.floats(0, 3))
 def test_apart_and_shared_are_one_family(words, eta):
     """The matrix with η is that without, plus η times the one without any places."""

@@ -219,10 +219,10 @@ class PositionGram(BlockGram):
 
     def _shared(self, rows: np.ndarray, own: slice) -> np.ndarray:
         strip = self._inner(rows, slice(None))
+        same = strip[:, own] * self.kernel.mu
         strip *= self.kernel.mu * self.kernel.eta
-        if own.stop > own.start:
-            strip[:, own] *= 1.0 + 1.0 / self.kernel.eta
-            strip[:, own] += self._words(rows, own)
+        strip[:, own] += same
+        strip[:, own] += self._words(rows, own)
         return strip
 
     def _inner(self, rows: np.ndarray, columns: slice) -> np.ndarray:
