@@ -44,3 +44,20 @@ def require_exact(n: int, squares: float) -> None:
             f"features=mercer.features.IncompleteCholesky(rank={min(rank, 2000)}) "
             f"(and output_features= likewise); ranks up to about {rank} would fit."
         )
+
+
+MOMENTS = 4.0
+"""Peak memory of a fit over a stream, in matrices of the size of the moments."""
+
+
+def require_moments(shapes: list[tuple[int, int]]) -> None:
+    """Refuse a stream whose moments, of (outputs, inputs) coordinates, have no room."""
+    needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
+    free = SHARE * available()
+    if needed > free:
+        q, p = max(shapes)
+        raise MemoryError(
+            f"the moments of {p} input and {q} output coordinates need about "
+            f"{needed / GIB:.1f} GiB, and {free / GIB:.1f} GiB are free: give features= or "
+            f"output_features= of lower rank."
+        )

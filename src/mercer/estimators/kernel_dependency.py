@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items
 from ..decoders import Decoder, natural
@@ -11,8 +13,8 @@ from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Separable, as_operator_kernel
+from ..streams import Stream
 from .base import (
-    StructuredEstimator,
     input_default,
     output_default,
     positive_alpha,
@@ -21,11 +23,21 @@ from .base import (
 from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .regression import PointMap, Sides, factored, group_labels
+from .streamed import Gathered, Parts, StreamEquation, streamless
+from .streaming import StreamLearner
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
 
-class KernelDependency(StructuredEstimator):
+def _streams(model: KernelDependency) -> bool:
+    """Whether pairs can be added: exact coordinates of the inputs would need all of them."""
+    kernel = model._scalar_kernels()[0]
+    if model.features is None and not kernel.finite:
+        raise AttributeError(streamless("features", kernel))
+    return True
+
+
+class KernelDependency(StreamLearner):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
     Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
@@ -95,25 +107,80 @@ class KernelDependency(StructuredEstimator):
         self.fit_intercept = fit_intercept
         self.solver = solver
 
-    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
+    def fit(self, X: Items, y: Items = None, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
 
         Parameters
         ----------
         X
-            Inputs: an array, or a sequence of whatever the input kernel compares.
+            Inputs: an array, or a sequence of whatever the input kernel compares. Or pairs that
+            come in blocks: an iterable of (X, y), the path of files, a `mercer.streams.Stream`,
+            Dask's arrays, bags and delayed blocks.
         y
-            As many outputs, likewise.
+            As many outputs, likewise; None where `X` has them.
         groups
             A label for each pair; a decoder that is calibrated on left-out predictions leaves
             pairs of one label (a subject, a speaker) out together.
         """
         return self._fit_afresh(X, y, groups=groups)
 
-    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
-        alpha = positive_alpha(self.alpha)
+    @available_if(_streams)
+    def partial_fit(self, X: Items, y: Items) -> KernelDependency:
+        """Learn from one more block of pairs.
+
+        The first block settles kernels and landmarks, so it should look like the rest. Every call
+        leaves a model that can predict; for a long stream `fit` is cheaper, which solves once.
+
+        Parameters
+        ----------
+        X, y
+            Pairs, as in `fit`. A block that is refused changes nothing.
+        """
+        if "stream_" in vars(self):
+            gathered = self.stream_.plus(X, y)
+        elif "points_" in vars(self):
+            raise ValueError(
+                "this model was fitted on pairs held whole and kept no moments to add to: fit it "
+                "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
+            )
+        else:
+            gathered = Gathered.of(Stream([(X, y)]), self._parts())
+        fresh = copy.copy(self)
+        fresh._learn(gathered)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def _parts(self) -> Parts:
+        kernels = [clone(self._separable().scalar)], clone(output_default(self.output_kernel))
+        return Parts(*kernels, self.features, self.output_features, self.fit_intercept)
+
+    def _separable(self) -> Separable:
+        return as_operator_kernel(input_default(self.kernel)).separated()
+
+    def _learn(self, gathered: Gathered) -> None:
+        """Solve in the moments of a stream."""
+        alpha, operator = self._alpha(), self._separable().operator
+        self._adopt_stream(gathered)
+        equation = StreamEquation(gathered.gatherings[0], gathered.sample, self.fit_intercept)
+        if self.decoder_.calibrates:
+            loo = equation.left_out(equation.spectra(operator))
+            points = equation.left_out_points(loo, loo.residuals(alpha))
+            self.decoder_ = self.decoder_.calibrate(points, self.outputs_)
+        self.points_ = equation.solve(operator, alpha, self.solver)
+        self.input_kernel_ = gathered.expected.kernels[0]
+        self.kernel_ = Separable(self.input_kernel_, operator)
+
+    def _alpha(self) -> float:
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
+        return positive_alpha(self.alpha)
+
+    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+        alpha = self._alpha()
+        stream = self._as_stream(X, y, groups)
+        if stream is not None:
+            self._learn(Gathered.of(stream, self._parts()))
+            return
         chosen = as_operator_kernel(input_default(self.kernel))
         kernel = clone(chosen.inputs)
         output_kernel = clone(output_default(self.output_kernel))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace, put, take
-from .._linalg import eigh
+from .._linalg import eigh, spectral_norm
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
 
+STEADY = 1e4
+"""Up to this condition of the landmarks' Gram matrix, weights may be applied to moments."""
 COLUMNS = 128
 """Columns of a product that are made at once, where a copy of the whole would be the peak."""
 
@@ -28,6 +30,17 @@ class LandmarkMap(FeatureMap):
         """The weights."""
         return self.weights_
 
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """Bare kernel values, where the weights keep their digits; else the map as it is.
+
+        Weights W with WWᵀ = k(Z, Z)⁻¹ turn a moment of kernel values into one of coordinates at
+        the price of the condition of k(Z, Z), which trace k(Z, Z) ‖W‖² bounds.
+        """
+        trace = float(namespace(self.weights_).sum(self.kernel_.diag(self.landmarks_)))
+        if trace * spectral_norm(self.weights_) ** 2 > STEADY:
+            return self, None
+        return KernelValues(self.kernel_, self.landmarks_), self.weights_
+
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
@@ -44,6 +57,18 @@ class Spanned(LandmarkMap):
         self.kernel = self.kernel_ = kernel
         self.landmarks = self.landmarks_ = landmarks
         self.weights = self.weights_ = weights
+
+
+class KernelValues(FeatureMap):
+    """k(a, landmarks) as it is: not the coordinates of k, but one product away from them."""
+
+    def __init__(self, kernel: Kernel, landmarks: Items):
+        self.kernel = self.kernel_ = kernel
+        self.landmarks = landmarks
+
+    def transform(self, A: Items) -> Array:
+        """Kernel values against the landmarks."""
+        return self.kernel_(A, self.landmarks)
 
 
 class Exact(LandmarkMap):
@@ -151,6 +176,10 @@ class KernelPCA(LandmarkMap):
     def transform(self, A: Items) -> Array:
         """The components of Φ(a), or of Φ(a) minus the mean."""
         return super().transform(A) - self.mean_
+
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """As it is where the mean must come off last."""
+        return (self, None) if self.center else super().unweighted()
 
     def compose(self, M: Array) -> FeatureMap:
         """As it is where the mean must come off first."""

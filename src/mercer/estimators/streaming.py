@@ -1,0 +1,46 @@
+"""What models that can learn from streams do alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Items
+from ..decoders import natural
+from ..features import FeatureMap
+from ..streams import Stream, as_stream
+from .base import StructuredEstimator, is_flat, warn_if_constant
+from .streamed import Gathered
+
+
+class StreamLearner(StructuredEstimator):
+    """A structured estimator whose pairs may come in blocks."""
+
+    features: FeatureMap | None
+    decoder: Any
+
+    def _as_stream(self, X: Items, y: Items, groups: Items | None) -> Stream | None:
+        """What `fit` was given, where that comes in blocks; None where it is held whole.
+
+        Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
+        """
+        stream = as_stream(X, y)
+        exact = self.features is None and not all(k.finite for k in self._scalar_kernels())
+        if stream is None or (isinstance(X, np.memmap) and exact):
+            return None
+        if groups is not None:
+            raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
+        return stream
+
+    def _adopt_stream(self, gathered: Gathered) -> None:
+        """Take over what every model of a stream keeps."""
+        expected, self.outputs_ = gathered.expected, gathered.sample.y
+        self._check_inputs(expected.kernels[0], expected.X, reset=True)
+        self.stream_ = gathered
+        self.output_kernel_ = expected.output_kernel
+        self.flat_ = is_flat(self.output_kernel_, self.outputs_, expected.y)
+        warn_if_constant(self.output_kernel_, self.outputs_)
+        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(self.output_kernel_, self.outputs_)
