@@ -17,7 +17,7 @@ from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers import Spectral
-from ..streams import Sample, Stream
+from ..streams import PairSource, Sample, Stream
 from .base import (
     all_or_none,
     input_default,
@@ -151,7 +151,7 @@ class KernelDependencyCV(StreamLearner):
         best, rows = self._best(self._trials(kernels, outputs, pairs))
         self._adopt(best, rows, pairs)
 
-    def _fit_stream(self, stream: Stream, validation: Any) -> None:
+    def _fit_stream(self, stream: PairSource, validation: Any) -> None:
         """Choose over a stream: by pairs held out, or by those of its sample, left out."""
         outputs = self._output_kernels()
         if self.criterion == "gcv" or len(outputs) > 1:

@@ -15,7 +15,7 @@ from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Moments, Operator
 from ..solvers import Cholesky, SampleLeaveOneOut, Spectra, Spectral
-from ..streams import Expected, Gathering, Sample, Stream
+from ..streams import Expected, Gathering, PairSource, Sample
 from .regression import PointMap
 
 SAMPLE = 4096
@@ -50,7 +50,7 @@ class Gathered:
     blocks: int = 1
 
     @classmethod
-    def of(cls, stream: Stream, parts: Parts) -> Gathered:
+    def of(cls, stream: PairSource, parts: Parts) -> Gathered:
         """Read the stream: once for the sample where that is possible, and for the moments."""
         expected = stream.expected(tuple(parts.kernels), parts.output_kernel)
         sample = stream.sampled(expected, stream.size or parts.size)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
 from ..decoders import natural
 from ..features import FeatureMap
-from ..streams import Stream, as_stream
+from ..streams import PairSource, as_stream, is_dask, mapped
 from .base import StructuredEstimator, is_flat, warn_if_constant
 from .streamed import Gathered
 
@@ -21,7 +24,7 @@ class StreamLearner(StructuredEstimator):
     features: FeatureMap | None
     decoder: Any
 
-    def _as_stream(self, X: Items, y: Items, groups: Items | None) -> Stream | None:
+    def _as_stream(self, X: Items, y: Items, groups: Items | None) -> PairSource | None:
         """What `fit` was given, where that comes in blocks; None where it is held whole.
 
         Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
@@ -44,3 +47,33 @@ class StreamLearner(StructuredEstimator):
         warn_if_constant(self.output_kernel_, self.outputs_)
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(self.output_kernel_, self.outputs_)
+
+    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+        """The decoded output of every input; for Dask's collections, when it is asked for.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
+            of them.
+        candidates
+            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        """
+        if not is_dask(X):
+            return super().predict(X, candidates)
+        check_is_fitted(self)
+        if candidates is not None:
+            raise ValueError(
+                "candidates of single inputs are for inputs held whole: give "
+                "decoder=Candidates(function of x) to name them on the workers."
+            )
+        shape = () if self.flat_ else tuple(getattr(self.outputs_, "shape", (0,))[1:])
+        dtype = float if self.output_kernel_.on_vectors else object
+        return mapped(self._light().predict, X, shape, dtype)
+
+    def _light(self) -> Any:
+        """A copy that predicts, without what only further learning needs."""
+        light = copy.copy(self)
+        for name in ("stream_", "loo_points_"):
+            light.__dict__.pop(name, None)
+        return light

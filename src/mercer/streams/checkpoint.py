@@ -14,10 +14,9 @@ import numpy as np
 
 from .._arrays import host, like
 from ..operators import Moments
-from .gathering import Gathering
+from .gathering import PARTS, Gathering
 
 FORMAT = "mercer stream 1"
-PARTS = ("uu", "vu", "vv", "u", "v")
 SAME = 1e-9
 """How near the coordinates of a few pairs have to be for two runs to be the same."""
 

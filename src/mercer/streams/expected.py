@@ -9,6 +9,10 @@ from .._arrays import Items, count
 from ..kernels import Kernel
 
 
+class BadBlock(ValueError):
+    """A block of a stream that cannot be learnt from; its message has the block's number."""
+
+
 @dataclass(frozen=True)
 class Expected:
     """The kinds of the first block, which all others are held against.
@@ -33,15 +37,15 @@ class Expected:
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
         """Read off the first block."""
         X, y = _pair(0, block)
-        with _naming(0):
+        with naming(0):
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
             return cls(kernels, output_kernel, X[:1], y[:1], shapes)
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items]:
-        """Inputs and outputs of a block, or a `ValueError` that names it."""
+        """Inputs and outputs of a block, or a `BadBlock` that names it."""
         X, y = _pair(number, block)
-        with _naming(number):
+        with naming(number):
             _same_dtype(X, self.X, "X")
             _same_dtype(y, self.y, "y")
             inputs = self.kernels[0].check(X, "X")
@@ -59,7 +63,7 @@ class Expected:
         return inputs, outputs
 
 
-class _naming:
+class naming:
     """Put the number of the block in front of whatever is wrong with it."""
 
     def __init__(self, number: int):
@@ -70,12 +74,12 @@ class _naming:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, ValueError | TypeError):
-            raise ValueError(f"block {self.number} of the stream: {error}") from error
+            raise BadBlock(f"block {self.number} of the stream: {error}") from error
 
 
 def _pair(number: int, block: Any) -> tuple[Items, Items]:
     if not isinstance(block, tuple | list) or len(block) != 2:
-        raise ValueError(
+        raise BadBlock(
             f"block {number} of the stream: a block is a pair (X, y), got {type(block).__name__}"
             f"{f' of {len(block)}' if isinstance(block, tuple | list) else ''}."
         )

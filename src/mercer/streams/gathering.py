@@ -11,11 +11,14 @@ from .._arrays import Array, Items, blocks, count, is_foreign, namespace, take
 from .._linalg import add_square, mirrored
 from ..features import FeatureMap
 from ..operators import Moments
+from .expected import naming
 
 ROWS = 1024
 """Pairs whose coordinates are held at once: small enough to stay in the cache."""
 PROBE = 16
 """Pairs by whose coordinates two gatherings are told apart."""
+PARTS = ("uu", "vu", "vv", "u", "v")
+"""The sums that add up."""
 CENTRE = 1024
 """Pairs whose mean is the origin that moments are taken about, where means matter."""
 
@@ -69,11 +72,26 @@ class Gathering:
         fresh._clear(*self.probe)
         return fresh
 
+    def for_worker(self) -> Gathering:
+        """The same maps without what only the end needs, to be sent to where blocks lie."""
+        fresh = self.blank()
+        fresh.inputs, fresh.weights = self.bare, None
+        return fresh
+
+    def __getstate__(self) -> dict:
+        """Without the moments where nothing was added: they are zeros, but as large as any."""
+        return {k: v for k, v in vars(self).items() if self.n or k not in PARTS}
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state)
+        if "uu" not in state:
+            self._clear(*self.probe)
+
     def copy(self) -> Gathering:
         """The same, to be added to without changing this one."""
         fresh = copy.copy(self)
         if not is_foreign(self.uu):
-            for name in ("uu", "vu", "vv", "u", "v"):
+            for name in PARTS:
                 setattr(fresh, name, getattr(self, name).copy(order="K"))
         return fresh
 
@@ -82,6 +100,11 @@ class Gathering:
         for rows in blocks(count(y), ROWS):
             index = np.arange(rows.start, rows.stop)
             self._add(take(X, index), take(y, index))
+
+    def add_block(self, number: int, X: Items, y: Items) -> None:
+        """Add a block, and name it where it is refused."""
+        with naming(number):
+            self.add(X, y)
 
     def _add(self, X: Items, y: Items) -> None:
         U, V = self.bare.transform(X), self.outputs.transform(y)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._arrays import Items, blocks, count, take
 from ..kernels import Kernel
+from .base import PairSource
 from .checkpoint import as_checkpoint
 from .cluster import is_dask
 from .expected import Expected
@@ -46,7 +47,7 @@ class Rows:
             yield take(self.X, index), take(self.y, index)
 
 
-class Stream:
+class Stream(PairSource):
     """Pairs that come in blocks (X, y), of which only one is held at a time.
 
     Parameters
@@ -98,13 +99,8 @@ class Stream:
         checkpoint: str | Path | None = None,
         every: int = EVERY,
     ):
-        if sample is not None and (not isinstance(sample, int | np.integer) or sample < 2):
-            raise ValueError(f"sample must be a whole number of pairs, at least 2, got {sample!r}.")
-        if not isinstance(random_state, int | np.integer):
-            raise ValueError(f"random_state of a stream must be a number, got {random_state!r}.")
+        super().__init__(sample, random_state)
         self.source = _source(source, y, block)
-        self.size = sample
-        self.seed = int(random_state)
         self.checkpoint = as_checkpoint(checkpoint, every)
         self.buffer: list[Any] = []  # the first blocks of a generator, which cannot go back
 
@@ -157,7 +153,7 @@ class Stream:
                 continue
             X, y = expected.checked(number, block)
             for gathering in gatherings:
-                add(gathering, number, X, y)
+                gathering.add_block(number, X, y)
             if saved and (number + 1) % saved.every == 0:
                 saved.save(number + 1, gatherings)
         if number + 1 < done:
@@ -169,20 +165,12 @@ class Stream:
             saved.clear()
 
 
-def add(gathering: Gathering, number: int, X: Items, y: Items) -> None:
-    """Add a block, and name it where its kernel values are refused."""
-    try:
-        gathering.add(X, y)
-    except ValueError as error:
-        raise ValueError(f"block {number} of the stream: {error}") from error
-
-
-def as_stream(X: Any, y: Items = None) -> Stream | None:
+def as_stream(X: Any, y: Items = None) -> PairSource | None:
     """The stream that the arguments of `fit` stand for; None where they are data held whole."""
-    if isinstance(X, Stream):
+    if isinstance(X, PairSource):
         return X
     if is_dask(X):
-        from .dask import DaskStream
+        from .dask_stream import DaskStream
 
         return DaskStream(X, y)
     if y is not None:
