@@ -2,70 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import device
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, blocks, count, host, like, namespace, part, take
-from .._linalg import EPS, PositiveDefinite, solve_lower
+from .._arrays import Array, Items, host, like, namespace, take
+from .._linalg import solve_lower
 from ..kernels import Kernel
-from ..kernels.base import as_float, whole
+from ..kernels.base import whole
+from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
 
-ROWS = 8192
-"""Rows of the factor that are made at once: kernels copy what they are given."""
 BLOCK = 128
 """Proposals that are judged together, at most."""
-
-
-class Factor:
-    """K ≈ UUᵀ, grown by pivots: n × rank numbers, made of as many kernel values."""
-
-    def __init__(self, kernel: Kernel, A: Items, rank: int | None):
-        self.kernel, self.A = kernel, kernel.check(A, "A")
-        self.residual = as_float(kernel.diag(self.A)) + 0.0
-        xp, n = namespace(self.residual), count(self.A)
-        self.rank = n if rank is None else min(rank, n)
-        self.trace = float(xp.sum(self.residual))
-        self.noise = n * EPS * float(xp.max(self.residual))
-        shape, kind = (n, self.rank), self.residual
-        self.U = xp.zeros(shape, dtype=kind.dtype, device=device(kind))
-        self.pivots: list[int] = []
-
-    @property
-    def rows(self) -> Array:
-        """U as far as it goes."""
-        return self.U[:, : len(self.pivots)]
-
-    @property
-    def error(self) -> float:
-        """tr(K - UUᵀ) / tr K."""
-        return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
-
-    def left_of(self, index: Any) -> Array:
-        """The block of K - UUᵀ over some items."""
-        some, rows = take(self.A, index), take(self.rows, index)
-        return self.kernel._gram(some, some) - rows @ namespace(rows).matrix_transpose(rows)
-
-    def grow(self, index: Any) -> None:
-        """Take some items as further pivots."""
-        xp, m, width = namespace(self.U), len(self.pivots), len(index)
-        L = PositiveDefinite.of(self.left_of(index)).factor
-        landmarks, known = take(self.A, index), take(self.rows, index)
-        known = xp.matrix_transpose(known)
-        for rows in blocks(count(self.A), ROWS):
-            G = self.kernel._gram(part(self.A, rows), landmarks) - self.U[rows, :m] @ known
-            self.U[rows, m : m + width] = xp.matrix_transpose(
-                solve_lower(L, xp.matrix_transpose(G))
-            )
-        new = self.U[:, m : m + width]
-        left = self.residual - xp.sum(new * new, axis=1)
-        self.residual = xp.where(left > 0, left, xp.zeros_like(left))
-        for i in index:
-            self.residual[int(i)] = 0.0
-        self.pivots += [int(i) for i in index]
 
 
 class PivotedCholesky(LandmarkMap):
@@ -75,7 +27,9 @@ class PivotedCholesky(LandmarkMap):
         self.rank = rank
         self.tolerance = tolerance
 
-    def _chooser(self, factor: Factor) -> Any:
+    Factor: ClassVar[type[Factor]] = Factor
+
+    def _chooser(self, factor: Any) -> Callable[[Any], Any]:
         """A function that names the next pivots, none where only rounding is left."""
         raise NotImplementedError
 
@@ -87,7 +41,7 @@ class PivotedCholesky(LandmarkMap):
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of the factor."""
         check_rank(self.rank)
-        factor = Factor(kernel, A, self.rank)
+        factor = self.Factor(kernel, A, self.rank)
         choose = self._chooser(factor)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
             index = choose(factor)
@@ -144,9 +98,11 @@ class IncompleteCholesky(PivotedCholesky):
     [0, 2]
     """
 
-    def _chooser(self, factor: Factor) -> Any:
-        def worst(factor: Factor) -> list[int]:
-            i = int(namespace(factor.residual).argmax(factor.residual))
+    Factor = GreedyFactor
+
+    def _chooser(self, factor: GreedyFactor) -> Callable[[GreedyFactor], list[int]]:
+        def worst(factor: GreedyFactor) -> list[int]:
+            i = factor.worst()
             return [i] if float(factor.residual[i]) > factor.noise else []
 
         return worst
@@ -213,7 +169,7 @@ class RandomPivotedCholesky(PivotedCholesky):
         self.tolerance = tolerance
         self.random_state = random_state
 
-    def _chooser(self, factor: Factor) -> Any:
+    def _chooser(self, factor: Factor) -> Callable[[Factor], np.ndarray]:
         random = check_random_state(self.random_state)
         few = max(1, min(BLOCK, factor.rank // 10))
         block = few if self.block is None else whole(self.block, "block")
