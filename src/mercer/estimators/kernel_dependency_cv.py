@@ -26,6 +26,7 @@ from .base import (
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
 from .identity import IdentityEquation, reduces
+from .low_rank import SpannedEquation, spans
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
 CRITERIA = ("loo", "gcv")
@@ -157,6 +158,9 @@ class KernelDependencyCV(StructuredEstimator):
             kernel = clone(scalar)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
+            if spans(sides, operators):
+                yield SpannedEquation(sides, operators[0], sides.input_coordinates())
+                continue
             for operator in operators:
                 own = operator.own_coordinates
                 if own not in shared:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +42,8 @@ class PivotedCholesky(LandmarkMap):
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of the factor."""
         check_rank(self.rank)
+        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
+            raise ValueError(f"tolerance must be a number ≥ 0, got {self.tolerance!r}.")
         factor = self.Factor(kernel, A, self.rank)
         choose = self._chooser(factor)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
