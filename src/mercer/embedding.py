@@ -199,6 +199,33 @@ class Embedding:
         return self.weights @ xp.asarray(values, dtype=self.weights.dtype)
 
 
+class Deferred(Embedding):
+    """Points whose coordinates are made when somebody first asks for them."""
+
+    make: Callable[[], Array]
+    left_out: np.ndarray
+
+    def __init__(
+        self,
+        make: Callable[[], Array],
+        frame: Frame,
+        left_out: np.ndarray,
+        inputs: Items | None = None,
+    ):
+        self.__dict__.update(make=make, frame=frame, left_out=left_out, inputs=inputs, weigh=None)
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """One row a point, in `frame`."""
+        return self.make()
+
+    def __len__(self) -> int:
+        return len(self.left_out)
+
+    def __repr__(self) -> str:
+        return f"Deferred({len(self)} points)"
+
+
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
     """Σ_i w_i ‖Φ(y_i) - m‖² = Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i.
 

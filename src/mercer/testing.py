@@ -151,6 +151,9 @@ def check_feature_map(
     _close(host(map.transform(items)), U, ROOT * scale, "transform differs from fit_transform")
     if np.isfinite(tolerance):
         _close(U @ U.T, K, tolerance * scale, "transform(A) @ transform(A).T is not k(A)")
+    if np.isfinite(map.trace_error_):
+        missed = 1.0 - (U * U).sum() / K.trace() if not map.centered else map.trace_error_
+        _near(map.trace_error_, missed, "trace_error_ is not tr(K - UUᵀ) / tr K")
     excess = (U * U).sum(axis=1) - K.diagonal()
     _claim(excess.max() < ROOT * scale or map.projects, "coordinates are longer than the items")
     M = np.random.default_rng(0).normal(size=(U.shape[1], 2))

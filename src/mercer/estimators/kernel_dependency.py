@@ -12,7 +12,7 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Separable, as_operator_kernel
+from ..operators import Identity, Operator, Separable, as_operator_kernel
 from ..streams import Stream
 from .base import (
     input_default,
@@ -22,7 +22,8 @@ from .base import (
 )
 from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
-from .regression import PointMap, Sides, factored, group_labels
+from .low_rank import SpannedEquation, solve_low_rank, spans
+from .regression import Equation, PointMap, Sides, factored, group_labels
 from .streamed import Gathered, Parts, StreamEquation, streamless
 from .streaming import StreamLearner
 
@@ -203,14 +204,18 @@ class KernelDependency(StreamLearner):
         self.output_kernel_, self.outputs_ = output_kernel, y
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
-        short = isinstance(operator, Identity) and sides.features is None
-        if self.solver == "cholesky" and not short:
-            raise ValueError(
-                "solver='cholesky' is for the identity operator with exact features; "
-                "use solver='auto'."
-            )
-        points = solve_identity(sides, alpha) if short and self.solver != "spectral" else None
-        return factored(sides, operator).solve(alpha) if points is None else points
+        identity = isinstance(operator, Identity)
+        if self.solver == "cholesky" and not identity:
+            raise ValueError("solver='cholesky' is for the identity operator; use solver='auto'.")
+        short = solve_identity if sides.features is None else solve_low_rank
+        points = short(sides, alpha) if identity and self.solver != "spectral" else None
+        return self._equation(sides, operator).solve(alpha) if points is None else points
+
+    def _equation(self, sides: Sides, operator: Operator) -> Equation:
+        """The way for every α, which also gives the left-out points."""
+        if spans(sides, [operator]):
+            return SpannedEquation(sides, operator, sides.input_coordinates())
+        return factored(sides, operator)
 
     def _fit_separable(
         self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
@@ -246,7 +251,7 @@ class KernelDependency(StreamLearner):
             left_out = left_out_identity(sides, alpha, labels, raw)
             if left_out is not None:
                 return self._solved(sides, operator, alpha), left_out
-        equation = factored(sides, operator)
+        equation = self._equation(sides, operator)
         loo = equation.leave_one_out(labels)
         points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
         return equation.solve(alpha), points

@@ -28,6 +28,7 @@ from .base import (
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
 from .coupled import CoupledEquation
 from .identity import IdentityEquation, reduces
+from .low_rank import SpannedEquation, spans
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 from .stream_choice import StreamTrial, held_out, trials
 from .streamed import Gathered, Parts
@@ -232,6 +233,9 @@ class KernelDependencyCV(StreamLearner):
             kernel = clone(scalar)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
+            if spans(sides, operators):
+                yield SpannedEquation(sides, operators[0], sides.input_coordinates())
+                continue
             for operator in operators:
                 own = operator.own_coordinates
                 if own not in shared:

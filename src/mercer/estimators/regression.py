@@ -174,7 +174,7 @@ class Equation:
         vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
         moments = Moments(sides.n, U.moment, vu, V.moment)
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
-        self.frame = OrthonormalFrame(V.map)
+        self.frame: Frame = OrthonormalFrame(V.map)
 
     @cached_property
     def operator_kernel(self) -> Separable:
