@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
-from .._linalg import eigh, spectral_norm
+from .._linalg import eigh
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
 
-STEADY = 1e4
-"""Up to this condition of the landmarks' Gram matrix, weights may be applied to moments."""
 COLUMNS = 128
 """Columns of a product that are made at once, where a copy of the whole would be the peak."""
 
@@ -31,14 +29,7 @@ class LandmarkMap(FeatureMap):
         return self.weights_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Bare kernel values, where the weights keep their digits; else the map as it is.
-
-        Weights W with WWᵀ = k(Z, Z)⁻¹ turn a moment of kernel values into one of coordinates at
-        the price of the condition of k(Z, Z), which trace k(Z, Z) ‖W‖² bounds.
-        """
-        trace = float(namespace(self.weights_).sum(self.kernel_.diag(self.landmarks_)))
-        if trace * spectral_norm(self.weights_) ** 2 > STEADY:
-            return self, None
+        """Bare kernel values, and the weights."""
         return KernelValues(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:

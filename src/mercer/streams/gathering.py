@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, is_foreign, namespace, take
-from .._linalg import add_square, mirrored
+from .._linalg import add_square, mirrored, spectral_norm
 from ..features import FeatureMap
 from ..operators import Moments
 from .expected import naming
@@ -19,8 +19,10 @@ PROBE = 16
 """Pairs by whose coordinates two gatherings are told apart."""
 PARTS = ("uu", "vu", "vv", "u", "v")
 """The sums that add up."""
-CENTRE = 1024
-"""Pairs whose mean is the origin that moments are taken about, where means matter."""
+CENTRE = 256
+"""Pairs whose mean is the origin that moments are taken about."""
+STEADY = 1e3
+"""How much W may magnify the rounding of bare moments: 1e3 ε ≈ 2e-13."""
 
 
 class Gathering:
@@ -39,29 +41,35 @@ class Gathering:
     Notes
     -----
     Where the input map ends in a matrix W (`FeatureMap.unweighted`), moments are gathered of the
-    kernel values k(x, Z) alone and turned by W once, at the end: for m landmarks that saves 2m²
-    of the 3m² multiplications that a pair costs.
+    kernel values k = k(x, Z) alone and turned by W once, at the end: for m landmarks that saves
+    2m² of the 3m² multiplications that a pair costs. The price is digits. The moments are summed
+    to a relative ε, and W multiplies what is lost: the moment of u = Wᵀk, of length one at most,
+    is off by ε‖C‖‖W‖², with C the second moment of what is summed. Summed about a mean, C is the
+    covariance of kernel values, small where they are all alike, which is where ‖W‖ is large; the
+    mean is turned by itself. Where ‖C‖‖W‖² is still above STEADY, every block is turned.
     """
 
     def __init__(
         self, inputs: FeatureMap, outputs: FeatureMap, X: Items, y: Items, center: bool = False
     ):
-        self.inputs, self.outputs = inputs, outputs
+        self.inputs, self.outputs, self.center = inputs, outputs, center
+        few = np.arange(min(CENTRE, count(y)))
+        X, V = take(X, few), outputs.transform(take(y, few))
         self.bare, self.weights = inputs.unweighted()
-        few = np.arange(min(CENTRE if center else PROBE, count(y)))
-        U, V = self.bare.transform(take(X, few)), outputs.transform(take(y, few))
+        U = self.bare.transform(X)
+        if self.weights is not None and not _steady(U, self.weights):
+            self.bare, self.weights = inputs, None
+            U = inputs.transform(X)
         self.probe = U[:PROBE, :], V[:PROBE, :]
-        xp = namespace(U, V)
-        self.origin: tuple[Any, Any] | None = (
-            (xp.mean(U, axis=0), xp.mean(V, axis=0)) if center else None
-        )
+        a, b = (namespace(A).mean(A, axis=0) for A in (U, V))
+        self.origin: tuple[Any, Any] | None = (a, b if center else 0.0 * b)
+        if self.weights is None and not center:
+            self.origin = None
         self._clear(U, V)
 
     def _clear(self, U: Array, V: Array) -> None:
         Ut, Vt = (namespace(A).matrix_transpose(A[:0, :]) for A in (U, V))
-        uu = Ut @ U[:0, :]
-        # LAPACK's order, so that BLAS adds to it in place.
-        self.uu = uu if is_foreign(uu) else np.asfortranarray(uu)
+        self.uu = _ordered(Ut @ U[:0, :])
         self.vu, self.vv = Vt @ U[:0, :], Vt @ V[:0, :]
         self.u, self.v = namespace(U).sum(U[:0, :], axis=0), namespace(V).sum(V[:0, :], axis=0)
         self.n = 0
@@ -91,8 +99,7 @@ class Gathering:
         """The same, to be added to without changing this one."""
         fresh = copy.copy(self)
         if not is_foreign(self.uu):
-            for name in PARTS:
-                setattr(fresh, name, getattr(self, name).copy(order="K"))
+            fresh.uu = self.uu.copy(order="F")  # the others are replaced, not changed
         return fresh
 
     def add(self, X: Items, y: Items) -> None:
@@ -119,15 +126,13 @@ class Gathering:
             )
         Vt = xp.matrix_transpose(V)
         self.uu = add_square(self.uu, U)
-        self.vu += Vt @ U
-        self.vv += Vt @ V
+        self.vu, self.vv = self.vu + Vt @ U, self.vv + Vt @ V
         self.u, self.v, self.n = self.u + u, self.v + v, self.n + int(U.shape[0])
 
     def merge(self, raw: Moments) -> None:
         """Add what was gathered elsewhere under the same maps."""
-        self.uu += raw.uu
-        self.vu += raw.vu
-        self.vv += raw.vv
+        self.uu = _ordered(self.uu + raw.uu)
+        self.vu, self.vv = self.vu + raw.vu, self.vv + raw.vv
         self.u, self.v, self.n = self.u + raw.u, self.v + raw.v, self.n + raw.n
 
     @property
@@ -137,8 +142,12 @@ class Gathering:
 
     @property
     def moments(self) -> Moments:
-        """The moments of the coordinates, about the origin where there is one."""
-        return self.raw if self.weights is None else self.raw.mapped(self.weights)
+        """The moments of the coordinates, about the origin where means matter."""
+        turned = self.raw if self.weights is None else self.raw.mapped(self.weights)
+        if self.center or self.origin is None:
+            return turned
+        a, b = self.origins
+        return turned.about(-a, -b)
 
     @property
     def origins(self) -> tuple[Array, Array]:
@@ -146,3 +155,14 @@ class Gathering:
         assert self.origin is not None
         a, b = self.origin
         return (a if self.weights is None else a @ self.weights), b
+
+
+def _ordered(S: Array) -> Array:
+    """In LAPACK's order, so that BLAS adds to it in place."""
+    return S if is_foreign(S) else np.asfortranarray(S)
+
+
+def _steady(K: Array, W: Array) -> bool:
+    """Whether the weights magnify what is lost of the moments of these kernel values by little."""
+    spread = spectral_norm(K - namespace(K).mean(K, axis=0)) ** 2 / K.shape[0]
+    return spread * spectral_norm(W) ** 2 <= STEADY
