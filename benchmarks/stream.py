@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from _measure import best_times, peak_mib  # first: it sets the number of threads
-
 import numpy as np
+from _measure import best_times, peak_mib  # first: it sets the number of threads
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -83,7 +82,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="for sizes up to 100,000")
     args = parser.parse_args()
     measured(min(args.sizes), args)  # libraries loaded, memory touched
-    table = Table(title=f"a stream of {args.inputs} inputs, {args.outputs} outputs, rank {args.rank}")
+    table = Table(
+        title=f"a stream of {args.inputs} inputs, {args.outputs} outputs, rank {args.rank}"
+    )
     for column in ("n", "bare loop: s", "fit: s", "ratio", "peak MiB"):
         table.add_column(column, justify="right")
     fits = []
@@ -92,7 +93,11 @@ def main() -> None:
         fits.append(times["fit"])
         ratio = times["fit"] / times["bare"]
         table.add_row(
-            f"{n:,}", f"{times['bare']:.2f}", f"{times['fit']:.2f}", f"{ratio:.2f}", f"{peak_mib():.0f}"
+            f"{n:,}",
+            f"{times['bare']:.2f}",
+            f"{times['fit']:.2f}",
+            f"{ratio:.2f}",
+            f"{peak_mib():.0f}",
         )
     slope = np.polyfit(np.log(args.sizes), np.log(fits), 1)[0] if len(fits) > 1 else np.nan
     Console().print(

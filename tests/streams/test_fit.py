@@ -57,7 +57,9 @@ def test_streamed_shuffled_blocked_and_whole_agree(pairs, operator, intercept, o
 def test_partial_fit_twice_is_fit_on_both(pairs, operator, features, intercept):
     X, Y = pairs
     kernel = Linear() if features is None else RBF(2.0)
-    model = KernelDependency(kernel * operator, alpha=0.1, features=features, fit_intercept=intercept)
+    model = KernelDependency(
+        kernel * operator, alpha=0.1, features=features, fit_intercept=intercept
+    )
     twice = clone(model).partial_fit(X[:60], Y[:60]).partial_fit(X[60:], Y[60:])
     assert_allclose(twice.predict(X), clone(model).fit(X, Y).predict(X), atol=AGREE)
     assert twice.outputs_.shape == Y.shape
@@ -171,7 +173,9 @@ def test_shards_that_are_not_there(tmp_path):
 def test_words_to_labels_by_blocks():
     words = ["ab", "abc", "bca", "cab", "bb", "ca"] * 6
     tags = [{"x"} if "b" in word[:2] else {"y"} for word in words]
-    model = KernelDependency(Spectrum(2), Labels(), alpha=0.1, features=Nystroem(landmarks=words[:6]))
+    model = KernelDependency(
+        Spectrum(2), Labels(), alpha=0.1, features=Nystroem(landmarks=words[:6])
+    )
     blocks = [(words[i : i + 9], tags[i : i + 9]) for i in range(0, 36, 9)]
     streamed, whole = clone(model).fit(blocks), clone(model).fit(words, tags)
     assert list(streamed.predict(words)) == list(whole.predict(words))

@@ -30,7 +30,9 @@ def test_cuts_do_not_matter(cuts, size, seed):
 @given(st.permutations(range(5)))
 def test_parts_add_in_any_order(order):
     items = np.arange(50)
-    parts = [Sample(7).with_block(10 * i, items[10 * i :][:10], items[10 * i :][:10]) for i in order]
+    parts = [
+        Sample(7).with_block(10 * i, items[10 * i :][:10], items[10 * i :][:10]) for i in order
+    ]
     total = Sample(7)
     for part in parts:
         total = total + part

@@ -73,7 +73,7 @@ class Gathered:
         inputs, outputs = self.expected.checked(self.blocks, (X, y))
         more = [gathering.copy() for gathering in self.gatherings]
         for gathering in more:
-            gathering.add(inputs, outputs)
+            gathering.add_block(self.blocks, inputs, outputs)
         start = self.gatherings[0].n
         sample = self.sample.with_block(start, inputs, outputs)
         return Gathered(self.expected, sample, more, self.blocks + 1)

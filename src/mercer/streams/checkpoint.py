@@ -87,7 +87,7 @@ class Checkpoint:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             if json.loads(str(arrays["header"]))["format"] != FORMAT:
                 raise KeyError("format")
