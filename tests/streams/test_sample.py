@@ -1,5 +1,7 @@
 """A sample of a stream: uniform, the same under every cut, whole where the stream is short."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from mercer.streams import Sample
 
 def folded(items, cuts, size, seed=0):
     sample, edges = Sample(size, seed), [0, *sorted(cuts), len(items)]
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         if stop > start:
             sample = sample.with_block(start, items[start:stop], items[start:stop])
     return sample
