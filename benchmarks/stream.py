@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from _measure import best_times, peak_mib  # first: it sets the number of threads
+from _measure import best_times, peak_mib
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table

@@ -82,8 +82,19 @@ def mirrored(S: Array) -> Array:
     """The symmetric matrix that `add_square` has the upper triangle of."""
     if is_foreign(S):
         return S
-    upper = np.triu(S, 1)
-    return np.ascontiguousarray(np.triu(S) + upper.T)
+    upper = np.triu(S)
+    whole = upper + upper.T
+    np.fill_diagonal(whole, upper.diagonal())
+    return whole
+
+
+def congruent(S: Array, W: Array) -> Array:
+    """WᵀSW for a symmetric S, in half of the time where W is numpy's and upper triangular."""
+    triangular = not is_foreign(W) and W.shape[0] == W.shape[1]
+    if triangular and scipy.linalg.bandwidth(W)[0] == 0:
+        trmm = scipy.linalg.blas.dtrmm
+        return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
+    return namespace(W).matrix_transpose(W) @ (S @ W)
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from mercer._arrays import host
-from mercer._linalg import add_square, mirrored, spectral_norm
+from mercer._linalg import add_square, congruent, mirrored, spectral_norm
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import Moments
@@ -55,6 +55,9 @@ def test_squares_add_in_place(rng):
         again = add_square(S, rows)
         assert again is S or np.shares_memory(again, S)
     assert_allclose(mirrored(S), A.T @ A, atol=IDENTITY)
+    W = np.triu(rng.normal(size=(5, 5)))
+    assert_allclose(congruent(A.T @ A, W), (A @ W).T @ (A @ W), atol=IDENTITY)
+    assert_allclose(congruent(A.T @ A, W.T), (A @ W.T).T @ (A @ W.T), atol=IDENTITY)
     assert spectral_norm(A) == pytest.approx(np.linalg.norm(A, 2), rel=0.05)
 
 

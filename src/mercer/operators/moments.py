@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._arrays import Array, namespace
+from .._linalg import congruent
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Moments:
 
     def mapped(self, M: Array) -> Moments:
         """The moments of the rows M'u: other input coordinates of the same data."""
-        uu = namespace(M).matrix_transpose(M) @ (self.uu @ M)
+        uu = congruent(self.uu, M)
         u = None if self.u is None else self.u @ M
         return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
