@@ -102,6 +102,16 @@ def test_a_sample_is_that_of_the_stream(here):
     assert_allclose(there.coef_, stream.coef_, atol=AGREE)
 
 
+def test_tables(here, whole):
+    dd = pytest.importorskip("dask.dataframe")
+    import pandas
+
+    tables = [dd.from_pandas(pandas.DataFrame(A), npartitions=4) for A in (X, Y)]
+    model = clone(MODEL).fit(*tables)
+    assert_allclose(model.coef_, whole.coef_, atol=AGREE)
+    assert_allclose(model.predict(tables[0]).compute(), whole.predict(X), atol=AGREE)
+
+
 def test_without_a_cluster_too_a_block_is_named(here, whole):
     with pytest.raises(BadBlock, match="block 4 of the stream could not be loaded"):
         clone(MODEL).fit(delayed_blocks(loaders.broken))

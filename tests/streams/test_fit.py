@@ -1,8 +1,11 @@
 """A fit over a stream is the fit on its pairs held whole, however they come."""
 
+import array_api_strict
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from mercer import KernelDependency
@@ -77,11 +80,11 @@ def test_the_sample_does_not_depend_on_the_cut(pairs):
     assert len(one.outputs_) == 40 and one.stream_.gatherings[0].n == 150
 
 
-def test_a_sample_makes_room_for_the_rank(pairs):
-    X, Y = pairs
-    X, Y = np.tile(X, (40, 1)) + np.arange(6000)[:, None] * 1e-3, np.tile(Y, (40, 1))
-    model = KernelDependency(RBF(1.0), features=Nystroem(rank=2500, random_state=0)).fit([(X, Y)])
-    assert len(model.outputs_) == 5000
+def test_a_sample_makes_room_for_the_rank(pairs, monkeypatch):
+    monkeypatch.setattr("mercer.estimators.streamed.SAMPLE", 20)
+    for rank, kept in ((5, 20), (30, 60)):
+        model = KernelDependency(RBF(1.0), features=Nystroem(rank, random_state=0)).fit([pairs])
+        assert len(model.outputs_) == kept
 
 
 def test_a_generator_lends_its_first_pairs(pairs):
@@ -186,6 +189,39 @@ def test_images_and_numbers_come_back_as_they_went_in(pairs):
     assert flat.predict(X).shape == (150,)
     images = KernelDependency(Linear(), alpha=0.1).fit(cut(X, Y[:, :, None].repeat(2, 2), 70))
     assert images.predict(X).shape == (150, 3, 2)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_arrays_of_another_library(pairs, operator, intercept):
+    X, Y = pairs
+    model = KernelDependency(
+        RBF(2.0) * operator, alpha=0.1, features=IncompleteCholesky(10), fit_intercept=intercept
+    )
+    foreign = [tuple(map(array_api_strict.asarray, block)) for block in cut(X, Y, 70)]
+    predicted = clone(model).fit(foreign).predict(array_api_strict.asarray(X))
+    assert isinstance(predicted, type(foreign[0][0]))
+    assert_allclose(np.asarray(predicted), clone(model).fit(X, Y).predict(X), atol=AGREE)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), RBF(2.0)], ids=str)
+def test_sparse_blocks(pairs, kernel):
+    X, Y = np.maximum(pairs[0], 0.0), pairs[1]
+    model = KernelDependency(kernel, alpha=0.1, features=IncompleteCholesky(10))
+    sparse = [(csr_array(x), y) for x, y in cut(X, Y, 70)]
+    assert_allclose(
+        clone(model).fit(sparse).predict(csr_array(X)),
+        clone(model).fit(X, Y).predict(X),
+        atol=AGREE,
+    )
+
+
+def test_tables_keep_their_names(pairs):
+    X, Y = pandas.DataFrame(pairs[0], columns=["a", "b", "c"]), pandas.DataFrame(pairs[1])
+    model = KernelDependency(Linear(), alpha=0.1).fit([(X[:70], Y[:70]), (X[70:], Y[70:])])
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    whole = KernelDependency(Linear(), alpha=0.1).fit(X, Y)
+    assert_allclose(model.predict(X), whole.predict(X), atol=AGREE)
 
 
 def test_decoders_choose_among_the_sample(pairs):

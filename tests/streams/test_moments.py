@@ -5,7 +5,7 @@ import pickle
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -29,6 +29,7 @@ def same(a, b, tolerance=IDENTITY):
         assert_allclose(host(getattr(a, name)), wanted, rtol=0, atol=tolerance * scale)
 
 
+@settings(max_examples=20)
 @given(st.integers(1, 19), st.integers(0, 3))
 def test_moments_add(cut, seed):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
@@ -20,6 +20,7 @@ def folded(items, cuts, size, seed=0):
     return sample
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 99)), st.integers(1, 120), st.integers(0, 5))
 def test_cuts_do_not_matter(cuts, size, seed):
     items = np.arange(100)
@@ -29,6 +30,7 @@ def test_cuts_do_not_matter(cuts, size, seed):
     assert len(whole.X) == min(size, 100)
 
 
+@settings(max_examples=10)
 @given(st.permutations(range(5)))
 def test_parts_add_in_any_order(order):
     items = np.arange(50)
@@ -47,9 +49,9 @@ def test_a_short_stream_is_its_own_sample():
 
 def test_every_pair_is_as_likely():
     counts = np.zeros(20)
-    for seed in range(2000):
+    for seed in range(1000):
         counts[folded(np.arange(20), [7], 5, seed).X] += 1
-    assert abs(counts / 2000 - 0.25).max() < 0.05
+    assert abs(counts / 1000 - 0.25).max() < 0.07
 
 
 def test_things_of_any_kind():

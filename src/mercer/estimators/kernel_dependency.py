@@ -69,6 +69,8 @@ class KernelDependency(StreamLearner):
         What was fitted, length scales settled.
     n_features_in_
         The number of input features, where inputs are vectors.
+    stream_
+        Of a model of a stream, what further blocks are added to: moments and a sample.
 
     References
     ----------

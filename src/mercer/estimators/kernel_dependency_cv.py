@@ -67,9 +67,11 @@ class KernelDependencyCV(StreamLearner):
     kernel_, output_kernel_, alpha_
         What was chosen.
     loo_risk_, loo_score_
-        Its leave-one-out risk (mean squared distance in feature space), and its score.
+        Its leave-one-out risk (mean squared distance in feature space), and its score; of a
+        stream, over the pairs of its sample.
     cv_results_
-        A dictionary of columns, one entry a trial.
+        A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
+        of the pairs held out.
 
     Notes
     -----

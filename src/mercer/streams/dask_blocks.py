@@ -12,6 +12,7 @@ from .._arrays import Items
 
 def delayed_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
     """How to read a block, the delayed parts of every block, and their lengths where known."""
+    X, y = untabled(X), untabled(y)
     if hasattr(X, "chunks"):
         return _array_blocks(X, y)
     if hasattr(X, "to_delayed"):
@@ -19,6 +20,11 @@ def delayed_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | N
         return (_unzipped if y is None else _columns), list(_zipped(parts)), None
     parts = [list(X)] if y is None else [list(X), _delayed(y)]
     return (_given if y is None else _pair), list(_zipped(parts)), None
+
+
+def untabled(A: Any) -> Any:
+    """The array of a table; anything else as it is."""
+    return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
 
 
 def _array_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._arrays import Items
 from .._extras import require
-from .dask_blocks import batch
+from .dask_blocks import batch, untabled
 from .dask_tasks import shared
 from .expected import BadBlock
 
@@ -27,7 +27,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     require("dask", "dask")
     from dask import delayed
 
-    common = shared(function)
+    common, X = shared(function), untabled(X)
     if hasattr(X, "chunks"):
         import dask.array as da
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._arrays import Items, count
+from .._arrays import Items, count, is_foreign
 from ..kernels import Kernel
 
 
@@ -40,7 +40,7 @@ class Expected:
         with naming(0):
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
-            return cls(kernels, output_kernel, X[:1], y[:1], shapes)
+            return cls(kernels, output_kernel, _first(X), _first(y), shapes)
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items]:
         """Inputs and outputs of a block, or a `BadBlock` that names it."""
@@ -84,6 +84,11 @@ def _pair(number: int, block: Any) -> tuple[Items, Items]:
             f"{f' of {len(block)}' if isinstance(block, tuple | list) else ''}."
         )
     return block[0], block[1]
+
+
+def _first(items: Items) -> Items:
+    """A batch of the first item alone, a table with its names."""
+    return items[:1, ...] if is_foreign(items) else items[:1]
 
 
 def _shape(kernel: Kernel, items: Items) -> tuple | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, is_foreign, namespace, take
+from .._arrays import Array, Items, blocks, count, is_foreign, namespace, part, take
 from .._linalg import add_square, mirrored, spectral_norm
 from ..features import FeatureMap
 from ..operators import Moments
@@ -105,8 +105,7 @@ class Gathering:
     def add(self, X: Items, y: Items) -> None:
         """Add a block of checked pairs; one that is refused half-way is half added: use a copy."""
         for rows in blocks(count(y), ROWS):
-            index = np.arange(rows.start, rows.stop)
-            self._add(take(X, index), take(y, index))
+            self._add(part(X, rows), part(y, rows))
 
     def add_block(self, number: int, X: Items, y: Items) -> None:
         """Add a block, and name it where it is refused."""

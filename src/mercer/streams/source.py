@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, take
+from .._arrays import Items, blocks, count, part
 from ..kernels import Kernel
 from .base import PairSource
 from .checkpoint import as_checkpoint
@@ -43,8 +43,7 @@ class Rows:
 
     def __iter__(self) -> Iterator[tuple[Items, Items]]:
         for rows in blocks(count(self.y), self.block):
-            index = np.arange(rows.start, rows.stop)
-            yield take(self.X, index), take(self.y, index)
+            yield part(self.X, rows), part(self.y, rows)
 
 
 class Stream(PairSource):
