@@ -13,9 +13,11 @@ from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Operator, Separable, as_operator_kernel
-from ..streams import Stream
+from ..streams import PairSource, Stream
 from .base import (
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     warn_if_constant,
@@ -24,7 +26,7 @@ from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
 from .regression import Equation, PointMap, Sides, factored, group_labels
-from .streamed import Gathered, Parts, StreamEquation, streamless
+from .streamed import Gathered, StreamEquation, streamless
 from .streaming import StreamLearner
 
 SOLVERS = ("auto", "cholesky", "spectral")
@@ -62,6 +64,9 @@ class KernelDependency(StreamLearner):
         Whether the means of both feature spaces are taken off first.
     solver
         "cholesky" (identity operator only), "spectral" (any), or "auto".
+    device
+        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
+        where X is: arrays of PyTorch or CuPy stay on their device anyway.
 
     Attributes
     ----------
@@ -100,6 +105,7 @@ class KernelDependency(StreamLearner):
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
         solver: str = "auto",
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -109,6 +115,7 @@ class KernelDependency(StreamLearner):
         self.output_features = output_features
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.device = device
 
     def fit(self, X: Items, y: Items = None, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
@@ -147,15 +154,15 @@ class KernelDependency(StreamLearner):
                 "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
             )
         else:
-            gathered = Gathered.of(Stream([(X, y)]), self._parts())
+            gathered = self._gathered(Stream([(X, y)]))
         fresh = copy.copy(self)
         fresh._learn(gathered)
         self.__dict__ = fresh.__dict__
         return self
 
-    def _parts(self) -> Parts:
-        kernels = [clone(self._separable().scalar)], clone(output_default(self.output_kernel))
-        return Parts(*kernels, self.features, self.output_features, self.fit_intercept)
+    def _gathered(self, stream: PairSource) -> Gathered:
+        output_kernel = output_default(self.output_kernel)
+        return Gathered.of(stream, self._parts([self._separable().scalar], output_kernel))
 
     def _separable(self) -> Separable:
         return as_operator_kernel(input_default(self.kernel)).separated()
@@ -182,11 +189,14 @@ class KernelDependency(StreamLearner):
         alpha = self._alpha()
         stream = self._as_stream(X, y, groups)
         if stream is not None:
-            self._learn(Gathered.of(stream, self._parts()))
+            self._learn(self._gathered(stream))
             return
         chosen = as_operator_kernel(input_default(self.kernel))
-        kernel = clone(chosen.inputs)
-        output_kernel = clone(output_default(self.output_kernel))
+        if self.device is not None and not chosen.separable:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
+        kernel = on_device(clone(chosen.inputs), self.device)
+        bare = clone(output_default(self.output_kernel))
+        output_kernel = on_device(bare, self.device)
         raw = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         kernel.fit(X)
@@ -195,8 +205,8 @@ class KernelDependency(StreamLearner):
         sides = Sides(
             kernel, output_kernel, X, y, self.features, self.output_features, self.fit_intercept
         )
-        decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(output_kernel, y)
+        decoder = natural(bare) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(decodable(output_kernel), y)
         labels = group_labels(groups, sides.n)
         solve = self._fit_separable if chosen.separable else self._fit_coupled
         points = solve(sides, chosen, alpha, labels, raw)

@@ -20,7 +20,9 @@ from ..solvers import Spectral
 from ..streams import PairSource, Sample, Stream
 from .base import (
     all_or_none,
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     warn_if_constant,
@@ -31,7 +33,7 @@ from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 from .stream_choice import StreamTrial, held_out, trials
-from .streamed import Gathered, Parts
+from .streamed import Gathered
 from .streaming import StreamLearner
 
 CRITERIA = ("loo", "gcv")
@@ -59,7 +61,7 @@ class KernelDependencyCV(StreamLearner):
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
-    decoder, features, output_features, fit_intercept
+    decoder, features, output_features, fit_intercept, device
         As in `KernelDependency`.
 
     Attributes
@@ -104,6 +106,7 @@ class KernelDependencyCV(StreamLearner):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -114,6 +117,7 @@ class KernelDependencyCV(StreamLearner):
         self.features = features
         self.output_features = output_features
         self.fit_intercept = fit_intercept
+        self.device = device
 
     def fit(
         self,
@@ -147,7 +151,9 @@ class KernelDependencyCV(StreamLearner):
         if stream is not None:
             self._fit_stream(stream, validation)
             return
-        checked, y = self._check_pairs(clone(kernels[0].inputs), clone(outputs[0]), X, y)
+        first = on_device(clone(kernels[0].inputs), self.device)
+        first_output = on_device(clone(outputs[0]), self.device)
+        checked, y = self._check_pairs(first, first_output, X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
@@ -166,10 +172,7 @@ class KernelDependencyCV(StreamLearner):
             )
         scalars = by_scalar([kernel.separated() for kernel in self._kernels()])
         kernels, operators = zip(*scalars, strict=True)
-        parts = [clone(kernel) for kernel in kernels], clone(outputs[0])
-        gathered = Gathered.of(
-            stream, Parts(*parts, self.features, self.output_features, self.fit_intercept)
-        )
+        gathered = Gathered.of(stream, self._parts(kernels, outputs[0]))
         self._adopt_stream(gathered)
         others = (
             None
@@ -211,11 +214,10 @@ class KernelDependencyCV(StreamLearner):
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
-            output_kernel = clone(output)
-            output_kernel.fit(pairs.y)
+            output_kernel = on_device(clone(output), self.device).fit(pairs.y)
             warn_if_constant(output_kernel, pairs.y)
-            decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-            decoder = decoder.fit(output_kernel, pairs.y)
+            decoder = natural(output) if self.decoder is None else clone(self.decoder)
+            decoder = decoder.fit(decodable(output_kernel), pairs.y)
             for equation in self._equations(kernels, output_kernel, pairs):
                 yield from self._path(equation, decoder, pairs)
 
@@ -232,7 +234,7 @@ class KernelDependencyCV(StreamLearner):
             yield CoupledEquation(sides, kernel, shared[own])
         separable = [kernel.separated() for kernel in kernels if kernel.separable]
         for scalar, operators in by_scalar(separable):
-            kernel = clone(scalar)
+            kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
             if spans(sides, operators):
@@ -324,6 +326,9 @@ class KernelDependencyCV(StreamLearner):
         return [kernel.inputs for kernel in self._kernels()]
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
+        coupled = [kernel for kernel in kernels if not kernel.separable]
+        if self.device is not None and coupled:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         scalars = [kernel.inputs for kernel in kernels]
         all_or_none(scalars)
         if self.criterion not in CRITERIA:

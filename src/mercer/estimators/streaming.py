@@ -10,19 +10,23 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items
+from .._arrays import Items, is_foreign
 from ..decoders import natural
 from ..features import FeatureMap
+from ..kernels import Kernel
 from ..streams import PairSource, as_stream, is_dask, mapped
-from .base import StructuredEstimator, is_flat, warn_if_constant
-from .streamed import Gathered
+from .base import StructuredEstimator, decodable, is_flat, on_device, warn_if_constant
+from .streamed import Gathered, Parts
 
 
 class StreamLearner(StructuredEstimator):
     """A structured estimator whose pairs may come in blocks."""
 
     features: FeatureMap | None
+    output_features: FeatureMap | None
+    fit_intercept: bool
     decoder: Any
+    device: str | None
 
     def _as_stream(self, X: Items, y: Items, groups: Items | None) -> PairSource | None:
         """What `fit` was given, where that comes in blocks; None where it is held whole.
@@ -37,6 +41,16 @@ class StreamLearner(StructuredEstimator):
             raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
         return stream
 
+    def _parts(self, kernels: Sequence[Kernel], output_kernel: Kernel) -> Parts:
+        """What a stream is learnt with, on the device where one is named."""
+        return Parts(
+            [on_device(clone(kernel), self.device) for kernel in kernels],
+            on_device(clone(output_kernel), self.device),
+            self.features,
+            self.output_features,
+            self.fit_intercept,
+        )
+
     def _adopt_stream(self, gathered: Gathered) -> None:
         """Take over what every model of a stream keeps."""
         expected, self.outputs_ = gathered.expected, gathered.sample.y
@@ -45,8 +59,10 @@ class StreamLearner(StructuredEstimator):
         self.output_kernel_ = expected.output_kernel
         self.flat_ = is_flat(self.output_kernel_, self.outputs_, expected.y)
         warn_if_constant(self.output_kernel_, self.outputs_)
-        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(self.output_kernel_, self.outputs_)
+        self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
+        kernel = decodable(self.output_kernel_)
+        decoder = natural(kernel) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(kernel, self.outputs_)
 
     def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
