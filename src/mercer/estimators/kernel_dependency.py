@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Items
+from .._plan import Problem
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
@@ -16,6 +17,7 @@ from .base import (
     input_default,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
 from .identity import left_out_identity, solve_identity
@@ -48,7 +50,8 @@ class KernelDependency(StructuredEstimator):
     fit_intercept
         Whether the means of both feature spaces are taken off first.
     solver
-        "cholesky" (identity operator only), "spectral" (any), or "auto".
+        "cholesky" (identity operator only), "spectral" (any), or "auto": the cheaper of those
+        that have room, as `plan` tells.
 
     Attributes
     ----------
@@ -140,8 +143,10 @@ class KernelDependency(StructuredEstimator):
         identity = isinstance(operator, Identity)
         if self.solver == "cholesky" and not identity:
             raise ValueError("solver='cholesky' is for the identity operator; use solver='auto'.")
+        planned = self._problem(sides.n, 1, 1).plan().exact.name
+        solver = planned if self.solver == "auto" else self.solver
         short = solve_identity if sides.features is None else solve_low_rank
-        points = short(sides, alpha) if identity and self.solver != "spectral" else None
+        points = short(sides, alpha) if solver == "cholesky" else None
         return self._equation(sides, operator).solve(alpha) if points is None else points
 
     def _equation(self, sides: Sides, operator: Operator) -> Equation:
@@ -166,3 +171,7 @@ class KernelDependency(StructuredEstimator):
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [as_operator_kernel(input_default(self.kernel)).separated().scalar]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        operator = as_operator_kernel(input_default(self.kernel)).separated().operator
+        return problem([operator], output_default(self.output_kernel), n, p, q)

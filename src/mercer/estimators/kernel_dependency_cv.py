@@ -10,7 +10,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count
-from .._memory import require_exact
+from .._plan import SPECTRAL_SQUARES, Problem, require_exact
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
@@ -22,12 +22,13 @@ from .base import (
     input_default,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
 from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
-from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
+from .regression import Equation, Sides, group_labels
 
 CRITERIA = ("loo", "gcv")
 ALPHAS = tuple(np.logspace(-6, 1, 15))
@@ -245,6 +246,10 @@ class KernelDependencyCV(StructuredEstimator):
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.scalar for kernel in self._kernels()]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        operators = [kernel.operator for kernel in self._kernels()]
+        return problem(operators, self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
         all_or_none([kernel.scalar for kernel in kernels])

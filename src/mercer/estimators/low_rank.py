@@ -10,13 +10,13 @@ from array_api_compat import device
 
 from .._arrays import Array, Items, namespace
 from .._linalg import eigh
-from .._memory import require_exact
+from .._plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Deferred, Embedding, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, FeatureMap
 from ..operators import Identity, Operator
 from ..solvers import Cholesky, LeftOut
 from ..solvers.spanned import OutputGram, SpannedLeaveOneOut, members, shrunk
-from .regression import LEFT_OUT_SQUARES, Equation, LeastWeights, PointMap, Sides
+from .regression import Equation, LeastWeights, PointMap, Sides
 
 
 class LowRankWeights(FeatureMap):
