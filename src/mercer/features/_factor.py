@@ -58,9 +58,10 @@ class Factor:
 
     def grow(self, index: Any) -> None:
         """Take some items as further pivots."""
-        L = PositiveDefinite.of(self.left_of(index)).factor
-        G = namespace(L).matrix_transpose(self.columns(index))
-        self._add(index, namespace(L).matrix_transpose(solve_lower(L, G)))
+        G = self.columns(index)
+        xp = namespace(G)
+        L = PositiveDefinite.of(take(G, index)).factor
+        self._add(index, xp.matrix_transpose(solve_lower(L, xp.matrix_transpose(G))))
 
     def _add(self, index: Any, new: Array) -> None:
         xp, m = namespace(self.U), len(self.pivots)

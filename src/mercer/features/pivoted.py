@@ -123,7 +123,7 @@ class RandomPivotedCholesky(PivotedCholesky):
     rank
         The largest number of landmarks; None for as many as there are items.
     block
-        Proposals that are judged together; None for a tenth of the rank, at most 128. It changes
+        Proposals that are judged together; None for a quarter of the rank, at most 128. It changes
         the speed, and not the law of the pivots.
     tolerance
         Stop when the trace of the error is at most this share of the trace.
@@ -174,7 +174,7 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     def _chooser(self, factor: Factor) -> Callable[[Factor], np.ndarray]:
         random = check_random_state(self.random_state)
-        few = max(1, min(BLOCK, factor.rank // 10))
+        few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else whole(self.block, "block")
 
         def drawn(factor: Factor) -> np.ndarray:
