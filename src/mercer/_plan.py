@@ -20,7 +20,8 @@ LEFT_OUT_SQUARES = 4.5
 """Peaks of exact fits, in n×n matrices."""
 LOW_RANK_PANELS = 3.0
 CHOICE_PANELS = 4.5
-"""Peaks of fits at low rank, in n×rank matrices for each side: one fit, and a choice of α."""
+OUTPUT_PANELS = 1.5
+"""Peaks at low rank, in n×rank matrices: one fit, a choice of α, and outputs of low rank too."""
 EIGH = 4.0
 """An eigendecomposition, in n³ multiplications of a matrix product."""
 RANK = 1000
@@ -156,7 +157,8 @@ class Problem:
 
     def _panels(self) -> float:
         """N×rank matrices at the peak of a fit at low rank, the outputs' included."""
-        return (CHOICE_PANELS if self.choice else LOW_RANK_PANELS) * (2 - self._no_outputs())
+        inputs = CHOICE_PANELS if self.choice else LOW_RANK_PANELS
+        return inputs if self._no_outputs() else inputs + OUTPUT_PANELS
 
     def _no_outputs(self) -> bool:
         """Whether outputs need no coordinates of low rank beside those of the inputs."""
@@ -206,4 +208,15 @@ def require_exact(n: int, squares: float) -> None:
             f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)}) "
             f"(and output_features= likewise); ranks up to about {largest} would fit. "
             f"model.plan({n}) shows the costs."
+        )
+
+
+def require_low_rank(n: int, rank: int | None) -> None:
+    """Refuse coordinates of `n` items that have no room; a rank of None stops where it may."""
+    needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), SHARE * _memory.available()
+    if needed > free:
+        raise MemoryError(
+            f"coordinates of rank {rank} of {n} items need about {needed / GIB:.1f} GiB, and "
+            f"{free / GIB:.1f} GiB are free: ranks up to about "
+            f"{max(1, Problem(n).largest_rank(free))} would fit."
         )

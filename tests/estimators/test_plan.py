@@ -5,6 +5,7 @@ import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, _memory
 from mercer._plan import GIB, SHARE, Problem
+from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance
 
@@ -76,6 +77,16 @@ def test_the_refusal_names_the_same_rank(room):
     rank = model.plan(1000).largest_rank
     with pytest.raises(MemoryError, match=rf"ranks up to about {rank} would fit.*plan\(1000\)"):
         model.fit(A, A)
+
+
+@pytest.mark.parametrize("Map", [RandomPivotedCholesky, IncompleteCholesky, Nystroem])
+def test_a_rank_that_has_no_room_is_refused(Map, room):
+    room(1e-3)
+    A = np.random.default_rng(0).normal(size=(1000, 2))
+    rank = KernelDependency().plan(1000).largest_rank
+    with pytest.raises(MemoryError, match=f"rank 500 of 1000 items.*up to about {rank} would fit"):
+        KernelDependency(features=Map(500)).fit(A, A)
+    KernelDependency(features=Map(rank)).fit(A, A)
 
 
 def test_the_table_reads(room):

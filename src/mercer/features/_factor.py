@@ -8,6 +8,7 @@ from array_api_compat import device
 
 from .._arrays import Array, Items, blocks, count, host, namespace, part, take
 from .._linalg import EPS, PositiveDefinite, solve_lower
+from .._plan import require_low_rank
 from ..kernels import Kernel
 from ..kernels.base import as_float
 
@@ -25,6 +26,7 @@ class Factor:
         self.residual = as_float(kernel.diag(self.A)) + 0.0
         xp, n = namespace(self.residual), count(self.A)
         self.rank = n if rank is None else min(rank, n)
+        require_low_rank(n, None if rank is None else self.rank)
         self.trace = float(xp.sum(self.residual))
         self.noise = n * EPS * float(xp.max(self.residual))
         shape, kind = (n, self.rank), self.residual

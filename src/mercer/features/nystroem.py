@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, namespace, take
 from .._linalg import EPS, PositiveDefinite, eigh, solve_lower
+from .._plan import require_low_rank
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank
 
@@ -66,6 +67,7 @@ class Nystroem(LandmarkMap):
         A = kernel.check(A, "A")
         diagonal = kernel.diag(A)
         xp, landmarks = namespace(diagonal), self._chosen(kernel, A)
+        require_low_rank(count(A), count(landmarks))
         self.kernel_, self.landmarks_ = kernel, landmarks
         self.weights_ = inverse_root(kernel.checked_gram(landmarks))
         U = self.transform(A)
