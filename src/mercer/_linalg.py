@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from array_api_compat import device
+from array_api_compat import device, is_cupy_array, is_torch_array
 
 from ._arrays import Array, host, is_foreign, namespace
 
@@ -84,15 +84,23 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        xp = namespace(L)
-        return xp.linalg.solve(xp.matrix_transpose(L), xp.linalg.solve(L, B))
+        turned = namespace(L).matrix_transpose(L)
+        return solve_triangular(turned, solve_triangular(L, B), lower=False)
 
 
-def solve_lower(L: Array, B: Array) -> Array:
-    """The solution X of L X = B for a lower triangular L."""
-    if is_foreign(L):
-        return namespace(L).linalg.solve(L, B)
-    return scipy.linalg.solve_triangular(L, B, lower=True, check_finite=False)
+def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
+    """The solution X of L X = B for a triangular L, by the library's own solver if it has one."""
+    if not is_foreign(L):
+        return scipy.linalg.solve_triangular(L, B, lower=lower, check_finite=False)
+    if is_torch_array(L):
+        from torch.linalg import solve_triangular as solve
+
+        return solve(L, B, upper=not lower)
+    if is_cupy_array(L):
+        from cupyx.scipy.linalg import solve_triangular as solve
+
+        return solve(L, B, lower=lower)
+    return namespace(L).linalg.solve(L, B)
 
 
 def _foreign_cholesky(K: Array) -> Array:

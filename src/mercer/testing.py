@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Items, as_items, count, host, is_foreign, take
+from ._arrays import Array, Items, as_items, count, host, is_foreign, take
 from .decoders import Decoder
 from .embedding import Embedding, SpanFrame
 from .features import FeatureMap
 from .kernels import Kernel
-from .operators import Moments, Operator
+from .operators import Moments, Operator, OperatorKernel
 
 IDENTITY = 1e-10
 ROOT = 1e-7
@@ -93,6 +93,42 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     _claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
     again = host(clone(operator).matrix(moments))
     _close(np.diag(again) if again.ndim == 1 else again, B, 0.0, "a clone gives another matrix")
+
+
+def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
+    """Hermitian, non-negative on the items, products as the blocks written out say.
+
+    Parameters
+    ----------
+    kernel
+        The operator-valued kernel.
+    items, outputs
+        A sample of its inputs, and coordinates of as many outputs, (n, q).
+    """
+    kernel = clone(kernel)
+    kernel.fit(kernel.inputs.check(items, "X"), outputs)
+    items = kernel.inputs.check(items, "X")
+    n, q = outputs.shape
+    gram = kernel.gram(items)
+    blocks = gram.blocks()
+    scale = max(1e-300, float(np.abs(blocks).max()))
+    _claim(blocks.shape == (n, n, q, q), f"the blocks have shape {blocks.shape}")
+    _close(
+        blocks,
+        blocks.transpose(1, 0, 3, 2),
+        IDENTITY * scale,
+        "K(x, x') is not K(x', x)ᵀ",
+    )
+    G = host(gram.matrix())
+    smallest = float(np.linalg.eigvalsh((G + G.T) / 2)[0])
+    _claim(smallest > -1e-9 * scale * n * q, f"the kernel is not positive: {smallest:.3g}")
+    C = np.random.default_rng(0).normal(size=(n, q))
+    product = np.einsum("ijpq,jq->ip", blocks, C)
+    _close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
+    written = gram.rows.join(G @ gram.columns.split(C))
+    _close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    part = kernel.gram(_some(items, [1, 0]), items)
+    _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
 
 
 def check_feature_map(

@@ -129,9 +129,15 @@ def test_sums_under_a_common_operator():
     assert_allclose(got, wanted, rtol=0, atol=IDENTITY)
 
 
-def test_sums_that_share_nothing_are_refused(rng):
-    with pytest.raises(ValueError, match="share neither the scalar kernel nor the operator"):
-        predictions(RBF(1.0) * Identity() + Linear() * Covariance(), rng)
+def test_sums_that_share_nothing_solve_the_whole_equation(rng):
+    X, Y = rng.normal(size=(12, 2)), rng.normal(size=(12, 3))
+    kernel = RBF(1.0) * Covariance() + RBF(2.0) * Identity()
+    model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
+    blocks = model.kernel_.gram(X).blocks()
+    whole = blocks.transpose(0, 2, 1, 3).reshape(36, 36) + 0.1 * np.eye(36)
+    assert_allclose(model.coef_.ravel(), np.linalg.solve(whole, Y.ravel()), atol=IDENTITY)
+    covariance = Y.T @ Y / 12
+    assert_allclose(blocks[0, 1], RBF(1.0)(X)[0, 1] * covariance + RBF(2.0)(X)[0, 1] * np.eye(3))
 
 
 def test_hashable_and_not_equal_by_value():

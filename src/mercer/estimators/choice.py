@@ -13,7 +13,7 @@ from .._arrays import Items, host
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ..operators import Operator, Separable
+from ..operators import Operator, OperatorKernel, Separable
 from ..operators.separable import fingerprint
 from ..solvers import LeftOut
 from .regression import Equation
@@ -41,7 +41,7 @@ class Trial:
     score: float
 
     @property
-    def kernel(self) -> Separable:
+    def kernel(self) -> OperatorKernel:
         """The operator-valued kernel, length scales settled."""
         return self.equation.operator_kernel
 

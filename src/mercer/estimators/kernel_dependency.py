@@ -14,12 +14,15 @@ from ..kernels import Kernel
 from ..operators import Identity, Operator, Separable, as_operator_kernel
 from .base import (
     StructuredEstimator,
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     problem,
     warn_if_constant,
 )
+from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
 from .regression import Equation, PointMap, Sides, factored, group_labels
@@ -52,6 +55,9 @@ class KernelDependency(StructuredEstimator):
     solver
         "cholesky" (identity operator only), "spectral" (any), or "auto": the cheaper of those
         that have room, as `plan` tells.
+    device
+        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
+        where X is: arrays of PyTorch or CuPy stay on their device anyway.
 
     Attributes
     ----------
@@ -88,6 +94,7 @@ class KernelDependency(StructuredEstimator):
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
         solver: str = "auto",
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -97,6 +104,7 @@ class KernelDependency(StructuredEstimator):
         self.output_features = output_features
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.device = device
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
@@ -117,9 +125,12 @@ class KernelDependency(StructuredEstimator):
         alpha = positive_alpha(self.alpha)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
-        chosen = as_operator_kernel(input_default(self.kernel)).separated()
-        kernel = clone(chosen.scalar)
-        output_kernel = clone(output_default(self.output_kernel))
+        chosen = as_operator_kernel(input_default(self.kernel))
+        if self.device is not None and not chosen.separable:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
+        kernel = on_device(clone(chosen.inputs), self.device)
+        bare = clone(output_default(self.output_kernel))
+        output_kernel = on_device(bare, self.device)
         raw = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         kernel.fit(X)
@@ -128,16 +139,15 @@ class KernelDependency(StructuredEstimator):
         sides = Sides(
             kernel, output_kernel, X, y, self.features, self.output_features, self.fit_intercept
         )
-        decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(output_kernel, y)
+        decoder = natural(bare) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(decodable(output_kernel), y)
         labels = group_labels(groups, sides.n)
-        if decoder.calibrates:
-            self.points_, points = self._left_out(sides, chosen.operator, alpha, labels, raw)
+        solve = self._fit_separable if chosen.separable else self._fit_coupled
+        points = solve(sides, chosen, alpha, labels, raw)
+        if points is not None:
             self.decoder_ = decoder.calibrate(points, y)
-        else:
-            self.points_ = self._solved(sides, chosen.operator, alpha)
-        self.kernel_ = Separable(kernel, chosen.operator)
-        self.input_kernel_, self.output_kernel_, self.outputs_ = kernel, output_kernel, y
+        self.input_kernel_ = self.kernel_.inputs
+        self.output_kernel_, self.outputs_ = output_kernel, y
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
         identity = isinstance(operator, Identity)
@@ -155,6 +165,31 @@ class KernelDependency(StructuredEstimator):
             return SpannedEquation(sides, operator, sides.input_coordinates())
         return factored(sides, operator)
 
+    def _fit_separable(
+        self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
+    ) -> Embedding | None:
+        """Solve with a scalar kernel times an operator; left-out points where they are wanted."""
+        operator, points = kernel.separated().operator, None
+        self.kernel_ = Separable(sides.kernel, operator)
+        if self.decoder_.calibrates:
+            self.points_, points = self._left_out(sides, operator, alpha, labels, raw)
+        else:
+            self.points_ = self._solved(sides, operator, alpha)
+        return points
+
+    def _fit_coupled(
+        self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
+    ) -> Embedding | None:
+        """Solve with a kernel that does not separate; left-out points where they are wanted."""
+        V = sides.output_coordinates(kernel)
+        equation = CoupledEquation(sides, kernel, V)
+        points = None
+        if self.decoder_.calibrates:
+            loo = equation.leave_one_out(labels)
+            points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
+        self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
+        return points
+
     def _left_out(
         self, sides: Sides, operator: Any, alpha: float, labels: np.ndarray, raw: Items
     ) -> tuple[PointMap, Embedding]:
@@ -170,8 +205,9 @@ class KernelDependency(StructuredEstimator):
         return equation.solve(alpha), points
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [as_operator_kernel(input_default(self.kernel)).separated().scalar]
+        kernel = as_operator_kernel(input_default(self.kernel))
+        return [kernel.inputs]
 
     def _problem(self, n: int, p: int, q: int) -> Problem:
-        operator = as_operator_kernel(input_default(self.kernel)).separated().operator
-        return problem([operator], output_default(self.output_kernel), n, p, q)
+        kernel = as_operator_kernel(input_default(self.kernel))
+        return problem([kernel], output_default(self.output_kernel), n, p, q)

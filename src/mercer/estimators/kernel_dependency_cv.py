@@ -15,17 +15,20 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
-from ..operators import Separable, as_operator_kernel
+from ..operators import OperatorKernel, as_operator_kernel
 from .base import (
     StructuredEstimator,
     all_or_none,
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     problem,
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
+from .coupled import CoupledEquation
 from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
 from .regression import Equation, Sides, group_labels
@@ -55,7 +58,7 @@ class KernelDependencyCV(StructuredEstimator):
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
-    decoder, features, output_features, fit_intercept
+    decoder, features, output_features, fit_intercept, device
         As in `KernelDependency`.
 
     Attributes
@@ -98,6 +101,7 @@ class KernelDependencyCV(StructuredEstimator):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -108,6 +112,7 @@ class KernelDependencyCV(StructuredEstimator):
         self.features = features
         self.output_features = output_features
         self.fit_intercept = fit_intercept
+        self.device = device
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependencyCV:
         """Choose and learn.
@@ -126,7 +131,9 @@ class KernelDependencyCV(StructuredEstimator):
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
         self._check_choices(kernels, outputs, groups)
-        checked, y = self._check_pairs(kernels[0].scalar, clone(outputs[0]), X, y)
+        first = on_device(clone(kernels[0].inputs), self.device)
+        first_output = on_device(clone(outputs[0]), self.device)
+        checked, y = self._check_pairs(first, first_output, X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
@@ -142,21 +149,27 @@ class KernelDependencyCV(StructuredEstimator):
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
-            output_kernel = clone(output)
-            output_kernel.fit(pairs.y)
+            output_kernel = on_device(clone(output), self.device).fit(pairs.y)
             warn_if_constant(output_kernel, pairs.y)
-            decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-            decoder = decoder.fit(output_kernel, pairs.y)
+            decoder = natural(output) if self.decoder is None else clone(self.decoder)
+            decoder = decoder.fit(decodable(output_kernel), pairs.y)
             for equation in self._equations(kernels, output_kernel, pairs):
                 yield from self._path(equation, decoder, pairs)
 
     def _equations(
-        self, kernels: list[Separable], output_kernel: Kernel, pairs: Pairs
+        self, kernels: list[OperatorKernel], output_kernel: Kernel, pairs: Pairs
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
-        for scalar, operators in by_scalar(kernels):
-            kernel = clone(scalar)
+        for kernel in [kernel for kernel in kernels if not kernel.separable]:
+            sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
+            own = kernel.own_coordinates
+            if own not in shared:
+                shared[own] = sides.output_coordinates(kernel)
+            yield CoupledEquation(sides, kernel, shared[own])
+        separable = [kernel.separated() for kernel in kernels if kernel.separable]
+        for scalar, operators in by_scalar(separable):
+            kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
             if spans(sides, operators):
@@ -226,11 +239,11 @@ class KernelDependencyCV(StructuredEstimator):
 
     # -- checking -----------------------------------------------------------------------------
 
-    def _kernels(self) -> list[Separable]:
+    def _kernels(self) -> list[OperatorKernel]:
         given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not given:
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
-        return [as_operator_kernel(input_default(k)).separated() for k in given]
+        return [as_operator_kernel(input_default(k)) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
         several = isinstance(self.output_kernel, list | tuple)
@@ -245,21 +258,24 @@ class KernelDependencyCV(StructuredEstimator):
         return [output_default(k) for k in given]
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [kernel.scalar for kernel in self._kernels()]
+        return [kernel.inputs for kernel in self._kernels()]
 
     def _problem(self, n: int, p: int, q: int) -> Problem:
-        operators = [kernel.operator for kernel in self._kernels()]
-        return problem(operators, self._output_kernels()[0], n, p, q, choice=True)
+        return problem(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        all_or_none([kernel.scalar for kernel in kernels])
+        coupled = [kernel for kernel in kernels if not kernel.separable]
+        if self.device is not None and coupled:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
+        scalars = [kernel.inputs for kernel in kernels]
+        all_or_none(scalars)
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
         if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
             raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
         if np.size(self.alphas) == 0:
             raise ValueError("alphas is empty: give at least one ridge.")
-        centred = [k.scalar for k in kernels if k.scalar.centered] + [
+        centred = [scalar for scalar in scalars if scalar.centered] + [
             part for part in [*outputs, self.output_features] if part is not None and part.centered
         ]
         if centred and not self.fit_intercept:

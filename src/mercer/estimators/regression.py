@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace, take
+from .._arrays import Array, Items, count, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite
 from .._plan import OUTPUT_SQUARES, SPECTRAL_SQUARES, require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator, Separable
+from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, LeaveOneOut, LeftOut, Spectra, Spectral
 
 
@@ -36,12 +36,18 @@ class Sides:
         """The number of pairs."""
         return count(self.y)
 
+    @property
+    def foreign(self) -> bool:
+        """Whether kernel values are arrays of a library other than numpy."""
+        pairwise = self.kernel.pairwise  # then X itself holds kernel values, and no diagonal
+        return is_foreign(self.X if pairwise else self.kernel.diag(take(self.X, [0])))
+
     def input_coordinates(self) -> Coordinates:
         """U, with a diagonal moment where it is exact."""
         map = Exact() if self.features is None else clone(self.features)
         return map.fit_coordinates(self.kernel, self.X, center=self.intercept)
 
-    def output_coordinates(self, operator: Operator) -> Coordinates:
+    def output_coordinates(self, operator: Operator | OperatorKernel) -> Coordinates:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
         map = self._output_map(operator)
         if self.features is not None and isinstance(map, Exact):
@@ -49,13 +55,13 @@ class Sides:
         V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
-    def _output_map(self, operator: Operator) -> FeatureMap:
+    def _output_map(self, operator: Operator | OperatorKernel) -> FeatureMap:
         """As given; else the kernel's own features where they are fewer than the examples."""
         if self.output_features is not None:
             return clone(self.output_features)
         if operator.own_coordinates and not self.output_kernel.finite:
             raise ValueError(
-                f"{operator} is a matrix over output components, but {self.output_kernel} has no "
+                f"{operator} speaks of output components, but {self.output_kernel} has no "
                 "finite features to be its components: use output_kernel=Linear()."
             )
         few = self.output_kernel.finite and self._width() <= self.n

@@ -7,7 +7,7 @@ from typing import Any
 from array_api_compat import device
 
 from .._arrays import Array, Items, blocks, count, host, namespace, part, take
-from .._linalg import EPS, PositiveDefinite, solve_lower
+from .._linalg import EPS, PositiveDefinite, solve_triangular
 from .._plan import require_low_rank
 from ..kernels import Kernel
 from ..kernels.base import as_float
@@ -63,7 +63,7 @@ class Factor:
         G = self.columns(index)
         xp = namespace(G)
         L = PositiveDefinite.of(take(G, index)).factor
-        self._add(index, xp.matrix_transpose(solve_lower(L, xp.matrix_transpose(G))))
+        self._add(index, xp.matrix_transpose(solve_triangular(L, xp.matrix_transpose(G))))
 
     def _add(self, index: Any, new: Array) -> None:
         xp, m = namespace(self.U), len(self.pivots)

@@ -11,7 +11,7 @@ from array_api_compat import device
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, host, like, namespace, take
-from .._linalg import solve_lower
+from .._linalg import solve_triangular
 from ..kernels import Kernel
 from ..kernels.base import whole
 from ._factor import Factor, GreedyFactor
@@ -59,7 +59,7 @@ class PivotedCholesky(LandmarkMap):
         L = take(factor.rows, self.pivots_)
         xp = namespace(L)
         eye = xp.eye(L.shape[0], dtype=L.dtype, device=device(L))
-        self.weights_ = xp.matrix_transpose(solve_lower(L, eye))
+        self.weights_ = xp.matrix_transpose(solve_triangular(L, eye))
         return factor.rows
 
 

@@ -5,15 +5,22 @@ the paper follow from the same three moments of the data (`Moments`).
 """
 
 from .base import Operator
+from .block_gram import BlockGram, DenseGram, Slots
+from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .identity import Identity
+from .kernel import OperatorKernel
 from .matrix import Matrix
 from .moments import Moments
-from .separable import OperatorKernel, OperatorSum, Separable, as_operator_kernel
+from .separable import OperatorSum, Separable, as_operator_kernel
 
 __all__ = [
+    "BlockGram",
+    "Blocks",
     "ConditionalCovariance",
+    "CoupledKernel",
     "Covariance",
+    "DenseGram",
     "Identity",
     "Matrix",
     "Moments",
@@ -21,5 +28,6 @@ __all__ = [
     "OperatorKernel",
     "OperatorSum",
     "Separable",
+    "Slots",
     "as_operator_kernel",
 ]

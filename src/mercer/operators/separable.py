@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from pickle import PicklingError
 from typing import Any
 
 from joblib import hash as digest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
+from .._arrays import Array, Items, count, namespace
+from ..features import Exact
 from ..kernels import Kernel, as_kernel
 from .base import Operator
+from .block_gram import BlockGram, KroneckerGram, SumGram
 from .identity import Identity
-
-
-class OperatorKernel(BaseEstimator):
-    """An operator-valued kernel K(x, x'): its values act on the output feature space."""
-
-    __array_ufunc__ = None
-
-    def __add__(self, other: Any) -> OperatorKernel:
-        if isinstance(other, Kernel | OperatorKernel):
-            return OperatorSum(self, as_operator_kernel(other))
-        return self if isinstance(other, Real) and other == 0 else NotImplemented
-
-    def __radd__(self, other: Any) -> OperatorKernel:
-        if isinstance(other, Kernel):
-            return OperatorSum(as_operator_kernel(other), self)
-        return self if isinstance(other, Real) and other == 0 else NotImplemented
-
-    def separated(self) -> Separable:
-        """The same kernel as one scalar kernel times one operator."""
-        raise NotImplementedError
+from .kernel import OperatorKernel
+from .moments import Moments
 
 
 class Separable(OperatorKernel):
@@ -64,9 +48,29 @@ class Separable(OperatorKernel):
     def __rmul__(self, other: Any) -> Separable:
         return Separable(other * as_kernel(self.scalar), self.operator)
 
+    separable = True
+    own_coordinates = property(lambda self: self.operator.own_coordinates)
+
+    @property
+    def inputs(self) -> Kernel:
+        """The scalar kernel: fitted where this one is, else as given."""
+        return getattr(self, "scalar_", None) or as_kernel(self.scalar)
+
     def separated(self) -> Separable:
         """Itself."""
         return self
+
+    def fit(self, X: Items, V: Array) -> Separable:
+        """Settle the scalar kernel, and B of the moments that it makes of the data."""
+        self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
+        U = Exact().fit_coordinates(self.scalar_, X)
+        Vt = namespace(V).matrix_transpose(V)
+        self.B_ = self.operator.matrix(Moments(count(X), U.moment, Vt @ U.rows, Vt @ V))
+        return self
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """The scalar Gram matrix and B, side by side."""
+        return KroneckerGram(self.scalar_(A, B), self.B_)
 
 
 class OperatorSum(OperatorKernel):
@@ -86,10 +90,34 @@ class OperatorSum(OperatorKernel):
             return Separable(left.scalar, left.operator + right.operator)
         if same(left.operator, right.operator):
             return Separable(as_kernel(left.scalar) + as_kernel(right.scalar), left.operator)
-        raise ValueError(
-            f"{self} cannot be solved in closed form: its terms share neither the scalar kernel "
-            "nor the operator. Sums k * a + k * b and k * a + l * a can."
-        )
+        raise ValueError(f"{self}: the terms share neither the scalar kernel nor the operator.")
+
+    @property
+    def separable(self) -> bool:  # type: ignore[override]
+        """Whether the terms share the scalar kernel or the operator."""
+        if not (self.left.separable and self.right.separable):
+            return False
+        left, right = self.left.separated(), self.right.separated()
+        return same(left.scalar, right.scalar) or same(left.operator, right.operator)
+
+    own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+
+    @property
+    def inputs(self) -> Kernel:
+        """The common scalar kernel, else what the first term makes of the inputs."""
+        if self.separable:
+            return self.separated().inputs
+        return (self.left_ if hasattr(self, "left_") else self.left).inputs
+
+    def fit(self, X: Items, V: Array) -> OperatorSum:
+        """Both terms."""
+        self.left_ = clone(self.left).fit(X, V)
+        self.right_ = clone(self.right).fit(X, V)
+        return self
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """Both terms, added."""
+        return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

@@ -1,0 +1,96 @@
+"""Operator-valued kernels over output components that are no scalar kernel times an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, count
+from ..kernels import Kernel, Linear
+from .block_gram import BlockGram, DenseGram, Slots
+from .kernel import OperatorKernel
+
+
+class CoupledKernel(OperatorKernel):
+    """An operator-valued kernel over the components of the outputs.
+
+    Components are the finite features of the output kernel: the entries of vectors, the pixels of
+    images, the letters at the positions of a word. One of one's own implements `fit` (which calls
+    `_settle` first) and `gram`; `mercer.testing.check_operator_kernel` then says whether it is one.
+
+    Attributes
+    ----------
+    width_
+        The number of output components.
+    """
+
+    own_coordinates = True
+    width_: int
+
+    @property
+    def inputs(self) -> Kernel:
+        """`Linear`, which takes vectors; a kernel over other inputs names another."""
+        return Linear()
+
+    def fit(self, X: Items, V: Array) -> CoupledKernel:
+        """Nothing to settle but the number of components."""
+        self.width_ = int(V.shape[1])
+        return self
+
+
+class Blocks(CoupledKernel):
+    """K(a_i, b_j) as a function returns it.
+
+    Parameters
+    ----------
+    function
+        A function of two batches that returns the values, (n, m, q, q).
+    kernel
+        The kernel that checks inputs; None is `Linear`, for vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.operators import Blocks
+    >>> def rotating(A, B):
+    ...     k = np.exp(-(A[:, None, 0] - B[None, :, 0]) ** 2)
+    ...     turn = A[:, None, 0] - B[None, :, 0]
+    ...     R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    ...     return k[:, :, None, None] * R.transpose(2, 3, 0, 1)
+    >>> X = np.linspace(0, 3, 30)[:, None]
+    >>> Y = np.hstack([np.cos(X), np.sin(X)])
+    >>> KernelDependency(Blocks(rotating), alpha=1e-3).fit(X, Y).predict([[1.0]]).round(2)
+    array([[0.54, 0.84]])
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Array], kernel: Kernel | None = None):
+        self.function = function
+        self.kernel = kernel
+
+    @property
+    def inputs(self) -> Kernel:
+        """As given."""
+        return getattr(self, "kernel_", None) or self.kernel or Linear()
+
+    def fit(self, X: Items, V: Array) -> Blocks:
+        """Fit the kernel that checks inputs."""
+        super().fit(X, V)
+        self.kernel_ = clone(self.kernel or Linear()).fit(X)
+        return self
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """The blocks side by side."""
+        B = A if B is None else B
+        q, n, m = self.width_, count(A), count(B)
+        values = np.asarray(self.function(A, B))
+        if values.shape != (n, m, q, q):
+            raise ValueError(
+                f"the function of Blocks must return shape {(n, m, q, q)}, a {q} × {q} matrix for "
+                f"each of {n} × {m} pairs; got {values.shape}."
+            )
+        G = values.transpose(0, 2, 1, 3).reshape(n * q, m * q)
+        return DenseGram(G, Slots(n, q), Slots(m, q))

@@ -1,0 +1,62 @@
+"""What an operator-valued kernel is."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import BaseEstimator
+
+from .._arrays import Array, Items
+from ..kernels import Kernel
+from .block_gram import BlockGram
+
+if TYPE_CHECKING:
+    from .separable import Separable
+
+
+class OperatorKernel(BaseEstimator):
+    """An operator-valued kernel K(x, x'): its values act on the output feature space.
+
+    Most are a scalar kernel times an operator, or sums of such; those that are not
+    (`CoupledKernel`) say how their values act on the coordinates of outputs.
+    """
+
+    separable = False
+    """Whether it is one scalar kernel times one operator, which `separated` then gives."""
+
+    own_coordinates = False
+    """Whether it speaks of the components of the outputs, not of any coordinates of them."""
+
+    __array_ufunc__ = None
+
+    @property
+    def inputs(self) -> Kernel:
+        """The scalar kernel that checks inputs: fitted where this one is, else as given."""
+        raise NotImplementedError(f"{type(self).__name__} must name its kernel on inputs")
+
+    def separated(self) -> Separable:
+        """The same kernel as one scalar kernel times one operator, where it is `separable`."""
+        raise NotImplementedError(f"{type(self).__name__} is no scalar kernel times an operator")
+
+    def fit(self, X: Items, V: Array) -> OperatorKernel:
+        """Settle what is open, such as a length scale, on inputs and coordinates of outputs."""
+        raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """The values K(a_i, b_j) as one linear map; None for B is A."""
+        raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
+
+    def __add__(self, other: Any) -> OperatorKernel:
+        from .separable import OperatorSum, as_operator_kernel
+
+        if isinstance(other, Kernel | OperatorKernel):
+            return OperatorSum(self, as_operator_kernel(other))
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
+
+    def __radd__(self, other: Any) -> OperatorKernel:
+        from .separable import OperatorSum, as_operator_kernel
+
+        if isinstance(other, Kernel):
+            return OperatorSum(as_operator_kernel(other), self)
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
