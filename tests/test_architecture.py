@@ -9,7 +9,7 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_overlap", "_arrays", "_linalg", "_memory", "_extras"},
+    {"_overlap", "_arrays", "_linalg", "_memory", "_plan", "_extras"},
     {"curves"},
     {"kernels", "datasets"},
     {"features"},

@@ -127,29 +127,23 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        return _foreign_triangular(L, B)
+        turned = namespace(L).matrix_transpose(L)
+        return solve_triangular(turned, solve_triangular(L, B), lower=False)
 
 
-def _foreign_triangular(L: Array, B: Array) -> Array:
-    """(L Lᵀ)⁻¹ B, by the library's own triangular solver where it has one."""
-    xp = namespace(L)
-    Lt = xp.matrix_transpose(L)
+def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
+    """The solution X of L X = B for a triangular L, by the library's own solver if it has one."""
+    if not is_foreign(L):
+        return scipy.linalg.solve_triangular(L, B, lower=lower, check_finite=False)
     if is_torch_array(L):
         from torch.linalg import solve_triangular as solve
 
-        return solve(Lt, solve(L, B, upper=False), upper=True)
+        return solve(L, B, upper=not lower)
     if is_cupy_array(L):
-        from cupyx.scipy.linalg import solve_triangular
+        from cupyx.scipy.linalg import solve_triangular as solve
 
-        return solve_triangular(Lt, solve_triangular(L, B, lower=True), lower=False)
-    return xp.linalg.solve(Lt, xp.linalg.solve(L, B))
-
-
-def solve_lower(L: Array, B: Array) -> Array:
-    """The solution X of L X = B for a lower triangular L."""
-    if is_foreign(L):
-        return namespace(L).linalg.solve(L, B)
-    return scipy.linalg.solve_triangular(L, B, lower=True, check_finite=False)
+        return solve(L, B, lower=lower)
+    return namespace(L).linalg.solve(L, B)
 
 
 def _foreign_cholesky(K: Array) -> Array:

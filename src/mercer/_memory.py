@@ -31,33 +31,3 @@ def _container() -> float:
     except OSError:
         return float("inf")
     return float("inf") if limit == "max" else float(limit) - float(used)
-
-
-def require_exact(n: int, squares: float) -> None:
-    """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room."""
-    needed, free = 8.0 * squares * n * n, SHARE * available()
-    if needed > free:
-        rank = max(1, int(free / (8.0 * 4 * n)))
-        raise MemoryError(
-            f"an exact fit of {n} pairs needs about {needed / GIB:.1f} GiB, and "
-            f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
-            f"features=mercer.features.IncompleteCholesky(rank={min(rank, 2000)}) "
-            f"(and output_features= likewise); ranks up to about {rank} would fit."
-        )
-
-
-MOMENTS = 4.0
-"""Peak memory of a fit over a stream, in matrices of the size of the moments."""
-
-
-def require_moments(shapes: list[tuple[int, int]]) -> None:
-    """Refuse a stream whose moments, of (outputs, inputs) coordinates, have no room."""
-    needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
-    free = SHARE * available()
-    if needed > free:
-        q, p = max(shapes)
-        raise MemoryError(
-            f"the moments of {p} input and {q} output coordinates need about "
-            f"{needed / GIB:.1f} GiB, and {free / GIB:.1f} GiB are free: give features= or "
-            f"output_features= of lower rank."
-        )

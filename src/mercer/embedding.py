@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ class Frame:
     """Vectors of the output feature space in which points are written."""
 
     kernel: Kernel
+    compact: ClassVar[bool] = False
+    """Whether the vectors are orthonormal coordinates rather than the training outputs."""
 
     def evaluate(self, Y: Items) -> Array:
         """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
@@ -47,6 +50,7 @@ class OrthonormalFrame(Frame):
     """Orthonormal coordinates, given by a fitted feature map of the outputs."""
 
     map: FeatureMap
+    compact: ClassVar[bool] = True
 
     @property
     def kernel(self) -> Kernel:  # type: ignore[override]

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items
+from .._plan import Problem
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
@@ -20,6 +21,7 @@ from .base import (
     on_device,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
 from .coupled import CoupledEquation
@@ -63,7 +65,8 @@ class KernelDependency(StreamLearner):
     fit_intercept
         Whether the means of both feature spaces are taken off first.
     solver
-        "cholesky" (identity operator only), "spectral" (any), or "auto".
+        "cholesky" (identity operator only), "spectral" (any), or "auto": the cheaper of those
+        that have room, as `plan` tells.
     device
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
         where X is: arrays of PyTorch or CuPy stay on their device anyway.
@@ -219,8 +222,10 @@ class KernelDependency(StreamLearner):
         identity = isinstance(operator, Identity)
         if self.solver == "cholesky" and not identity:
             raise ValueError("solver='cholesky' is for the identity operator; use solver='auto'.")
+        planned = self._problem(sides.n, 1, 1).plan().exact.name
+        solver = planned if self.solver == "auto" else self.solver
         short = solve_identity if sides.features is None else solve_low_rank
-        points = short(sides, alpha) if identity and self.solver != "spectral" else None
+        points = short(sides, alpha) if solver == "cholesky" else None
         return self._equation(sides, operator).solve(alpha) if points is None else points
 
     def _equation(self, sides: Sides, operator: Operator) -> Equation:
@@ -271,3 +276,7 @@ class KernelDependency(StreamLearner):
     def _scalar_kernels(self) -> list[Kernel]:
         kernel = as_operator_kernel(input_default(self.kernel))
         return [kernel.inputs]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        kernel = as_operator_kernel(input_default(self.kernel))
+        return problem([kernel], output_default(self.output_kernel), n, p, q)

@@ -10,7 +10,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count
-from .._memory import require_exact
+from .._plan import SPECTRAL_SQUARES, Problem, require_exact
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
@@ -25,13 +25,14 @@ from .base import (
     on_device,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
 from .coupled import CoupledEquation
 from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
-from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
+from .regression import Equation, Sides, group_labels
 from .stream_choice import StreamTrial, held_out, trials
 from .streamed import Gathered
 from .streaming import StreamLearner
@@ -324,6 +325,9 @@ class KernelDependencyCV(StreamLearner):
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.inputs for kernel in self._kernels()]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        return problem(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
         coupled = [kernel for kernel in kernels if not kernel.separable]

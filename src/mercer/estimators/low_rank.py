@@ -10,13 +10,13 @@ from array_api_compat import device
 
 from .._arrays import Array, Items, namespace
 from .._linalg import eigh
-from .._memory import require_exact
+from .._plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Deferred, Embedding, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, FeatureMap
 from ..operators import Identity, Operator
 from ..solvers import Cholesky, LeftOut
 from ..solvers.spanned import OutputGram, SpannedLeaveOneOut, members, shrunk
-from .regression import LEFT_OUT_SQUARES, Equation, LeastWeights, PointMap, Sides
+from .regression import Equation, LeastWeights, PointMap, Sides
 
 
 class LowRankWeights(FeatureMap):
@@ -38,14 +38,14 @@ class LowRankWeights(FeatureMap):
         """The weights of g(a), one row an input."""
         u, mean, U = self.at.map.transform(A), self.at.mean, self.at.rows
         xp = namespace(u)
-        C = ((u if mean is None else u - mean) @ self.inverse) @ xp.matrix_transpose(U)
+        C = ((u if mean is None else u - mean) @ self.inverse) @ U.T
         return C if mean is None else C - xp.mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
 
     @property
     def coefficients(self) -> Array:
         """The matrix that follows the kernel's values, in full."""
         U = self.at.rows
-        return self.at.map.compose(self.inverse @ namespace(U).matrix_transpose(U)).coefficients
+        return self.at.map.compose(self.inverse @ U.T).coefficients
 
     def weights(self, X: Items, C: Array) -> Array:
         """As a weigher: the coordinates are the weights."""
@@ -55,7 +55,7 @@ class LowRankWeights(FeatureMap):
 def solve_low_rank(sides: Sides, alpha: float) -> PointMap | None:
     """The identity operator at one α by one Cholesky factorisation; None where α is too small."""
     at = sides.input_coordinates()
-    xp = namespace(at.rows)
+    xp = namespace(at.moment)
     if at.moment.ndim == 1:
         return None
     try:
@@ -63,11 +63,11 @@ def solve_low_rank(sides: Sides, alpha: float) -> PointMap | None:
     except np.linalg.LinAlgError:
         return None
     if sides.spanned:
-        eye = xp.eye(at.moment.shape[0], dtype=at.rows.dtype, device=device(at.rows))
+        eye = xp.eye(at.moment.shape[0], dtype=at.moment.dtype, device=device(at.moment))
         dual = LowRankWeights(at, factor.solve(eye))
         return PointMap(dual, None, SpanFrame(sides.output_kernel, sides.y), dual)
     V = sides.output_coordinates(Identity())
-    coef = factor.solve(xp.matrix_transpose(at.rows) @ V.rows)
+    coef = factor.solve(at.rows.T @ V.rows)
     offset = None if V.mean is None else V.mean - at.mean @ coef
     frame = OrthonormalFrame(V.map)
     return PointMap(at.map.compose(coef), offset, frame, LeastWeights(frame, sides.y))

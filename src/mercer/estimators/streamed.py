@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, namespace
+from .._arrays import Array, Items, count, dense, namespace
 from .._linalg import eigh
-from .._memory import require_moments
+from .._plan import require_moments
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
@@ -166,7 +166,7 @@ class StreamEquation:
 
     def left_out(self, spectra: Spectra) -> SampleLeaveOneOut:
         """The pairs of the sample, each predicted as if it had not been in the stream."""
-        U = self.gathering.inputs.transform(self.sample.X)
+        U = dense(self.gathering.inputs.transform(self.sample.X))
         V = self.gathering.outputs.transform(self.sample.y)
         if self.means:
             (a, b), (u, v) = self.gathering.origins, self.means

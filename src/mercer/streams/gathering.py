@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, is_foreign, namespace, part, take
+from .._arrays import Array, Items, blocks, count, dense, is_foreign, namespace, part, take
 from .._linalg import add_square, mirrored, spectral_norm
 from ..features import FeatureMap
 from ..operators import Moments
@@ -54,9 +54,9 @@ class Gathering:
     ):
         self.inputs, self.outputs, self.center = inputs, outputs, center
         few = np.arange(min(CENTRE, count(y)))
-        X, V = take(X, few), outputs.transform(take(y, few))
+        X, V = take(X, few), dense(outputs.transform(take(y, few)))
         self.bare, self.weights = inputs.unweighted()
-        U = self.bare.transform(X)
+        U = dense(self.bare.transform(X))
         if self.weights is not None and not _steady(U, self.weights):
             self.bare, self.weights = inputs, None
             U = inputs.transform(X)
@@ -113,7 +113,7 @@ class Gathering:
             self.add(X, y)
 
     def _add(self, X: Items, y: Items) -> None:
-        U, V = self.bare.transform(X), self.outputs.transform(y)
+        U, V = dense(self.bare.transform(X)), dense(self.outputs.transform(y))
         if self.origin is not None:
             U, V = U - self.origin[0], V - self.origin[1]
         xp = namespace(U, V)
