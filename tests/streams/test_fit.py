@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from mercer import KernelDependency
 from mercer.decoders import Candidates, FixedPoint
-from mercer.features import IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
+from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
 from mercer.streams import Rows, Shards, Stream
@@ -202,6 +202,31 @@ def test_arrays_of_another_library(pairs, operator, intercept):
     predicted = clone(model).fit(foreign).predict(array_api_strict.asarray(X))
     assert isinstance(predicted, type(foreign[0][0]))
     assert_allclose(np.asarray(predicted), clone(model).fit(X, Y).predict(X), atol=AGREE)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+def test_on_a_device(pairs, operator):
+    pytest.importorskip("torch")
+    X, Y = pairs
+    model = KernelDependency(
+        RBF(2.0) * operator, alpha=0.1, features=IncompleteCholesky(10), device="cpu"
+    )
+    there = clone(model).partial_fit(X[:70], Y[:70])
+    first = there.stream_
+    there.partial_fit(X[70:], Y[70:])
+    assert first.gatherings[0].n == 70 and isinstance(there.predict(X), np.ndarray)
+    model.set_params(device=None)
+    here = clone(model).partial_fit(X[:70], Y[:70]).partial_fit(X[70:], Y[70:])
+    assert_allclose(there.predict(X), here.predict(X), atol=AGREE)
+
+
+def test_sparse_features(pairs):
+    X, Y = csr_array(np.maximum(pairs[0], 0.0)), pairs[1]
+    model = KernelDependency(Linear(), alpha=0.1, features=Explicit(sparse=True))
+    blocks = [(X[:70], Y[:70]), (X[70:], Y[70:])]
+    assert_allclose(
+        clone(model).fit(blocks).predict(X), clone(model).fit(X, Y).predict(X), atol=AGREE
+    )
 
 
 @pytest.mark.parametrize("kernel", [Linear(), RBF(2.0)], ids=str)

@@ -33,7 +33,7 @@ from .coupled import CoupledEquation
 from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
 from .regression import Equation, Sides, group_labels
-from .stream_choice import StreamTrial, held_out, trials
+from .stream_choice import StreamChoice, StreamTrial, held_out
 from .streamed import Gathered
 from .streaming import StreamLearner
 
@@ -175,31 +175,22 @@ class KernelDependencyCV(StreamLearner):
         kernels, operators = zip(*scalars, strict=True)
         gathered = Gathered.of(stream, self._parts(kernels, outputs[0]))
         self._adopt_stream(gathered)
-        others = (
-            None
-            if validation is None
-            else held_out(validation, gathered.expected, gathered.gatherings)
-        )
-        score = None if self.scoring is None else self._score_of(gathered.sample)
-        tried = trials(
+        choice = StreamChoice(
             gathered,
-            list(operators),
+            operators,
             self._alphas(),
-            others,
             self.fit_intercept,
+            None if validation is None else held_out(validation, gathered),
             self.decoder_,
-            score,
+            None if self.scoring is None else lambda found: self._scored(found, gathered.sample),
         )
-        best, rows = self._best(tried)
+        best, rows = self._best(choice.trials())
         self.points_ = best.equation.point_map(Spectral().solve(best.spectra, best.alpha))
         self.kernel_, self.alpha_, self.input_kernel_ = best.kernel, best.alpha, best.kernel.scalar
         loo, self.loo_points_ = best.left_out()
         self.decoder_ = calibrated(self.decoder_, self.loo_points_, self.outputs_)
         self.loo_risk_, self.loo_score_ = loo.risk(loo.residuals(best.alpha)), best.score
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-    def _score_of(self, sample: Sample) -> Any:
-        return lambda predictions: self._scored(predictions, sample)
 
     def _best(self, trials: Iterator[Any]) -> tuple[Any, list[dict]]:
         """The best trial, the first of equals, and a row of the report for each."""

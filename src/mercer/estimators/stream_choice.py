@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..decoders import Decoder
 from ..embedding import Embedding
-from ..operators import Operator, Separable
+from ..operators import Moments, Operator, Separable
 from ..solvers import SampleLeaveOneOut, Spectra, Spectral
-from ..streams import Expected, Gathering, Stream, as_stream
+from ..streams import Gathering, Stream, as_stream
 from .choice import calibrated
 from .streamed import Gathered, StreamEquation, held_out_risk
-
-Scorer = Callable[[Any], float]
-"""The score of decoded left-out outputs of the sample."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class StreamTrial:
         return loo, self.equation.left_out_points(loo, loo.residuals(self.alpha))
 
 
-def held_out(validation: Any, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
+def held_out(validation: Any, gathered: Gathered) -> list[Gathering]:
     """The moments of pairs that took no part, under the maps of those that did."""
     whole = isinstance(validation, tuple) and len(validation) == 2 and not _blocks(validation)
     stream = Stream(*validation) if whole else as_stream(validation)
@@ -60,8 +57,8 @@ def held_out(validation: Any, expected: Expected, gatherings: list[Gathering]) -
             "validation must be a pair (X, y) or a stream of blocks, as fit takes them; got "
             f"{type(validation).__name__}."
         )
-    blank = [gathering.blank() for gathering in gatherings]
-    stream.gather(expected, blank)
+    blank = [gathering.blank() for gathering in gathered.gatherings]
+    stream.gather(gathered.expected, blank)
     if not blank[0].n:
         raise ValueError("validation is an empty stream: it has no block to judge by.")
     return blank
@@ -71,42 +68,64 @@ def _blocks(validation: tuple) -> bool:
     return all(isinstance(block, tuple) and len(block) == 2 for block in validation)
 
 
-def trials(
-    gathered: Gathered,
-    operators: list[list[Operator]],
-    alphas: list[float],
-    others: list[Gathering] | None,
-    intercept: bool,
-    decoder: Decoder,
-    score: Scorer | None,
-) -> Iterator[StreamTrial]:
-    """Every scalar kernel with each of its operators at every alpha."""
-    for i, gathering in enumerate(gathered.gatherings):
-        equation = StreamEquation(gathering, gathered.sample, intercept)
-        moments = None if others is None else equation.held_out(others[i])
-        for operator in operators[i]:
-            spectra = equation.spectra(operator)
-            if moments is None:
-                yield from _by_sample(equation, operator, spectra, alphas, decoder, score)
-                continue
-            for alpha in alphas:
-                risk = held_out_risk(Spectral().solve(spectra, alpha), moments)
-                yield StreamTrial(equation, operator, spectra, alpha, risk, float("nan"))
+@dataclass(frozen=True)
+class StreamChoice:
+    """What is chosen from in the moments of a stream, and by what.
 
+    Attributes
+    ----------
+    gathered
+        The stream, gathered for every scalar kernel.
+    operators
+        For each of them, the operators that it is tried with.
+    alphas
+        The ridges.
+    intercept
+        Whether means are taken off.
+    others
+        The moments of pairs held out; None leaves the pairs of the sample out instead.
+    decoder, score
+        What decodes left-out points, and what judges the outputs; None for the risk.
+    """
 
-def _by_sample(
-    equation: StreamEquation,
-    operator: Operator,
-    spectra: Spectra,
-    alphas: list[float],
-    decoder: Decoder,
-    score: Scorer | None,
-) -> Iterator[StreamTrial]:
-    """Judged by the left-out predictions of the sample, in closed form."""
-    loo, y = equation.left_out(spectra), equation.sample.y
-    for alpha, residuals in zip(alphas, loo.path(alphas), strict=True):
-        worth = float("nan")
-        if score is not None:
-            points = equation.left_out_points(loo, residuals)
-            worth = score(calibrated(decoder, points, y).decode(points))
-        yield StreamTrial(equation, operator, spectra, alpha, loo.risk(residuals), worth)
+    gathered: Gathered
+    operators: Sequence[list[Operator]]
+    alphas: list[float]
+    intercept: bool
+    others: list[Gathering] | None
+    decoder: Decoder
+    score: Callable[[Any], float] | None
+
+    def trials(self) -> Iterator[StreamTrial]:
+        """Every scalar kernel with each of its operators at every alpha."""
+        sample = self.gathered.sample
+        for i, gathering in enumerate(self.gathered.gatherings):
+            equation = StreamEquation(gathering, sample, self.intercept)
+            moments = None if self.others is None else equation.held_out(self.others[i])
+            for operator in self.operators[i]:
+                spectra = equation.spectra(operator)
+                judged = (
+                    self._left_out(equation, spectra)
+                    if moments is None
+                    else self._held_out(spectra, moments)
+                )
+                for alpha, risk, score in judged:
+                    yield StreamTrial(equation, operator, spectra, alpha, risk, score)
+
+    def _held_out(self, spectra: Spectra, moments: Moments) -> Iterator[tuple[float, float, float]]:
+        """Alphas, with the risk on pairs held out."""
+        for alpha in self.alphas:
+            risk = held_out_risk(Spectral().solve(spectra, alpha), moments)
+            yield alpha, risk, float("nan")
+
+    def _left_out(
+        self, equation: StreamEquation, spectra: Spectra
+    ) -> Iterator[tuple[float, float, float]]:
+        """Alphas, with risk and score of the left-out predictions of the sample."""
+        loo, y = equation.left_out(spectra), equation.sample.y
+        for alpha, residuals in zip(self.alphas, loo.path(self.alphas), strict=True):
+            score = float("nan")
+            if self.score is not None:
+                points = equation.left_out_points(loo, residuals)
+                score = self.score(calibrated(self.decoder, points, y).decode(points))
+            yield alpha, loo.risk(residuals), score
