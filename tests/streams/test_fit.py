@@ -279,6 +279,11 @@ def test_a_tiny_ridge(pairs, solver):
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_cholesky_is_for_the_identity(pairs):
+    with pytest.raises(ValueError, match="is for the identity operator"):
+        KernelDependency(Linear() * Covariance(), solver="cholesky").fit([pairs])
+
+
 def test_fit_forgets_and_partial_fit_goes_on(pairs):
     X, Y = pairs
     model = KernelDependency(Linear(), alpha=0.1)

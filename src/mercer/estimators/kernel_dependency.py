@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items
 from .._plan import Problem
@@ -14,7 +12,6 @@ from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Operator, Separable, as_operator_kernel
-from ..streams import PairSource, Stream
 from .base import (
     decodable,
     input_default,
@@ -28,21 +25,12 @@ from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
 from .regression import Equation, PointMap, Sides, factored, group_labels
-from .streamed import Gathered, StreamEquation, streamless
-from .streaming import StreamLearner
+from .streaming import BlockLearner
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
 
-def _streams(model: KernelDependency) -> bool:
-    """Whether pairs can be added: exact coordinates of the inputs would need all of them."""
-    kernel = model._scalar_kernels()[0]
-    if model.features is None and not kernel.finite:
-        raise AttributeError(streamless("features", kernel))
-    return True
-
-
-class KernelDependency(StreamLearner):
+class KernelDependency(BlockLearner):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
     Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
@@ -137,51 +125,8 @@ class KernelDependency(StreamLearner):
         """
         return self._fit_afresh(X, y, groups=groups)
 
-    @available_if(_streams)
-    def partial_fit(self, X: Items, y: Items) -> KernelDependency:
-        """Learn from one more block of pairs.
-
-        The first block settles kernels and landmarks, so it should look like the rest. Every call
-        leaves a model that can predict; for a long stream `fit` is cheaper, which solves once.
-
-        Parameters
-        ----------
-        X, y
-            Pairs, as in `fit`. A block that is refused changes nothing.
-        """
-        if "stream_" in vars(self):
-            gathered = self.stream_.plus(X, y)
-        elif "points_" in vars(self):
-            raise ValueError(
-                "this model was fitted on pairs held whole and kept no moments to add to: fit it "
-                "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
-            )
-        else:
-            gathered = self._gathered(Stream([(X, y)]))
-        fresh = copy.copy(self)
-        fresh._learn(gathered)
-        self.__dict__ = fresh.__dict__
-        return self
-
-    def _gathered(self, stream: PairSource) -> Gathered:
-        output_kernel = output_default(self.output_kernel)
-        return Gathered.of(stream, self._parts([self._separable().scalar], output_kernel))
-
     def _separable(self) -> Separable:
         return as_operator_kernel(input_default(self.kernel)).separated()
-
-    def _learn(self, gathered: Gathered) -> None:
-        """Solve in the moments of a stream."""
-        alpha, operator = self._alpha(), self._separable().operator
-        self._adopt_stream(gathered)
-        equation = StreamEquation(gathered.gatherings[0], gathered.sample, self.fit_intercept)
-        if self.decoder_.calibrates:
-            loo = equation.left_out(equation.spectra(operator))
-            points = equation.left_out_points(loo, loo.residuals(alpha))
-            self.decoder_ = self.decoder_.calibrate(points, self.outputs_)
-        self.points_ = equation.solve(operator, alpha, self.solver)
-        self.input_kernel_ = gathered.expected.kernels[0]
-        self.kernel_ = Separable(self.input_kernel_, operator)
 
     def _alpha(self) -> float:
         if self.solver not in SOLVERS:

@@ -137,7 +137,10 @@ class StreamEquation:
     def solve(self, operator: Operator, alpha: float, solver: str = "auto") -> PointMap:
         """The map g; by one Cholesky factorisation under the identity."""
         uu, vu = self.moments.uu, self.moments.vu
-        if isinstance(operator, Identity) and solver != "spectral":
+        identity = isinstance(operator, Identity)
+        if solver == "cholesky" and not identity:
+            raise ValueError("solver='cholesky' is for the identity operator; use solver='auto'.")
+        if identity and solver != "spectral":
             try:
                 factor = Cholesky().factor(uu + 0.0, alpha)
                 return self._map(factor.solve(namespace(vu).matrix_transpose(vu)))

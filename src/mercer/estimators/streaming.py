@@ -8,15 +8,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, is_foreign
 from ..decoders import natural
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..streams import PairSource, as_stream, is_dask, mapped
-from .base import StructuredEstimator, decodable, is_flat, on_device, warn_if_constant
-from .streamed import Gathered, Parts
+from ..operators import Separable
+from ..streams import PairSource, Stream, as_stream, is_dask, mapped
+from .base import (
+    StructuredEstimator,
+    decodable,
+    is_flat,
+    on_device,
+    output_default,
+    warn_if_constant,
+)
+from .streamed import Gathered, Parts, StreamEquation, streamless
 
 
 class StreamLearner(StructuredEstimator):
@@ -93,3 +102,72 @@ class StreamLearner(StructuredEstimator):
         for name in ("stream_", "loo_points_"):
             light.__dict__.pop(name, None)
         return light
+
+
+def _streams(model: BlockLearner) -> bool:
+    """Whether pairs can be added: exact coordinates of the inputs would need all of them."""
+    kernel = model._scalar_kernels()[0]
+    if model.features is None and not kernel.finite:
+        raise AttributeError(streamless("features", kernel))
+    return True
+
+
+class BlockLearner(StreamLearner):
+    """A structured estimator of given parameters: one more block is one more sum.
+
+    A subclass says which kernel it is, `_separable`, and at which ridge, `_alpha`.
+    """
+
+    output_kernel: Any
+    solver: str
+
+    def _separable(self) -> Separable:
+        """The operator-valued kernel as given."""
+        raise NotImplementedError
+
+    def _alpha(self) -> float:
+        """The ridge."""
+        raise NotImplementedError
+
+    @available_if(_streams)
+    def partial_fit(self, X: Items, y: Items) -> BlockLearner:
+        """Learn from one more block of pairs.
+
+        The first block settles kernels and landmarks, so it should look like the rest. Every call
+        leaves a model that can predict; for a long stream `fit` is cheaper, which solves once.
+
+        Parameters
+        ----------
+        X, y
+            Pairs, as in `fit`. A block that is refused changes nothing.
+        """
+        if "stream_" in vars(self):
+            gathered = self.stream_.plus(X, y)
+        elif "points_" in vars(self):
+            raise ValueError(
+                "this model was fitted on pairs held whole and kept no moments to add to: fit it "
+                "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
+            )
+        else:
+            gathered = self._gathered(Stream([(X, y)]))
+        fresh = copy.copy(self)
+        fresh._learn(gathered)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def _gathered(self, stream: PairSource) -> Gathered:
+        output_kernel = output_default(self.output_kernel)
+        return Gathered.of(stream, self._parts([self._separable().scalar], output_kernel))
+
+    def _learn(self, gathered: Gathered) -> None:
+        """Solve in the moments of a stream."""
+        alpha, operator = self._alpha(), self._separable().operator
+        self._adopt_stream(gathered)
+        equation = StreamEquation(gathered.gatherings[0], gathered.sample, self.fit_intercept)
+        if self.decoder_.calibrates:
+            loo = equation.left_out(equation.spectra(operator))
+            points = equation.left_out_points(loo, loo.residuals(alpha))
+            self.decoder_ = self.decoder_.calibrate(points, self.outputs_)
+        self.points_ = equation.solve(operator, alpha, self.solver)
+        self.input_kernel_ = gathered.expected.kernels[0]
+        self.kernel_ = Separable(self.input_kernel_, operator)
