@@ -29,7 +29,7 @@ BAD = {
     "empty": (X[:0], Y[:0], r"0 sample\(s\)"),
     "unequal lengths": (X[:9], Y[:8], "9 inputs and 8 outputs"),
     "float32": (X[:9].astype(np.float32), Y[:9], "X has dtype float32.*float64: cast it"),
-    "text": (X[:9], Y[:9].astype(str), "y has dtype <U32.*float64"),
+    "text": (X[:9], Y[:9].astype(str), "y has dtype text.*float64"),
     "objects": (X[:9].astype(object), Y[:9], "X has dtype object"),
     "complex": (X[:9] + 1j, Y[:9], "X has dtype complex128"),
     "strings": (["a"] * 9, Y[:9], "X must hold numeric vectors"),

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+import mercer
 from mercer import KernelDependency
 from mercer.decoders import Candidates, FixedPoint
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
@@ -293,6 +294,18 @@ def test_fit_forgets_and_partial_fit_goes_on(pairs):
     assert "stream_" not in vars(model)
     with pytest.raises(ValueError, match="kept no moments to add to"):
         model.partial_fit(X, Y)
+
+
+def test_a_saved_model_goes_on(pairs, tmp_path):
+    X, Y = pairs
+    X = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = KernelDependency(RBF(2.0), alpha=0.1, features=Nystroem(landmarks=pairs[0][:20]))
+    model.fit([(X[:70], Y[:70])])
+    loaded = mercer.load(mercer.save(model, tmp_path / "half.mercer"))
+    assert_allclose(loaded.predict(X), model.predict(X), rtol=0, atol=0)
+    assert_allclose(
+        loaded.partial_fit(X[70:], Y[70:]).predict(X), clone(model).fit(X, Y).predict(X), atol=AGREE
+    )
 
 
 EXACT = KernelDependency(RBF(2.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,12 +64,13 @@ class StreamLearner(StructuredEstimator):
     def _adopt_stream(self, gathered: Gathered) -> None:
         """Take over what every model of a stream keeps."""
         expected, self.outputs_ = gathered.expected, gathered.sample.y
-        self._check_inputs(expected.kernels[0], expected.X, reset=True)
-        self.stream_ = gathered
         self.output_kernel_ = expected.output_kernel
-        self.flat_ = is_flat(self.output_kernel_, self.outputs_, expected.y)
+        if expected.y is not None:
+            self._check_inputs(expected.kernels[0], expected.X, reset=True)
+            self.flat_ = is_flat(self.output_kernel_, self.outputs_, expected.y)
+            self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
+        self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
-        self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
         kernel = decodable(self.output_kernel_)
         decoder = natural(kernel) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(kernel, self.outputs_)

@@ -21,17 +21,18 @@ class Expected:
     ----------
     kernels, output_kernel
         What checks the items themselves: NaN, infinities, things that are no vectors.
+    shapes, dtypes
+        Of an input and an output, where they are vectors or arrays.
     X, y
-        The first pair of the stream, as it was given, as batches of one.
-    shapes
-        The shapes of a checked input and output, where they are vectors or arrays.
+        The first pair of the stream, as it was given, as batches of one; None once it was seen.
     """
 
     kernels: tuple[Kernel, ...]
     output_kernel: Kernel
-    X: Items
-    y: Items
     shapes: tuple[Any, Any]
+    dtypes: tuple[Any, Any]
+    X: Items = None
+    y: Items = None
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
@@ -40,14 +41,15 @@ class Expected:
         with naming(0):
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
-            return cls(kernels, output_kernel, _first(X), _first(y), shapes)
+            dtypes = _dtype(X), _dtype(y)
+            return cls(kernels, output_kernel, shapes, dtypes, _first(X), _first(y))
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items]:
         """Inputs and outputs of a block, or a `BadBlock` that names it."""
         X, y = _pair(number, block)
         with naming(number):
-            _same_dtype(X, self.X, "X")
-            _same_dtype(y, self.y, "y")
+            _same_dtype(_dtype(X), self.dtypes[0], "X")
+            _same_dtype(_dtype(y), self.dtypes[1], "y")
             inputs = self.kernels[0].check(X, "X")
             for kernel in self.kernels[1:]:
                 kernel.check(inputs, "X")
@@ -103,15 +105,15 @@ def _same_shape(got: Any, wanted: Any, name: str) -> None:
         )
 
 
-def _same_dtype(A: Items, first: Items, name: str) -> None:
-    got, wanted = getattr(A, "dtype", None), getattr(first, "dtype", None)
-    if got is not None and wanted is not None and got != wanted and not _both_text(got, wanted):
+def _dtype(items: Items) -> str | None:
+    """The dtype of an array by name; text of any width is text, as wide as its longest."""
+    dtype = getattr(items, "dtype", None)
+    return "text" if getattr(dtype, "kind", "") == "U" else dtype and str(dtype)
+
+
+def _same_dtype(got: str | None, wanted: str | None, name: str) -> None:
+    if got is not None and wanted is not None and got != wanted:
         raise ValueError(
             f"{name} has dtype {got}, in the first block it has {wanted}: cast it, as in "
-            f"{name}.astype({str(wanted)!r})."
+            f"{name}.astype({wanted!r})."
         )
-
-
-def _both_text(a: Any, b: Any) -> bool:
-    """Text of any width is text: numpy gives every block the width of its longest."""
-    return getattr(a, "kind", "") == getattr(b, "kind", "") == "U"

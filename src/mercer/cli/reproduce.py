@@ -1,4 +1,4 @@
-"""The command line: ``mercer reproduce NAME``."""
+"""``mercer reproduce``: published tables again, with one command each."""
 
 from __future__ import annotations
 
@@ -11,20 +11,13 @@ from typing import Any
 
 import click
 
-from . import __version__
-from .experiments import EXPERIMENTS
+from ..experiments import EXPERIMENTS
 
 WIDTH = 120
 """Columns where there is no terminal to ask: a file, a pipe."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
-def main() -> None:
-    """Predict images, curves, words, rankings, label sets and graphs with kernels."""
-
-
-@main.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
+@click.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
 @click.argument("name", type=click.Choice([*EXPERIMENTS, "all"]))
 @click.option(
     "--out",
@@ -41,8 +34,8 @@ def main() -> None:
 )
 def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
     """Regenerate a table of results, with its picture and page, under OUT/NAME."""
-    from .datasets import DataNotFound, WrongData
-    from .experiments import reproduce as run
+    from ..datasets import DataNotFound, WrongData
+    from ..experiments import reproduce as run
 
     if faces is not None and name not in ("faces", "all"):
         raise click.UsageError(f"--faces is for the experiment faces, not for {name}.")
@@ -91,7 +84,7 @@ def _console() -> Any:
 
 def _summary(taken: dict) -> Any:
     """What each experiment took, and all of them."""
-    from .experiments.tables import Table
+    from ..experiments.tables import Table
 
     rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in taken.items()]
     seconds, peaks = zip(*taken.values(), strict=True)
