@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, Nystroem
 from mercer.kernels import RBF
-from mercer.operators import Covariance, Identity
+from mercer.operators import Covariance, Identity, Matrix
 from mercer.streams import BadCheckpoint, Stream
 from tolerances import IDENTITY
 
@@ -139,6 +139,18 @@ def test_a_run_killed_between_its_two_renames(interrupted):
     os.remove(interrupted)  # the last one moved away, the new one not yet in its place
     resumed = model().fit(Stream(blocks, checkpoint=interrupted))
     assert_allclose(resumed.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
+
+
+def test_moments_outlive_a_model_that_is_refused(tmp_path):
+    """Hours of gathering are not lost to a matrix of the wrong size."""
+    path = tmp_path / "run.npz"
+    wrong = KernelDependency(
+        RBF(2.0) * Matrix(np.eye(3)), features=IncompleteCholesky(15), fit_intercept=True
+    )
+    with pytest.raises(ValueError, match=r"must be \(2, 2\)"):
+        wrong.fit(Stream(blocks, checkpoint=path))
+    right = model().fit(Stream(blocks, checkpoint=path))
+    assert_allclose(right.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
 
 
 def test_nothing_in_a_checkpoint_is_executed(tmp_path):

@@ -348,6 +348,10 @@ def test_what_is_no_stream(pairs):
         Stream(3)
     with pytest.raises(TypeError, match="a stream is an iterable of blocks"):
         Stream(pairs[0])
+    with pytest.raises(ValueError, match="outputs in its blocks: leave y out"):
+        KernelDependency(Linear()).fit(Stream([pairs]), pairs[1])
+    with pytest.raises(ValueError, match="use Precomputed.gram., with blocks of indices"):
+        KernelDependency("precomputed", features=Nystroem(3)).fit([pairs])
     with pytest.raises(ValueError, match="the stream is empty"):
         KernelDependency(Linear()).fit(iter([]))
     with pytest.raises(ValueError, match="groups are for pairs held whole"):

@@ -138,6 +138,7 @@ class KernelDependency(BlockLearner):
         stream = self._as_stream(X, y, groups)
         if stream is not None:
             self._learn(self._gathered(stream))
+            stream.finish()
             return
         chosen = as_operator_kernel(input_default(self.kernel))
         if self.device is not None and not chosen.separable:

@@ -151,6 +151,7 @@ class KernelDependencyCV(StreamLearner):
             stream = Stream([(X, y)])
         if stream is not None:
             self._fit_stream(stream, validation)
+            stream.finish()
             return
         first = on_device(clone(kernels[0].inputs), self.device)
         first_output = on_device(clone(outputs[0]), self.device)

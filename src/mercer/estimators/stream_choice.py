@@ -59,6 +59,7 @@ def held_out(validation: Any, gathered: Gathered) -> list[Gathering]:
         )
     blank = [gathering.blank() for gathering in gathered.gatherings]
     stream.gather(gathered.expected, blank)
+    stream.finish()
     if not blank[0].n:
         raise ValueError("validation is an empty stream: it has no block to judge by.")
     return blank

@@ -53,6 +53,11 @@ class StreamLearner(StructuredEstimator):
 
     def _parts(self, kernels: Sequence[Kernel], output_kernel: Kernel) -> Parts:
         """What a stream is learnt with, on the device where one is named."""
+        if any(kernel.pairwise for kernel in kernels):
+            raise ValueError(
+                'kernel="precomputed" compares every pair with every other, which a stream never '
+                "holds: use Precomputed(gram), with blocks of indices as X."
+            )
         return Parts(
             [on_device(clone(kernel), self.device) for kernel in kernels],
             on_device(clone(output_kernel), self.device),

@@ -39,3 +39,6 @@ class PairSource:
     def gather(self, expected: Expected, gatherings: list[Gathering]) -> None:
         """Add every block to every gathering."""
         raise NotImplementedError
+
+    def finish(self) -> None:
+        """The model is made: nothing needs to be kept to try again."""

@@ -161,12 +161,19 @@ class Stream(PairSource):
                 f"{done}: it is of a longer stream. Delete it to start over."
             )
         if saved:
-            saved.clear()
+            saved.save(number + 1, gatherings)  # what is solved with them may still be refused
+
+    def finish(self) -> None:
+        """Remove the checkpoint of a run that has ended."""
+        if self.checkpoint:
+            self.checkpoint.clear()
 
 
 def as_stream(X: Any, y: Items = None) -> PairSource | None:
     """The stream that the arguments of `fit` stand for; None where they are data held whole."""
     if isinstance(X, PairSource):
+        if y is not None:
+            raise ValueError("a stream has its outputs in its blocks: leave y out.")
         return X
     if is_dask(X):
         from .dask_stream import DaskStream
