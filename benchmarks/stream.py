@@ -67,7 +67,7 @@ def measured(n: int, args: argparse.Namespace) -> dict[str, float]:
     return best_times(
         {
             "bare": lambda: bare(blocks, Z, length_scale, args.outputs),
-            "fit": lambda: model.fit(Stream(blocks, sample=256)),
+            "fit": lambda: model.fit(Stream(blocks, sample=64)),
         },
         repeats,
     )

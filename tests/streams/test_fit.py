@@ -53,6 +53,21 @@ def test_streamed_shuffled_blocked_and_whole_agree(pairs, operator, intercept, o
     assert streamed.score(X, Y) == pytest.approx(whole.score(X, Y), abs=AGREE)
 
 
+def test_the_textbook(pairs):
+    """min Σ‖y - k(x, Z)c - b‖² + α tr cᵀk(Z, Z)c, written out and solved as one system."""
+    X, Y = pairs
+    Z, alpha = X[:12], 0.1
+    K, one = RBF(2.0)(X, Z), np.ones((150, 1))
+    A = np.hstack([K, one])
+    ridge = np.zeros((13, 13))
+    ridge[:12, :12] = alpha * RBF(2.0)(Z)
+    solved = A @ np.linalg.solve(A.T @ A + ridge, A.T @ Y)
+    model = KernelDependency(
+        RBF(2.0), alpha=alpha, features=Nystroem(landmarks=Z), fit_intercept=True
+    ).fit(cut(X, Y, 30, 110))
+    assert_allclose(model.predict(X), solved, atol=AGREE)
+
+
 @pytest.mark.parametrize("operator", OPERATORS, ids=str)
 @pytest.mark.parametrize(
     "features", [None, RandomFourier(30, random_state=0), Nystroem(landmarks=np.eye(3))], ids=str
