@@ -85,7 +85,10 @@ PUBLIC = {
         "Normalized", "Polynomial", "Power", "Precomputed", "Product", "Scaled", "Sum",
         "VectorKernel", "as_kernel",
     },
-    ".features": {"Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA"},
+    ".features": {
+        "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
+        "RandomFourier", "RandomPivotedCholesky",
+    },
     ".operators": {
         "ConditionalCovariance", "Covariance", "Identity", "Matrix", "Moments", "Operator",
         "OperatorKernel", "Separable", "as_operator_kernel",

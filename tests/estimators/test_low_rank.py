@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import mercer
 import naive
 from mercer import KernelDependency, KernelDependencyCV, _memory
 from mercer.decoders import Candidates
@@ -174,6 +175,15 @@ def test_outputs_of_any_kind_choose_by_risk_without_n_by_n_memory(monkeypatch):
         again.loo_predict()
     monkeypatch.undo()
     assert again.loo_predict().shape == (300,)
+
+
+@pytest.mark.parametrize("map", [Nystroem(4, random_state=0), RandomPivotedCholesky(4)], ids=str)
+def test_models_of_low_rank_are_saved_and_loaded(map, data, tmp_path):
+    X, Y, X_new = data
+    for Model in (KernelDependency, KernelDependencyCV):
+        model = Model(RBF(1.0), RBF(2.0), features=map, decoder=Candidates()).fit(X, Y)
+        again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+        assert_allclose(again.predict(X_new), model.predict(X_new), rtol=0, atol=0)
 
 
 def test_a_model_of_finite_outputs_keeps_only_the_landmarks(data):

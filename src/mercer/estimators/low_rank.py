@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -100,13 +100,22 @@ class SpannedEquation(Equation):
         self, loo: LeftOut, residuals: Any, labels: np.ndarray, inputs: Items
     ) -> Embedding:
         """The same as points that a decoder takes: n² weights, made when one asks for them."""
-        make = partial(_weights, loo, self.sides.n, residuals)
+        make = LeftOutWeights(loo, self.sides.n, residuals)
         return Deferred(make, self.frame, left_out=labels, inputs=inputs)
 
 
-def _weights(loo: LeftOut, n: int, residuals: Any) -> Array:
-    require_exact(n, LEFT_OUT_SQUARES)
-    return loo.points(residuals)
+@dataclass(frozen=True)
+class LeftOutWeights:
+    """The weights of all left-out points, once somebody calls for them: n² numbers."""
+
+    loo: LeftOut
+    n: int
+    residuals: Any
+
+    def __call__(self) -> Array:
+        """All of them, where they have room."""
+        require_exact(self.n, LEFT_OUT_SQUARES)
+        return self.loo.points(self.residuals)
 
 
 def spans(sides: Sides, operators: list[Operator]) -> bool:
