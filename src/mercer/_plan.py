@@ -199,16 +199,17 @@ class Problem:
         return side + outputs + n * m * q + spectrum + self.conditional * EIGH * q**3
 
 
-def require_exact(n: int, squares: float) -> None:
+def require_exact(n: int, squares: float, of: str = "pairs") -> None:
     """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room."""
     needed, free = 8.0 * squares * n * n, SHARE * _memory.available()
     if needed > free:
         largest = max(1, Problem(n, identity=False).largest_rank(free))
+        likewise = " (and output_features= likewise)" if of == "pairs" else ""
         raise MemoryError(
-            f"an exact fit of {n} pairs needs about {needed / GIB:.1f} GiB, and "
+            f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
-            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)}) "
-            f"(and output_features= likewise); ranks up to about {largest} would fit. "
+            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)})"
+            f"{likewise}; ranks up to about {largest} would fit. "
             f"model.plan({n}) shows the costs."
         )
 
