@@ -137,8 +137,10 @@ def test_a_truncated_checkpoint_is_refused_and_the_previous_one_kept(interrupted
 
 def test_a_run_killed_between_its_two_renames(interrupted):
     os.remove(interrupted)  # the last one moved away, the new one not yet in its place
+    interrupted.with_name("run.npz.unfinished").write_bytes(b"half of it")
     resumed = model().fit(Stream(blocks, checkpoint=interrupted))
     assert_allclose(resumed.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
+    assert not list(interrupted.parent.iterdir())
 
 
 def test_moments_outlive_a_model_that_is_refused(tmp_path):

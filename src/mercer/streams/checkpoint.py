@@ -43,6 +43,11 @@ class Checkpoint:
         """Where the checkpoint before the last one is kept."""
         return self.path.with_name(self.path.name + ".previous")
 
+    @property
+    def unfinished(self) -> Path:
+        """Where the next one is written; a run killed meanwhile leaves a part of it there."""
+        return self.path.with_name(self.path.name + ".unfinished")
+
     def save(self, done: int, gatherings: list[Gathering]) -> None:
         """Write the moments of the first `done` blocks, and only then let go of older ones."""
         header = {"format": FORMAT, "blocks": done, "models": len(gatherings)}
@@ -52,14 +57,13 @@ class Checkpoint:
             arrays[f"{i}.n"] = np.array(raw.n)
             arrays |= {f"{i}.{name}": host(getattr(raw, name)) for name in PARTS}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
-        unfinished = self.path.with_name(self.path.name + ".unfinished")
-        with open(unfinished, "wb") as file:
+        with open(self.unfinished, "wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
         if self.path.exists():
             os.replace(self.path, self.previous)
-        os.replace(unfinished, self.path)
+        os.replace(self.unfinished, self.path)
 
     def resume(self, gatherings: list[Gathering]) -> int:
         """Give fresh gatherings the moments of the file; how many blocks they stand for."""
@@ -78,7 +82,7 @@ class Checkpoint:
 
     def clear(self) -> None:
         """The run has ended: nothing is left to resume."""
-        for path in (self.path, self.previous):
+        for path in (self.path, self.previous, self.unfinished):
             path.unlink(missing_ok=True)
 
     def _load(self) -> dict[str, np.ndarray] | None:
