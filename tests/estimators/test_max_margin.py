@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
+import mercer
 from mercer import MaxMarginMarkovNetwork
 from mercer.estimators.markov import dual
 from mercer.estimators.markov._chain_loops import add_loss, best_path, path_value, total_hinge
@@ -339,6 +340,15 @@ def test_contract_holds(words):
         check_structured_estimator(model, X[:20], y[:20])
 
 
+def test_models_are_shared_as_files(words, tmp_path):
+    X, y = words
+    for features in (None, IncompleteCholesky(10)):
+        model = MaxMarginMarkovNetwork(RBF(), features=features).fit(X, y)
+        again = mercer.load(mercer.save(model, tmp_path / "chains.mercer"))
+        assert list(again.predict(X)) == list(model.predict(X))
+        assert again.history_ == model.history_
+
+
 def test_scikit_learn_habits(words):
     X, y = np.empty(60, dtype=object), np.array(words[1], dtype=object)
     X[:] = words[0]
@@ -422,7 +432,7 @@ def test_bad_input_to_predict_is_named(words):
 def test_a_fit_without_room_is_refused(words, monkeypatch):
     monkeypatch.setattr("mercer._memory.available", lambda: 1000.0)
     with pytest.raises(
-        MemoryError, match=r"exact fit of \d+ places.*IncompleteCholesky\(rank=\d+\);"
+        MemoryError, match=r"exact fit of \d+ places.*RandomPivotedCholesky\(rank=\d+\);"
     ):
         MaxMarginMarkovNetwork(RBF(1.0)).fit(*words)
 

@@ -155,12 +155,13 @@ class MaxMarginMarkovNetwork(BaseEstimator):
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
         C, transitions = positive(self.C, "C"), _not_negative(self.transitions)
+        rule, rng = self._rule(), check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
         outputs, labels, gold = labelled(chains, y)
         span = Span.of(kernel.fit(chains.vectors), self.features, chains.vectors)
         problem = Problem(span.rows, span.gram, chains.starts, gold, len(labels), C, transitions)
-        point, history = solve(problem, self._rule(), check_random_state(self.random_state))
+        point, history = solve(problem, rule, rng)
         certificate = point.certificate(problem)
         return {
             "kernel_": kernel,
