@@ -14,7 +14,7 @@ ORDER = [
     {"kernels", "datasets"},
     {"features"},
     {"operators"},
-    {"solvers"},
+    {"solvers", "streams"},
     {"embedding"},
     {"decoders", "metrics"},
     {"estimators"},
@@ -66,7 +66,7 @@ def test_this_test_sees_imports():
     assert "kernels" in set(imported_rooms(Path("decoders/direct.py")))
 
 
-ROOMS = ["kernels", "features", "operators", "solvers", "decoders", "estimators"]
+ROOMS = ["kernels", "features", "operators", "streams", "solvers", "decoders", "estimators"]
 
 
 @pytest.mark.parametrize("name", ["mercer", *(f"mercer.{room}" for room in ROOMS)])

@@ -22,6 +22,8 @@ LOW_RANK_PANELS = 3.0
 CHOICE_PANELS = 4.5
 OUTPUT_PANELS = 1.5
 """Peaks at low rank, in n×rank matrices: one fit, a choice of α, and outputs of low rank too."""
+MOMENTS = 4.0
+"""The peak of a fit over a stream, in matrices of the size of its moments."""
 EIGH = 4.0
 """An eigendecomposition, in n³ multiplications of a matrix product."""
 RANK = 1000
@@ -197,16 +199,17 @@ class Problem:
         return side + outputs + n * m * q + spectrum + self.conditional * EIGH * q**3
 
 
-def require_exact(n: int, squares: float) -> None:
+def require_exact(n: int, squares: float, of: str = "pairs") -> None:
     """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room."""
     needed, free = 8.0 * squares * n * n, SHARE * _memory.available()
     if needed > free:
         largest = max(1, Problem(n, identity=False).largest_rank(free))
+        likewise = " (and output_features= likewise)" if of == "pairs" else ""
         raise MemoryError(
-            f"an exact fit of {n} pairs needs about {needed / GIB:.1f} GiB, and "
+            f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
-            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)}) "
-            f"(and output_features= likewise); ranks up to about {largest} would fit. "
+            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)})"
+            f"{likewise}; ranks up to about {largest} would fit. "
             f"model.plan({n}) shows the costs."
         )
 
@@ -219,4 +222,17 @@ def require_low_rank(n: int, rank: int | None) -> None:
             f"coordinates of rank {rank} of {n} items need about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free: ranks up to about "
             f"{max(1, Problem(n).largest_rank(free))} would fit."
+        )
+
+
+def require_moments(shapes: list[tuple[int, int]]) -> None:
+    """Refuse a stream whose moments, of (outputs, inputs) coordinates, have no room."""
+    needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
+    free = SHARE * _memory.available()
+    if needed > free:
+        q, p = max(shapes)
+        raise MemoryError(
+            f"the moments of {p} input and {q} output coordinates need about "
+            f"{needed / GIB:.1f} GiB, and {free / GIB:.1f} GiB are free: give features= or "
+            f"output_features= of lower rank."
         )

@@ -70,9 +70,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
-        single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
-        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+        self.flat_ = is_flat(output_kernel, outputs, y)
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -245,6 +243,15 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _scalar_kernels(self) -> list[Kernel]:
         """The input kernels as given, from which scikit-learn learns what X is."""
         raise NotImplementedError
+
+
+def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
+    """Whether outputs were given as plain numbers.
+
+    Only vectors of length one can have been that; ragged curves have no ndim.
+    """
+    single = kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
 
 
 def all_or_none(kernels: list[Kernel]) -> bool:

@@ -13,7 +13,6 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Operator, Separable, as_operator_kernel
 from .base import (
-    StructuredEstimator,
     decodable,
     input_default,
     on_device,
@@ -26,11 +25,12 @@ from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
 from .regression import Equation, PointMap, Sides, factored, group_labels
+from .streaming import BlockLearner
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
 
-class KernelDependency(StructuredEstimator):
+class KernelDependency(BlockLearner):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
     Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
@@ -65,6 +65,8 @@ class KernelDependency(StructuredEstimator):
         What was fitted, length scales settled.
     n_features_in_
         The number of input features, where inputs are vectors.
+    stream_
+        Of a model of a stream, what further blocks are added to: moments and a sample.
 
     References
     ----------
@@ -106,25 +108,38 @@ class KernelDependency(StructuredEstimator):
         self.solver = solver
         self.device = device
 
-    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
+    def fit(self, X: Items, y: Items = None, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
 
         Parameters
         ----------
         X
-            Inputs: an array, or a sequence of whatever the input kernel compares.
+            Inputs: an array, or a sequence of whatever the input kernel compares. Or pairs that
+            come in blocks: an iterable of (X, y), the path of files, a `mercer.streams.Stream`,
+            Dask's arrays, bags and delayed blocks.
         y
-            As many outputs, likewise.
+            As many outputs, likewise; None where `X` has them.
         groups
             A label for each pair; a decoder that is calibrated on left-out predictions leaves
             pairs of one label (a subject, a speaker) out together.
         """
         return self._fit_afresh(X, y, groups=groups)
 
-    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
-        alpha = positive_alpha(self.alpha)
+    def _separable(self) -> Separable:
+        return as_operator_kernel(input_default(self.kernel)).separated()
+
+    def _alpha(self) -> float:
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
+        return positive_alpha(self.alpha)
+
+    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+        alpha = self._alpha()
+        stream = self._as_stream(X, y, groups)
+        if stream is not None:
+            self._learn(self._gathered(stream))
+            stream.finish()
+            return
         chosen = as_operator_kernel(input_default(self.kernel))
         if self.device is not None and not chosen.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")

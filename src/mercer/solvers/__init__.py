@@ -9,6 +9,7 @@ from ..operators.moments import Moments
 from .cholesky import Cholesky
 from .conjugate_gradient import ConjugateGradient
 from .leave_one_out import LeaveOneOut, LeftOut
+from .sample_leave_one_out import SampleLeaveOneOut
 from .spectral import Spectra, Spectral
 from .tridiagonal import Tridiagonal
 
@@ -18,6 +19,7 @@ __all__ = [
     "LeaveOneOut",
     "LeftOut",
     "Moments",
+    "SampleLeaveOneOut",
     "Spectra",
     "Spectral",
     "Tridiagonal",
