@@ -8,8 +8,8 @@ multiplications at the speed of a matrix product, in which an eigendecomposition
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, field
+from dataclasses import dataclass, field
+from typing import Any
 
 from . import _memory
 from ._memory import GIB, SHARE
