@@ -10,7 +10,9 @@ from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .identity import Identity
 from .kernel import OperatorKernel
+from .learned import LearnedOperator
 from .matrix import Matrix
+from .mixture import Mixture, mixtures
 from .moments import Moments
 from .separable import OperatorSum, Separable, as_operator_kernel
 
@@ -22,7 +24,9 @@ __all__ = [
     "Covariance",
     "DenseGram",
     "Identity",
+    "LearnedOperator",
     "Matrix",
+    "Mixture",
     "Moments",
     "Operator",
     "OperatorKernel",
@@ -30,4 +34,5 @@ __all__ = [
     "Separable",
     "Slots",
     "as_operator_kernel",
+    "mixtures",
 ]
