@@ -88,6 +88,13 @@ class PositiveDefinite:
         return xp.linalg.solve(xp.matrix_transpose(L), xp.linalg.solve(L, B))
 
 
+def solve_lower(L: Array, B: Array) -> Array:
+    """The solution X of L X = B for a lower triangular L."""
+    if is_foreign(L):
+        return namespace(L).linalg.solve(L, B)
+    return scipy.linalg.solve_triangular(L, B, lower=True, check_finite=False)
+
+
 def _foreign_cholesky(K: Array) -> Array:
     try:
         return namespace(K).linalg.cholesky(K)

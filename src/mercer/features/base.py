@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -22,6 +23,8 @@ class FeatureMap(BaseEstimator):
     """Whether distances are taken in the coordinates (Weston's kernel PCA), not in k's space."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
+    trace_error_ = nan
+    """What the coordinates miss of the items fitted on, tr(K - UUᵀ) / tr K; NaN where unknown."""
 
     kernel_: Kernel
 

@@ -16,6 +16,8 @@ class Explicit(FeatureMap):
     array([[2., 4.]])
     """
 
+    trace_error_ = 0.0
+
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
         if not kernel.finite:

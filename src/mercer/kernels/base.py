@@ -39,6 +39,10 @@ class Kernel(BaseEstimator):
     """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
+    spectral = False
+    """Whether k(a, b) is a function of a - b, with `frequencies` of its Fourier transform."""
+    isotropic = False
+    """Whether the frequencies have no preferred direction."""
 
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
@@ -84,6 +88,10 @@ class Kernel(BaseEstimator):
     def diag_vjp(self, A: Array, c: Array) -> Array:
         """The gradient of Σ_i c_i k(A_i, A_i) with respect to A, where `differentiable`."""
         raise NotImplementedError(f"{self} has no derivative")
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Draws from the spectral measure of k, one row a frequency, where `spectral`."""
+        raise NotImplementedError(f"{self} has no spectral measure")
 
     # -- what everybody calls -----------------------------------------------------------------
 
