@@ -10,7 +10,8 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Separable, as_operator_kernel
+from ..operators import Identity, OperatorKernel, Separable, as_operator_kernel
+from ..solvers import BlockConjugateGradient
 from .base import (
     StructuredEstimator,
     input_default,
@@ -21,8 +22,11 @@ from .base import (
 from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .regression import PointMap, Sides, factored, group_labels
+from .waves import WaveEquation
 
-SOLVERS = ("auto", "cholesky", "spectral")
+SOLVERS = ("auto", "cholesky", "spectral", "dense", "cg")
+COUPLED_SOLVERS = ("auto", "dense", "cg")
+"""Those for operator-valued kernels that do not separate; the others are for those that do."""
 
 
 class KernelDependency(StructuredEstimator):
@@ -48,7 +52,9 @@ class KernelDependency(StructuredEstimator):
     fit_intercept
         Whether the means of both feature spaces are taken off first.
     solver
-        "cholesky" (identity operator only), "spectral" (any), or "auto".
+        "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
+        for kernels that do not separate "dense", "cg" or a
+        `mercer.solvers.BlockConjugateGradient`; or "auto".
 
     Attributes
     ----------
@@ -56,6 +62,9 @@ class KernelDependency(StructuredEstimator):
         What was fitted, length scales settled.
     n_features_in_
         The number of input features, where inputs are vectors.
+    n_iter_, residual_
+        Rounds of conjugate gradients and the relative residual that they left; None where the
+        equation was solved directly.
 
     References
     ----------
@@ -84,7 +93,7 @@ class KernelDependency(StructuredEstimator):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
-        solver: str = "auto",
+        solver: Any = "auto",
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -112,9 +121,9 @@ class KernelDependency(StructuredEstimator):
 
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         alpha = positive_alpha(self.alpha)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
+        self.n_iter_ = self.residual_ = None
         chosen = as_operator_kernel(input_default(self.kernel))
+        self._check_solver(chosen)
         kernel = clone(chosen.inputs)
         output_kernel = clone(output_default(self.output_kernel))
         raw = X
@@ -128,12 +137,27 @@ class KernelDependency(StructuredEstimator):
         decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(output_kernel, y)
         labels = group_labels(groups, sides.n)
-        solve = self._fit_separable if chosen.separable else self._fit_coupled
+        waves = self.features is not None and self.features.operator_valued
+        separable = chosen.separable and not waves
+        solve = self._fit_separable if separable else self._fit_coupled
         points = solve(sides, chosen, alpha, labels, raw)
         if points is not None:
             self.decoder_ = decoder.calibrate(points, y)
         self.input_kernel_ = self.kernel_.inputs
         self.output_kernel_, self.outputs_ = output_kernel, y
+
+    def _check_solver(self, kernel: OperatorKernel) -> None:
+        iterative = isinstance(self.solver, BlockConjugateGradient)
+        if not iterative and self.solver not in SOLVERS:
+            raise ValueError(
+                f"solver must be one of {SOLVERS} or a BlockConjugateGradient, got {self.solver!r}."
+            )
+        fits = SOLVERS[:3] if kernel.separable else COUPLED_SOLVERS
+        if self.solver not in fits and not (iterative and not kernel.separable):
+            kind = "separates" if kernel.separable else "does not separate"
+            raise ValueError(
+                f"solver={self.solver!r} is not for {kernel}, which {kind}: use one of {fits}."
+            )
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
         short = isinstance(operator, Identity) and sides.features is None
@@ -162,12 +186,16 @@ class KernelDependency(StructuredEstimator):
     ) -> Embedding | None:
         """Solve with a kernel that does not separate; left-out points where they are wanted."""
         V = sides.output_coordinates(kernel)
-        equation = CoupledEquation(sides, kernel, V)
+        if sides.features is None:
+            equation: Any = CoupledEquation(sides, kernel, V, self.solver)
+        else:
+            equation = WaveEquation(sides, kernel, V)
         points = None
         if self.decoder_.calibrates:
             loo = equation.leave_one_out(labels)
             points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
         self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
+        self.n_iter_, self.residual_ = equation.effort
         return points
 
     def _left_out(

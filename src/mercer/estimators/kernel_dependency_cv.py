@@ -25,7 +25,7 @@ from .base import (
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
-from .coupled import CoupledEquation
+from .coupled import CoupledEquation, refuse_features
 from .identity import IdentityEquation, reduces
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
@@ -154,6 +154,8 @@ class KernelDependencyCV(StructuredEstimator):
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
+        if self.features is not None:
+            refuse_features(self.features, kernels)
         for kernel in [kernel for kernel in kernels if not kernel.separable]:
             sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
             own = kernel.own_coordinates

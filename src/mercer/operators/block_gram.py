@@ -42,6 +42,32 @@ class Slots:
         every = np.repeat(np.arange(self.n), self.width)
         return every if self.live is None else every[self.live]
 
+    def of_items(self, items: np.ndarray) -> np.ndarray:
+        """The slots of some items, item by item, as positions among the slots."""
+        if self.live is None:
+            return (np.asarray(items)[:, None] * self.width + np.arange(self.width)).reshape(-1)
+        order = np.argsort(self.owners, kind="stable")
+        bounds = np.searchsorted(self.owners[order], [items, np.asarray(items) + 1])
+        return np.concatenate([order[start:stop] for start, stop in bounds.T])
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where in the width of its item each slot stands."""
+        return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
+
+    def centred(self, D: Array) -> Array:
+        """Rows of slots less the mean of their place: what an intercept leaves to be learnt."""
+        return D - take(self.means(D), self.places)
+
+    def means(self, D: Array) -> Array:
+        """The mean of every place of the width over the items that have it, (width, any)."""
+        xp = namespace(D)
+        if self.live is None:
+            return xp.mean(xp.reshape(D, (self.n, self.width, -1)), axis=0)
+        member = like(np.eye(self.width)[:, self.places], D)  # (width, size)
+        counts = xp.sum(member, axis=1)
+        return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]
+
     def split(self, C: Array) -> Array:
         """Components (n, width · repeats) as one row a slot, (size, repeats)."""
         D = namespace(C).reshape(C, (self.n * self.width, self.repeats))
@@ -69,6 +95,9 @@ class BlockGram:
     rows: Slots
     columns: Slots
 
+    terms: tuple[tuple[Array, Array], ...] | None = None
+    """The (K, B) of which it is the sum of the k(a_i, b_j) B; None where it is no such sum."""
+
     def apply(self, D: Array) -> Array:
         """The map on rows of slots, (columns.size, any) to (rows.size, any)."""
         raise NotImplementedError(f"{type(self).__name__} must implement apply(D)")
@@ -76,6 +105,12 @@ class BlockGram:
     def matrix(self) -> Array:
         """Written out over slots, (rows.size, columns.size)."""
         return self.apply(np.eye(self.columns.size))
+
+    def some_columns(self, index: np.ndarray) -> Array:
+        """Some columns of the matrix, (rows.size, number of them)."""
+        unit = np.zeros((self.columns.size, len(index)))
+        unit[index, np.arange(len(index))] = 1.0
+        return self.apply(unit)
 
     def __matmul__(self, C: Array) -> Array:
         return self.rows.join(self.apply(self.columns.split(C)))
@@ -103,6 +138,11 @@ class DenseGram(BlockGram):
         """The matrix itself."""
         return self.G
 
+    def some_columns(self, index: np.ndarray) -> Array:
+        """Taken out of the matrix."""
+        xp = namespace(self.G)
+        return xp.matrix_transpose(take(xp.matrix_transpose(self.G), index))
+
 
 class KroneckerGram(BlockGram):
     """K(a_i, b_j) = k(a_i, b_j) B: never written out to be multiplied with."""
@@ -113,13 +153,19 @@ class KroneckerGram(BlockGram):
         self.K, self.B = K, B
         self.rows, self.columns = Slots(n, q), Slots(m, q)
 
+    @property
+    def terms(self) -> tuple[tuple[Array, Array], ...]:  # type: ignore[override]
+        """Itself."""
+        return ((self.K, self.B),)
+
     def apply(self, D: Array) -> Array:
         """K C B, for every column of D."""
-        xp, (m, q) = namespace(D), (self.columns.n, self.columns.width)
-        C = xp.reshape(D, (m, -1))  # (m, q · columns of D)
-        C = xp.reshape(self.K @ C, (self.rows.n, q, -1))
-        B = self.B[:, None] * C if self.B.ndim == 1 else self.B @ C
-        return xp.reshape(B, (self.rows.n * q, -1))
+        xp, (n, m, q) = namespace(D), (self.rows.n, self.columns.n, self.columns.width)
+        C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
+        if self.B.ndim == 1:
+            return xp.reshape(self.B[:, None] * C, (n * q, -1))
+        C = xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)) @ self.B  # B is symmetric
+        return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
     def matrix(self) -> Array:
         """The Kronecker product."""
@@ -136,6 +182,12 @@ class SumGram(BlockGram):
         self.left, self.right = left, right
         self.rows, self.columns = left.rows, left.columns
 
+    @property
+    def terms(self) -> tuple[tuple[Array, Array], ...] | None:  # type: ignore[override]
+        """Those of both, where both have them."""
+        left, right = self.left.terms, self.right.terms
+        return None if left is None or right is None else left + right
+
     def apply(self, D: Array) -> Array:
         """Both, added."""
         return self.left.apply(D) + self.right.apply(D)
@@ -143,3 +195,7 @@ class SumGram(BlockGram):
     def matrix(self) -> Array:
         """Both written out, added."""
         return self.left.matrix() + self.right.matrix()
+
+    def some_columns(self, index: np.ndarray) -> Array:
+        """Those of both, added."""
+        return self.left.some_columns(index) + self.right.some_columns(index)

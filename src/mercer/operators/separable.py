@@ -5,13 +5,15 @@ from __future__ import annotations
 from pickle import PicklingError
 from typing import Any
 
+import numpy as np
 from joblib import hash as digest
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, count, namespace
+from .._arrays import Array, Items, count, host, namespace
+from .._linalg import eigh
 from ..features import Exact
 from ..kernels import Kernel, as_kernel
-from .base import Operator
+from .base import Operator, dense
 from .block_gram import BlockGram, KroneckerGram, SumGram
 from .identity import Identity
 from .kernel import OperatorKernel
@@ -72,6 +74,18 @@ class Separable(OperatorKernel):
         """The scalar Gram matrix and B, side by side."""
         return KroneckerGram(self.scalar_(A, B), self.B_)
 
+    spectral = property(lambda self: self.inputs.spectral)
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Waves of the scalar kernel, pointing along the rows of a root of B."""
+        omega = self.scalar_.frequencies(random, (number, width))
+        height = float(self.scalar_.diag(np.zeros((1, width)))[0])
+        b, Q = eigh(dense(host(self.B_)) + 0.0, "output operator")
+        root = np.sqrt(b * height / number)[:, None] * Q.T
+        return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
+
 
 class OperatorSum(OperatorKernel):
     """K = left + right, two operator-valued kernels."""
@@ -118,6 +132,18 @@ class OperatorSum(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Both terms, added."""
         return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+
+    spectral = property(lambda self: self.left.spectral and self.right.spectral)
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Half of the waves from each."""
+        half = (number + 1) // 2
+        left = self.left_.spectrum(random, half, width)
+        right = self.right_.spectrum(random, half, width)
+        source = np.concatenate([left[1], right[1] + len(left[0])])
+        return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
