@@ -87,6 +87,11 @@ class Kernel(BaseEstimator):
         """d²k/d(‖a - b‖²)² as a function of the squared distance, where `smooth`."""
         raise NotImplementedError(f"{self} is not twice differentiable in the squared distance")
 
+    @property
+    def decay(self) -> float | None:
+        """Curvature over slope, where that is a number: a Gaussian's, else None."""
+        return None
+
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """The gradient of Σ_ij C_ij k(A_i, B_j) with respect to A, where `differentiable`."""
         raise NotImplementedError(f"{self} has no derivative")

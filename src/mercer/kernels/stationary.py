@@ -86,7 +86,12 @@ class RBF(Radial):
 
     def curvature(self, D2: Array) -> Array:
         """K / 4ℓ⁴."""
-        return self.slope(D2) * (0.5 / settled(self) ** 2)
+        return self.slope(D2) * self.decay
+
+    @property
+    def decay(self) -> float:
+        """1 / 2ℓ²."""
+        return 0.5 / settled(self) ** 2
 
 
 class Matern(Radial):

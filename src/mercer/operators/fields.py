@@ -47,8 +47,9 @@ class FieldKernel(CoupledKernel):
         self._check_dimensions(int(X.shape[1]))
         self.potential_ = potential.fit(X)
         self.scale_ = 1.0
-        zero = like([[0.0]], dense(X))
-        self.scale_ = 1.0 / float(self._parts(zero)[0][0, 0])
+        level, bend = self._parts(like([[0.0]], dense(X)))
+        level = level * bend if isinstance(level, float) else level
+        self.scale_ = 1.0 / float(level[0, 0])
         return self
 
     def _check_dimensions(self, d: int) -> None:
@@ -58,8 +59,11 @@ class FieldKernel(CoupledKernel):
                 f"dimensions, y has {self.width_}."
             )
 
-    def _parts(self, D2: Array) -> tuple[Array, Array]:
-        """The factors of I and of δδᵀ, as functions of the squared distance."""
+    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        """The factors of I and of δδᵀ, as functions of the squared distance.
+
+        The first may be a number: what it is of the second.
+        """
         raise NotImplementedError
 
     def gram(self, A: Items, B: Items | None = None) -> FieldGram:
@@ -118,11 +122,15 @@ class CurlFree(FieldKernel):
     array([[ 1. , -0.5]])
     """
 
-    def _parts(self, D2: Array) -> tuple[Array, Array]:
-        slope, curvature = self.potential_.slope(D2), self.potential_.curvature(D2)
-        slope *= 2.0 * self.scale_
-        curvature *= -4.0 * self.scale_
-        return slope, curvature
+    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        decay = self.potential_.decay
+        if decay is not None:  # of one matrix, φ
+            bend = self.potential_.slope(D2)
+            bend *= -4.0 * decay * self.scale_
+            return -0.5 / decay, bend
+        return self.potential_.slope(D2) * (2.0 * self.scale_), self.potential_.curvature(D2) * (
+            -4.0 * self.scale_
+        )
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A gradient points along its wave: ωωᵀ."""
@@ -170,12 +178,13 @@ class DivergenceFree(FieldKernel):
                 "divergence: use a scalar kernel such as RBF()."
             )
 
-    def _parts(self, D2: Array) -> tuple[Array, Array]:
-        slope, curvature = self.potential_.slope(D2), self.potential_.curvature(D2)
-        curvature *= 4.0 * self.scale_
+    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        slope, decay = self.potential_.slope(D2), self.potential_.decay
+        bend = self.potential_.curvature(D2) if decay is None else slope * decay
+        bend *= 4.0 * self.scale_
         slope *= 2.0 * (self.width_ - 1) * self.scale_
-        slope -= D2 * curvature
-        return slope, curvature
+        slope -= D2 * bend
+        return slope, bend
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A wave without sources points across itself: ‖ω‖²I - ωωᵀ = Σ of d - 1 directions."""

@@ -8,7 +8,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from .._arrays import Array, like, namespace, take
-from .._linalg import EPS, PositiveDefinite, eigh, ridged, solve_lower
+from .._linalg import EPS, PositiveDefinite, eigh, ridged
 from ..operators import BlockGram
 from ..operators.base import dense
 
@@ -82,12 +82,13 @@ def _combined(weights: np.ndarray, parts: list[Array]) -> Array:
 
 
 def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """(FFᵀ + αI)⁻¹ with FFᵀ = G_:S G_SS⁻¹ G_S: the Nyström approximation on some examples.
+    """(C W⁻¹ Cᵀ + αI)⁻¹ with C = G_:S and W = G_SS: the Nyström approximation on some examples.
 
     Notes
     -----
-    By Woodbury the inverse is (I - F (αI + FᵀF)⁻¹ Fᵀ) / α, two thin products. The examples are
-    drawn by a fixed seed: the same data gives the same coefficients.
+    By Woodbury the inverse is (I - C (αW + CᵀC)⁻¹ Cᵀ) / α, two thin products. W gains what the
+    rounding of CᵀC asks for. The examples are drawn by a fixed seed: the same data gives the same
+    coefficients.
     """
     slots = gram.rows
     wanted = ceil(COLUMNS * sqrt(slots.size)) if rank is None else rank
@@ -96,14 +97,12 @@ def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Precondi
     index = slots.of_items(items)
     C = gram.some_columns(index)
     xp = namespace(C)
-    W = take(C, index)
-    jitter = 10 * len(index) * EPS * float(xp.max(xp.linalg.diagonal(W)))
-    root = PositiveDefinite.of(ridged(W, jitter)).factor
-    Ft = solve_lower(root, xp.matrix_transpose(C))
-    F = xp.matrix_transpose(Ft)
-    core = PositiveDefinite.of(ridged(Ft @ F, alpha))
+    Ct = xp.matrix_transpose(C)
+    core = Ct @ C
+    rounding = 10 * len(index) * EPS * float(xp.max(xp.linalg.diagonal(core)))
+    core = PositiveDefinite.of(ridged(core + alpha * take(C, index), rounding))
 
     def apply(D: Array) -> Array:
-        return (D - F @ core.solve(Ft @ D)) / alpha
+        return (D - C @ core.solve(Ct @ D)) / alpha
 
     return apply
