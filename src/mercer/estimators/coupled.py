@@ -15,7 +15,7 @@ from ..features import Coordinates, FeatureMap
 from ..operators import BlockGram, OperatorKernel
 from ..solvers import BlockConjugateGradient, Directions, LeftOut
 from ..solvers.block_conjugate_gradient import BlockSolution
-from ..solvers.blockwise import BlockCholesky, BlockLeaveOneOut
+from ..solvers.blockwise import BlockLeaveOneOut, solve_written_out
 from ..solvers.directions import DirectionLeaveOneOut
 from .regression import Equation, LeastWeights, PointMap, Sides
 
@@ -99,7 +99,7 @@ class CoupledEquation(Equation):
         if self.solver == "auto" and gram.rows.size > WRITTEN_OUT:
             return BlockConjugateGradient().solve(gram, alpha, V, intercept)
         require_written_out(gram.rows.size)
-        return BlockSolution(BlockCholesky().solve(gram.matrix(), alpha, V, gram.rows, intercept))
+        return BlockSolution(solve_written_out(gram, alpha, V, intercept))
 
     def _directions(self, gram: BlockGram) -> Directions | None:
         """The sum direction by direction, where it falls apart and that is short."""

@@ -48,7 +48,9 @@ class WaveEquation(Equation):
         map: Any = self.U.map
         coef = map.solve(self.U.moment, vu, alpha)
         offset = None if self.V.mean is None else self.V.mean - self.U.mean @ coef
-        return PointMap(map.compose(coef), offset, self.frame, LeastWeights(self.frame, self.sides.y))
+        return PointMap(
+            map.compose(coef), offset, self.frame, LeastWeights(self.frame, self.sides.y)
+        )
 
     def leave_one_out(self, labels: np.ndarray) -> LeftOut:
         """Not at low rank."""

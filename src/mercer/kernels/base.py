@@ -88,7 +88,7 @@ class Kernel(BaseEstimator):
         raise NotImplementedError(f"{self} is not twice differentiable in the squared distance")
 
     @property
-    def decay(self) -> float | None:
+    def bending(self) -> float | None:
         """Curvature over slope, where that is a number: a Gaussian's, else None."""
         return None
 

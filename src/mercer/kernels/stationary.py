@@ -86,10 +86,10 @@ class RBF(Radial):
 
     def curvature(self, D2: Array) -> Array:
         """K / 4ℓ⁴."""
-        return self.slope(D2) * self.decay
+        return self.slope(D2) * self.bending
 
     @property
-    def decay(self) -> float:
+    def bending(self) -> float:
         """1 / 2ℓ²."""
         return 0.5 / settled(self) ** 2
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
+from .base import dense
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class Slots:
     def size(self) -> int:
         """The number of slots of the batch."""
         return self.n * self.width if self.live is None else len(self.live)
+
+    def like(self, other: Slots) -> bool:
+        """Whether another batch has the same slots."""
+        alike = (self.n, self.width, self.repeats) == (other.n, other.width, other.repeats)
+        none = self.live is None and other.live is None
+        return alike and (none or np.array_equal(self.live, other.live))  # type: ignore[arg-type]
 
     @cached_property
     def owners(self) -> np.ndarray:
@@ -167,18 +174,43 @@ class KroneckerGram(BlockGram):
         C = xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)) @ self.B  # B is symmetric
         return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
+    def some_columns(self, index: np.ndarray) -> Array:
+        """Products of columns of both."""
+        xp, q = namespace(self.K), self.columns.width
+        Kt = take(xp.matrix_transpose(self.K), np.asarray(index) // q)
+        B = take(dense(self.B), np.asarray(index) % q)  # B is symmetric
+        G = xp.permute_dims(Kt[:, :, None] * B[:, None, :], (1, 2, 0))
+        return xp.reshape(G, (self.rows.size, len(index)))
+
     def matrix(self) -> Array:
         """The Kronecker product."""
         xp = namespace(self.K)
-        B = self.B if self.B.ndim == 2 else like(np.eye(self.B.shape[0]), self.B) * self.B
-        G = self.K[:, None, :, None] * B[None, :, None, :]
+        G = self.K[:, None, :, None] * dense(self.B)[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
 
+class OverComponents(BlockGram):
+    """The same map over components that have no slots in common."""
+
+    def __init__(self, gram: BlockGram):
+        self.gram = gram
+        self.rows, self.columns = (
+            Slots(slots.n, slots.width * slots.repeats) for slots in (gram.rows, gram.columns)
+        )
+
+    def apply(self, D: Array) -> Array:
+        """One column of components after another."""
+        xp, shape = namespace(D), (self.columns.n, self.columns.width)
+        parts = [self.gram @ xp.reshape(D[:, r], shape) for r in range(D.shape[1])]
+        return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
+
+
 class SumGram(BlockGram):
-    """The sum of two."""
+    """The sum of two; where they share components differently, over the components."""
 
     def __init__(self, left: BlockGram, right: BlockGram):
+        if not (left.rows.like(right.rows) and left.columns.like(right.columns)):
+            left, right = OverComponents(left), OverComponents(right)
         self.left, self.right = left, right
         self.rows, self.columns = left.rows, left.columns
 

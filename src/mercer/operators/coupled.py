@@ -92,5 +92,7 @@ class Blocks(CoupledKernel):
                 f"the function of Blocks must return shape {(n, m, q, q)}, a {q} × {q} matrix for "
                 f"each of {n} × {m} pairs; got {values.shape}."
             )
+        if not np.isfinite(values).all():
+            raise ValueError("the function of Blocks returned NaN or infinity.")
         G = values.transpose(0, 2, 1, 3).reshape(n * q, m * q)
         return DenseGram(G, Slots(n, q), Slots(m, q))

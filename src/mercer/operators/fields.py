@@ -123,11 +123,11 @@ class CurlFree(FieldKernel):
     """
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        decay = self.potential_.decay
-        if decay is not None:  # of one matrix, φ
+        bending = self.potential_.bending
+        if bending is not None:  # of one matrix, φ
             bend = self.potential_.slope(D2)
-            bend *= -4.0 * decay * self.scale_
-            return -0.5 / decay, bend
+            bend *= -4.0 * bending * self.scale_
+            return -0.5 / bending, bend
         return self.potential_.slope(D2) * (2.0 * self.scale_), self.potential_.curvature(D2) * (
             -4.0 * self.scale_
         )
@@ -179,8 +179,8 @@ class DivergenceFree(FieldKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        slope, decay = self.potential_.slope(D2), self.potential_.decay
-        bend = self.potential_.curvature(D2) if decay is None else slope * decay
+        slope, bending = self.potential_.slope(D2), self.potential_.bending
+        bend = self.potential_.curvature(D2) if bending is None else slope * bending
         bend *= 4.0 * self.scale_
         slope *= 2.0 * (self.width_ - 1) * self.scale_
         slope -= D2 * bend

@@ -10,7 +10,6 @@ from joblib import hash as digest
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, count, host, namespace
-from .._linalg import eigh
 from ..features import Exact
 from ..kernels import Kernel, as_kernel
 from .base import Operator, dense
@@ -82,7 +81,8 @@ class Separable(OperatorKernel):
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
         omega = self.scalar_.frequencies(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
-        b, Q = eigh(dense(host(self.B_)) + 0.0, "output operator")
+        b, Q = np.linalg.eigh(dense(host(self.B_)))
+        b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
 

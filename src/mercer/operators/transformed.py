@@ -93,7 +93,7 @@ class Transformed(CoupledKernel):
         return StackedGram(self.kernel_, left, right, self.width_)
 
     def _stacked(self, A: Items) -> Items:
-        """S_1 a_1, S_2 a_1, …, S_1 a_2, …"""
+        """Every item as every component sees it: S_1 a_1, S_2 a_1, …, S_1 a_2 and so on."""
         n = count(A)
         seen = [self._seen(A, p) for p in range(self.width_)]
         parts = [as_kernel(self.kernel).check(part, "X") for part in seen]

@@ -7,10 +7,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, namespace
+from .._linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
 from .preconditioners import Preconditioner, preconditioner, unchanged
 
 PRECONDITIONERS = ("auto", "none")
+FRESH = 50
+"""Rounds after which the residual is computed afresh: rounding makes the running one drift."""
 
 
 @dataclass(frozen=True)
@@ -114,24 +117,30 @@ class BlockConjugateGradient:
         return BlockSolution(gram.rows.join(D), rounds, residual)
 
     def _preconditioner(self, gram: BlockGram, alpha: float) -> Preconditioner:
-        single = gram.rows.repeats == 1 or gram.terms is None
-        if self.preconditioner == "none" or not single:
-            return unchanged
-        return preconditioner(gram, alpha, self.rank)
+        return (
+            unchanged if self.preconditioner == "none" else preconditioner(gram, alpha, self.rank)
+        )
 
-    def _iterate(self, system: _System, R: Array) -> tuple[Array, int, float]:
-        xp = namespace(R)
-        D, R = xp.zeros_like(R), R + 0.0
+    def _iterate(self, system: _System, V: Array) -> tuple[Array, int, float]:
+        D, R = namespace(V).zeros_like(V), V
         goal = _length(R)
         if goal == 0:
             return D, 0, 0.0
         Z = system.nearly_solved(R)
         P, now = Z, _inner(R, Z)
-        for done in range(1, self.rounds + 1):
+        done = 0
+        while done < self.rounds:
+            done += 1
             GP = system.product(P)
-            step = now / _inner(P, GP)
+            bent = _inner(P, GP)
+            if bent <= 0:
+                raise NotPositiveSemidefinite(
+                    "the operator-valued kernel is not positive: ⟨c, (G + αI) c⟩ is "
+                    f"{bent:.3g} for some c. Use a positive kernel; if it is one, raise alpha."
+                )
+            step = now / bent
             D = D + step * P
-            R = R - step * GP
+            R = V - system.product(D) if done % FRESH == 0 else R - step * GP
             if _length(R) <= self.tolerance * goal:
                 break
             Z = system.nearly_solved(R)

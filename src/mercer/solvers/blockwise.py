@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
 from .._linalg import eigh
-from ..operators import Slots
+from ..operators import BlockGram, Slots
 from .cholesky import Cholesky
 from .leave_one_out import LeftOut
 
@@ -30,6 +30,19 @@ def centred(G: Array, slots: Slots) -> Array:
     """PGP, where P takes the mean of every place off the slots: an intercept is left out."""
     G = slots.centred(G)
     return slots.centred(namespace(G).matrix_transpose(G))
+
+
+def solve_written_out(gram: BlockGram, alpha: float, V: Array, intercept: bool = False) -> Array:
+    """The coefficients c: by Cholesky, or by the spectrum where α is near the rounding of G.
+
+    A kernel that is not positive is refused with its smallest eigenvalue.
+    """
+    try:
+        return BlockCholesky().solve(gram.matrix(), alpha, V, gram.rows, intercept)
+    except np.linalg.LinAlgError:
+        labels = np.arange(gram.rows.n)
+        spectrum = BlockLeaveOneOut(gram.matrix(), V, gram.rows, labels, intercept)
+        return spectrum.coefficients(alpha)
 
 
 class BlockLeaveOneOut(LeftOut):

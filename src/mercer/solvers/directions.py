@@ -90,10 +90,7 @@ class Directions:
     def solve(self, alpha: float, V: Array, intercept: bool = False) -> Array:
         """The coefficients c at one α, one Cholesky factorisation a group."""
         V = self.turned(V)
-        parts = [
-            Cholesky().factor(K, alpha).solve(_columns(V, own))
-            for own, K in self.matrices(intercept)
-        ]
+        parts = [_solved(K, alpha, _columns(V, own)) for own, K in self.matrices(intercept)]
         C = _in_order(parts, self.groups)
         return self.turned_back(C - namespace(C).mean(C, axis=0) if intercept else C)
 
@@ -157,6 +154,16 @@ class DirectionLeaveOneOut(LeftOut):
     def points(self, residuals: Array) -> Array:
         """Left-out predictions in output coordinates."""
         return self.directions.turned_back(self.V - residuals)
+
+
+def _solved(K: Array, alpha: float, V: Array) -> Array:
+    """(K + αI)⁻¹ V, by the spectrum where α is near the rounding of K."""
+    scale = float(namespace(K).max(namespace(K).abs(K)))
+    if Cholesky().accepts(K.shape[0], scale, alpha):
+        return Cholesky().factor(K, alpha).solve(V)
+    s, E = eigh(K, "operator-valued Gram matrix", drop=False)
+    assert E is not None
+    return E @ ((namespace(E).matrix_transpose(E) @ V) / (s + alpha)[:, None])
 
 
 def _centred(K: Array) -> Array:

@@ -7,8 +7,8 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, take
-from .._linalg import EPS, PositiveDefinite, eigh, ridged
+from .._arrays import Array, namespace, take
+from .._linalg import EPS, PositiveDefinite, check_gram, eigh, ridged
 from ..operators import BlockGram
 from ..operators.base import dense
 
@@ -96,11 +96,13 @@ def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Precondi
     items = np.sort(np.random.RandomState(0).permutation(slots.n)[:number])
     index = slots.of_items(items)
     C = gram.some_columns(index)
+    W = take(C, index)
+    check_gram(W, "operator-valued Gram matrix")
     xp = namespace(C)
     Ct = xp.matrix_transpose(C)
     core = Ct @ C
     rounding = 10 * len(index) * EPS * float(xp.max(xp.linalg.diagonal(core)))
-    core = PositiveDefinite.of(ridged(core + alpha * take(C, index), rounding))
+    core = PositiveDefinite.of(ridged(core + alpha * W, rounding))
 
     def apply(D: Array) -> Array:
         return (D - C @ core.solve(Ct @ D)) / alpha
