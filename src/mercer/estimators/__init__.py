@@ -2,6 +2,7 @@
 
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .online import OnlineKernelDependency
 from .sequence_transducer import SequenceTransducer
 
-__all__ = ["KernelDependency", "KernelDependencyCV", "SequenceTransducer"]
+__all__ = ["KernelDependency", "KernelDependencyCV", "OnlineKernelDependency", "SequenceTransducer"]
