@@ -19,35 +19,39 @@ def data(rng):
     return X, np.sin(2 * X) + 0.1 * rng.normal(size=X.shape)
 
 
-def recursion(G, Y, rate, power, decay, budget):
+def recursion(G, Y, rate, power, decay, budget, drop):
     """The steps as they are written: one function after another, by coefficients on all."""
     n, q = Y.shape
-    C, losses = np.zeros((n, q)), []
+    C, losses, alive = np.zeros((n, q)), [], []
     for t in range(n):
-        C[: max(0, t - budget)] = 0.0
         miss = Y[t] - np.einsum("jpq,jq->p", G[t, :t], C[:t])
         eta = rate * (t + 1.0) ** -power
         C[:t] *= 1 - eta * decay
         C[t] = eta * miss
         losses.append(miss @ miss)
-    C[: max(0, n - budget)] = 0.0
-    return C, losses
+        alive.append(t)
+        if len(alive) > budget:
+            lengths = [np.linalg.norm(C[j]) for j in alive]
+            gone = alive.pop(0 if drop == "oldest" else int(np.argmin(lengths)))
+            C[gone] = 0.0
+    return C, losses, alive
 
 
 @pytest.mark.parametrize("kernel", [CurlFree(1.0), CurlFree(1.0) + DivergenceFree(2.0)], ids=str)
 @pytest.mark.parametrize("power", [0.0, 0.5])
-@pytest.mark.parametrize("budget", [7, 100])
-def test_steps_are_the_recursion(kernel, power, budget, data):
+@pytest.mark.parametrize(("budget", "drop"), [(7, "oldest"), (7, "smallest"), (99, "smallest")])
+def test_steps_are_the_recursion(kernel, power, budget, drop, data):
     X, Y = data
-    model = OnlineKernelDependency(kernel, decay=0.1, rate=0.6, power=power, budget=budget)
+    parts = {"power": power, "budget": budget, "drop": drop}
+    model = OnlineKernelDependency(kernel, decay=0.1, rate=0.6, **parts)
     losses = []
     for rows in (slice(0, 2), slice(2, 3), slice(3, 20), slice(20, 30)):
         losses += list(model.partial_fit(X[rows], Y[rows]).losses_)
     G = model.kernel_.gram(X).blocks()
     norm = np.linalg.norm(G[0, 0], 2)
-    C, wanted = recursion(G, Y, 0.6 / norm, power, 0.1, budget)
+    C, wanted, alive = recursion(G, Y, 0.6 / norm, power, 0.1, budget, drop)
     assert_allclose(losses, wanted, atol=IDENTITY)
-    assert_allclose(model.coef_, C[-budget:], atol=IDENTITY)
+    assert_allclose(model.coef_, C[alive], atol=IDENTITY)
     assert_allclose(model.predict(X), np.einsum("ijpq,jq->ip", G, C), atol=IDENTITY)
     assert model.n_seen_ == 30
 
@@ -103,6 +107,7 @@ def test_a_block_that_is_refused_changes_nothing(data):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
+        ({"drop": "best"}, "drop must be one of"),
         ({"budget": 0}, "budget must be a positive whole number"),
         ({"rate": -1.0}, "rate must be a number from 0.0"),
         ({"power": 2.0}, "power must be a number from 0 to 1"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, namespace, part, take
+from .._arrays import Array, Items, count, host, namespace, part, sqnorms, take
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit, FeatureMap
@@ -18,16 +18,18 @@ from .base import StructuredEstimator, input_default, output_default
 from .coupled import CoupledMap
 from .regression import LeastWeights, PointMap
 
+DROPS = ("smallest", "oldest")
+
 
 class OnlineKernelDependency(StructuredEstimator):
-    """One pass of gradient steps with any operator-valued kernel, over a window of examples.
+    """One pass of gradient steps with any operator-valued kernel, on a budget of examples.
 
     At example t the prediction g(x_t) is compared with Φ(y_t), and then
 
         g ← (1 - η_t decay) g + η_t K(·, x_t) (Φ(y_t) - g(x_t)),    η_t = η t^(-power):
 
-    a step of rate η_t down the gradient of ½‖g(x_t) - Φ(y_t)‖² + ½ decay ‖g‖². Only the latest
-    `budget` examples keep a coefficient, so that a step costs the same on any day of the stream.
+    a step of rate η_t down the gradient of ½‖g(x_t) - Φ(y_t)‖² + ½ decay ‖g‖². At most `budget`
+    examples keep a coefficient, so that a step costs the same on any day of the stream.
 
     Parameters
     ----------
@@ -44,6 +46,9 @@ class OnlineKernelDependency(StructuredEstimator):
     budget
         Examples that are kept; a decoder that calibrates does so on their predictions, each made
         before the example was learnt from.
+    drop
+        Which example goes when one too many has come: "smallest", that of the shortest
+        coefficient, which changes g least; or "oldest", a window, as ONORMA does.
     output_features
         Coordinates of the outputs, settled on the first block; None for finite features.
 
@@ -58,9 +63,10 @@ class OnlineKernelDependency(StructuredEstimator):
 
     Notes
     -----
-    What falls out of the window had shrunk by Π(1 - η_t decay) since it came in; the window is
-    exact to that. Every coefficient is a vector of output coordinates, and K need not separate:
-    g(x_t) is one product with the Gram map of x_t against the window.
+    An example that goes takes K(·, x)c with it. Once the stream is learnt, new examples come in
+    with short coefficients and are the first to go; a window instead loses its oldest and longest
+    ones together, and has to learn them again. A coefficient of age T has shrunk by
+    Π(1 - η_t decay), which is what makes a window exact: choose decay so that it is small.
 
     References
     ----------
@@ -88,6 +94,7 @@ class OnlineKernelDependency(StructuredEstimator):
         rate: float = 0.5,
         power: float = 0.0,
         budget: int = 500,
+        drop: str = "smallest",
         decoder: Decoder | None = None,
         output_features: FeatureMap | None = None,
     ):
@@ -97,6 +104,7 @@ class OnlineKernelDependency(StructuredEstimator):
         self.rate = rate
         self.power = power
         self.budget = budget
+        self.drop = drop
         self.decoder = decoder
         self.output_features = output_features
 
@@ -155,6 +163,8 @@ class OnlineKernelDependency(StructuredEstimator):
 
     def _rates(self, n: int) -> np.ndarray:
         """η_t of the next examples."""
+        if self.drop not in DROPS:
+            raise ValueError(f"drop must be one of {DROPS}, got {self.drop!r}.")
         for name, least, most in (("decay", 0.0, np.inf), ("rate", 0.0, np.inf), ("power", 0, 1)):
             value = getattr(self, name)
             if not isinstance(value, Real) or not least <= float(value) <= most:
@@ -171,26 +181,30 @@ class OnlineKernelDependency(StructuredEstimator):
             )
         return rates
 
+    def _least(self, C: Array) -> int:
+        """Which example goes when there are too many."""
+        return 0 if self.drop == "oldest" else int(np.argmin(host(sqnorms(C))))
+
     def _learn(self, X: Items, y: Items) -> None:
         budget, n, kept = whole(self.budget, "budget"), count(X), count(self.inputs_)
         rates, V = self._rates(n), self.frame_.map.transform(y)
         items, outputs = _joined(self.inputs_, X), _joined(self.outputs_, y)
-        C = namespace(V).concat([self.coefficients_, namespace(V).zeros_like(V)])
-        ahead, losses = namespace(V).zeros_like(V), np.zeros(n)
+        ahead, losses = _joined(self.ahead_, namespace(V).zeros_like(V)), np.zeros(n)
+        C, alive = self.coefficients_, np.arange(kept)
         for t in range(n):
-            window = slice(max(0, kept + t - budget), kept + t)
-            miss = V[t : t + 1, :]
-            if window.stop > window.start:
-                gram = self.kernel_.gram(part(X, slice(t, t + 1)), part(items, window))
-                ahead[t : t + 1, :] = gram @ C[window, :]
-                miss = miss - ahead[t : t + 1, :]
+            if len(alive):
+                gram = self.kernel_.gram(part(X, slice(t, t + 1)), take(items, alive))
+                ahead[kept + t, :] = (gram @ C)[0, :]
+            miss = V[t, :] - ahead[kept + t, :]
             losses[t] = float(namespace(miss).sum(miss * miss))
-            C[window, :] *= 1.0 - float(rates[t]) * self.decay
-            C[kept + t, :] = float(rates[t]) * miss[0, :]
-        last = slice(max(0, kept + n - budget), kept + n)
-        self.inputs_, self.outputs_ = part(items, last), part(outputs, last)
-        self.coefficients_ = C[last, :]
-        self.ahead_ = _joined(self.ahead_, ahead)[last, :]
+            rate = float(rates[t])
+            C = _joined((1.0 - rate * self.decay) * C, rate * miss[None, :])
+            alive = np.append(alive, kept + t)
+            if len(alive) > budget:
+                stay = np.delete(np.arange(len(alive)), self._least(C))
+                C, alive = take(C, stay), alive[stay]
+        self.inputs_, self.outputs_ = take(items, alive), take(outputs, alive)
+        self.coefficients_, self.ahead_ = C, take(ahead, alive)
         self.n_seen_, self.losses_ = self.n_seen_ + n, losses
         self._point()
 
