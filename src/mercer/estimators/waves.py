@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import namespace
+from .._arrays import blocks, namespace, part
 from ..embedding import OrthonormalFrame
 from ..features import Coordinates
 from ..operators import OperatorKernel
 from ..solvers import LeftOut
 from .regression import Equation, LeastWeights, PointMap, Sides
+
+ROWS = 4096
+"""Examples whose waves are held at once."""
 
 
 class WaveEquation(Equation):
@@ -32,10 +35,24 @@ class WaveEquation(Equation):
         self.sides = replace(sides, kernel=self.kernel.inputs)
         self.V = V
         self.frame = OrthonormalFrame(V.map)
-        map: Any = clone(sides.features).fit(self.kernel, sides.X)
-        U = map.transform(sides.X)
-        self.U = Coordinates(map, U, None, namespace(U).matrix_transpose(U) @ U)
-        self.U = self.U.centered() if sides.intercept else self.U
+        self.map: Any = clone(sides.features).fit(self.kernel, sides.X)
+        self._gather_moments()
+
+    def _gather_moments(self) -> None:
+        """S_uu and S_vu over blocks of rows; V is centred where U is to be."""
+        uu: Any = 0.0
+        vu: Any = 0.0
+        total: Any = 0.0
+        for rows in blocks(self.sides.n, ROWS):
+            U, V = self.map.transform(part(self.sides.X, rows)), self.V.rows[rows, :]
+            xp = namespace(U)
+            uu = uu + xp.matrix_transpose(U) @ U
+            vu = vu + xp.matrix_transpose(V) @ U
+            total = total + xp.sum(U, axis=0)
+        self.mean: Any = total / self.sides.n
+        if self.sides.intercept:
+            uu = uu - self.mean[:, None] * total[None, :]
+        self.uu, self.vu = uu, vu
 
     @property
     def operator_kernel(self) -> Any:
@@ -44,12 +61,10 @@ class WaveEquation(Equation):
 
     def solve(self, alpha: float) -> PointMap:
         """The map g at one α."""
-        vu = namespace(self.V.rows).matrix_transpose(self.V.rows) @ self.U.rows
-        map: Any = self.U.map
-        coef = map.solve(self.U.moment, vu, alpha)
-        offset = None if self.V.mean is None else self.V.mean - self.U.mean @ coef
+        coef = self.map.solve(self.uu, self.vu, alpha)
+        offset = None if self.V.mean is None else self.V.mean - self.mean @ coef
         return PointMap(
-            map.compose(coef), offset, self.frame, LeastWeights(self.frame, self.sides.y)
+            self.map.compose(coef), offset, self.frame, LeastWeights(self.frame, self.sides.y)
         )
 
     def leave_one_out(self, labels: np.ndarray) -> LeftOut:
