@@ -5,7 +5,7 @@ the paper follow from the same three moments of the data (`Moments`).
 """
 
 from .base import Operator
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
@@ -14,6 +14,7 @@ from .kernel import OperatorKernel
 from .matrix import Matrix
 from .moments import Moments
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .slots import Slots
 from .transformed import Transformed
 
 __all__ = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, blocks, like, namespace, take
-from .block_gram import BlockGram, Slots
+from .block_gram import BlockGram
+from .slots import Slots
 
 ROWS = 128
 """Rows of the n × n products that are held at once: they should stay in the cache."""
@@ -89,6 +90,15 @@ class FieldGram(BlockGram):
 
     def _differences(self, p: int) -> Array:
         return self.A[:, p][:, None] - self.B[:, p][None, :]
+
+    def landmarks(self, number: int) -> np.ndarray:
+        """Points far from each other: next comes the one that is least like those chosen."""
+        xp, chosen = namespace(self.bend), [0]
+        nearest = xp.abs(self.bend[0, :])
+        while len(chosen) < number:
+            chosen.append(int(xp.argmin(nearest)))
+            nearest = xp.maximum(nearest, xp.abs(self.bend[chosen[-1], :]))
+        return np.unique(chosen)
 
     def some_columns(self, index: np.ndarray) -> Array:
         """The columns of the points that have any of them, and of those what is wanted."""

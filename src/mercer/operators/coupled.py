@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count
 from ..kernels import Kernel, Linear
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel
+from .slots import Slots
 
 
 class CoupledKernel(OperatorKernel):

@@ -8,8 +8,9 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, blocks, count, like, namespace, take
 from ..kernels import Kernel, as_kernel
-from .block_gram import BlockGram, Slots
+from .block_gram import BlockGram
 from .coupled import CoupledKernel
+from .slots import Slots
 
 KEPT = 2**26
 """Entries of a Gram matrix that are kept between products; larger ones are made again."""

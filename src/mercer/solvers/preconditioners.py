@@ -87,14 +87,12 @@ def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Precondi
     Notes
     -----
     By Woodbury the inverse is (I - C (αW + CᵀC)⁻¹ Cᵀ) / α, two thin products. W gains what the
-    rounding of CᵀC asks for. The examples are drawn by a fixed seed: the same data gives the same
-    coefficients.
+    rounding of CᵀC asks for. The examples are the Gram map's `landmarks`, the same in every run.
     """
     slots = gram.rows
     wanted = ceil(COLUMNS * sqrt(slots.size)) if rank is None else rank
     number = min(slots.n, max(1, round(wanted * slots.n / slots.size)))
-    items = np.sort(np.random.RandomState(0).permutation(slots.n)[:number])
-    index = slots.of_items(items)
+    index = slots.of_items(gram.landmarks(number))
     C = gram.some_columns(index)
     W = take(C, index)
     check_gram(W, "operator-valued Gram matrix")
