@@ -1,11 +1,16 @@
-"""Arrays in, the same kind out: array-api-strict allows nothing that the standard does not."""
+"""Arrays in, the same kind out, on the same device.
 
-import array_api_strict as xp
+array-api-strict allows nothing that the standard does not; PyTorch and CuPy take part where they
+are installed, CUDA where there is such a device.
+"""
+
+import array_api_compat
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._arrays import host, unique
 from mercer.decoders import Candidates, FixedPoint, Gradient
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import (
@@ -17,10 +22,60 @@ from mercer.kernels import (
     Matern,
     Normalized,
     Polynomial,
+    Positions,
+    Precomputed,
+    Spectrum,
 )
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
 
 CLOSE = 1e-8
+
+
+def cuda(A):
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return torch.asarray(A, device="cuda")
+
+
+def cupy(A):
+    cp = pytest.importorskip("cupy")
+    if not cp.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return cp.asarray(A)
+
+
+KINDS = {
+    "strict": lambda A: pytest.importorskip("array_api_strict").asarray(A),
+    "torch": lambda A: pytest.importorskip("torch").asarray(A),
+    "cuda": lambda A: pytest.importorskip("torch") and cuda(A),
+    "cupy": cupy,
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """What makes arrays of a library, other than numpy, on a device."""
+    KINDS[request.param](np.zeros(1))
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def strict(kind):
+    return lambda *arrays: [kind(A) for A in arrays]
+
+
+@pytest.fixture
+def same_kind(kind):
+    like = kind(np.zeros(1))
+
+    def check(got, wanted):
+        assert type(got) is type(like)
+        assert array_api_compat.device(got) == array_api_compat.device(like)
+        assert_allclose(host(got), wanted, rtol=0, atol=CLOSE)
+
+    return check
 
 
 @pytest.fixture
@@ -29,22 +84,13 @@ def data(rng):
     return X, Y, X_new
 
 
-def strict(*arrays):
-    return [xp.asarray(A) for A in arrays]
-
-
-def same_kind(got, wanted):
-    assert type(got) is type(xp.asarray(0.0))
-    assert_allclose(np.asarray(got), wanted, rtol=0, atol=CLOSE)
-
-
 @pytest.mark.parametrize(
     "kernel",
     [Linear(), RBF(1.0), RBF(), Laplacian(1.0), Matern(), Matern(1.0, nu=2.5), Polynomial(2),
      Normalized(Linear()), Gaussian(Linear()), Centered(RBF(1.0)), RBF(1.0) + 2 * Linear() ** 2],
     ids=str,
 )  # fmt: skip
-def test_kernels(kernel, data):
+def test_kernels(kernel, data, strict, same_kind):
     X, _, X_new = data
     wanted = kernel.fit(X)(X_new, X), kernel(X), kernel.diag(X)
     A, B = strict(X, X_new)
@@ -62,7 +108,7 @@ OPERATORS = [
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("operator", OPERATORS, ids=str)
 @pytest.mark.parametrize("l", [Linear(), RBF(2.0)], ids=str)
-def test_operators(intercept, operator, l, data):
+def test_operators(intercept, operator, l, data, strict, same_kind):
     model = KernelDependency(RBF(1.0) * operator, l, alpha=0.1, fit_intercept=intercept)
     X, Y, X_new = data
     plain = model.fit(X, Y)
@@ -77,7 +123,7 @@ def test_operators(intercept, operator, l, data):
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "spectral"])
-def test_solvers(solver, data):
+def test_solvers(solver, data, strict, same_kind):
     X, Y, X_new = data
     model = KernelDependency(RBF(1.0), alpha=0.1, solver=solver)
     wanted = model.fit(X, Y).predict(X_new)
@@ -85,19 +131,19 @@ def test_solvers(solver, data):
     same_kind(model.fit(A, V).predict(B), wanted)
 
 
-def test_matrix(data):
+def test_matrix(data, strict, same_kind, kind):
     X, Y, X_new = data
     S = np.diag([1.0, 2.0, 3.0]) + 0.5
     wanted = KernelDependency(RBF(1.0) * Matrix(S)).fit(X, Y).predict(X_new)
     A, V, B = strict(X, Y, X_new)
-    for given in (S, xp.asarray(S)):
+    for given in (S, kind(S)):
         same_kind(KernelDependency(RBF(1.0) * Matrix(given)).fit(A, V).predict(B), wanted)
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(12) // 3], ids=["one", "group"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("decoder", [Candidates(), FixedPoint()], ids=str)
-def test_leave_one_out(groups, intercept, decoder, data):
+def test_leave_one_out(groups, intercept, decoder, data, strict, same_kind):
     X, Y, X_new = data
     model = KernelDependencyCV(
         [RBF(1.0) * operator for operator in (Identity(), Covariance())], RBF(2.0),
@@ -113,7 +159,7 @@ def test_leave_one_out(groups, intercept, decoder, data):
 
 
 @pytest.mark.parametrize("decoder", [Candidates(), FixedPoint(), Gradient()], ids=str)
-def test_decoders(decoder, data):
+def test_decoders(decoder, data, strict, same_kind):
     X, Y, X_new = data
     model = KernelDependency(RBF(1.0), RBF(2.0), alpha=0.1, decoder=decoder)
     wanted, top = model.fit(X, Y).predict(X_new), model.predict_top(X_new, k=2)
@@ -126,7 +172,7 @@ def test_decoders(decoder, data):
 
 
 @pytest.mark.parametrize("map", [IncompleteCholesky(5), KernelPCA(3)], ids=str)
-def test_low_rank(map, data):
+def test_low_rank(map, data, strict, same_kind):
     X, Y, X_new = data
     model = KernelDependency(RBF(1.0) * Covariance(), RBF(2.0), features=map, output_features=map)
     wanted = model.fit(X, Y).embed(X_new).inner(Y)
@@ -134,23 +180,104 @@ def test_low_rank(map, data):
     same_kind(model.fit(A, V).embed(B).inner(V), wanted)
 
 
-def test_plain_numbers_and_images(data, rng):
+def test_plain_numbers_and_images(data, rng, strict, same_kind, kind):
     X, _, X_new = data
     A, B = strict(X, X_new)
     for y in (rng.normal(size=12), rng.normal(size=(12, 2, 2))):
         wanted = KernelDependency(RBF(1.0)).fit(X, y).predict(X_new)
-        same_kind(KernelDependency(RBF(1.0)).fit(A, xp.asarray(y)).predict(B), wanted)
+        same_kind(KernelDependency(RBF(1.0)).fit(A, kind(y)).predict(B), wanted)
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (xp.asarray([[1.0], [np.nan], [2.0]]), "X contains NaN or infinity"),
-        (xp.asarray([1.0, 2.0, 3.0]), "2-D X"),
-        (xp.zeros((0, 2)), "empty"),
-        (xp.asarray([[1j], [1.0], [2.0]]), "Complex"),
+        (np.array([[1.0], [np.nan], [2.0]]), "X contains NaN or infinity"),
+        (np.array([1.0, 2.0, 3.0]), "2-D X"),
+        (np.zeros((0, 2)), "empty"),
+        (np.array([[1j], [1.0], [2.0]]), "Complex"),
     ],
 )
-def test_bad_input(X, message):
+def test_bad_input(X, message, kind):
     with pytest.raises(ValueError, match=message):
-        KernelDependency(RBF(1.0)).fit(X, xp.asarray([[0.0], [1.0], [2.0]]))
+        KernelDependency(RBF(1.0)).fit(kind(X), kind(np.array([[0.0], [1.0], [2.0]])))
+
+
+def test_score(data, strict):
+    X, Y, _ = data
+    for l in (Linear(), RBF(2.0)):
+        model = KernelDependency(RBF(1.0), l)
+        wanted = model.fit(X, Y).score(X, Y, sample_weight=np.arange(12))
+        A, V = strict(X, Y)
+        got = model.fit(A, V).score(A, V, sample_weight=np.arange(12))
+        assert got == pytest.approx(wanted, abs=CLOSE)
+
+
+def test_precomputed(data, strict, same_kind):
+    X, Y, _ = data
+    gram, index = RBF(1.0)(X), np.arange(12)
+    (G,), (V,) = strict(gram), strict(Y)
+    for on_outputs in (Linear(), Precomputed(gram)):
+        y = index if on_outputs.pairwise or isinstance(on_outputs, Precomputed) else Y
+        wanted = KernelDependency(Precomputed(gram), on_outputs).fit(index, y).embed(index)
+        if y is index:
+            moved = KernelDependency(Precomputed(G), Precomputed(G)).fit(index, index)
+        else:
+            moved = KernelDependency(Precomputed(G)).fit(index, V)
+        same_kind(moved.embed(index).coordinates, wanted.coordinates)
+
+
+def test_distinct_rows_are_found_on_the_device(kind, rng):
+    Y = rng.integers(0, 2, size=(30, 3)).astype(float)
+    positions, numbers = unique(kind(Y))
+    wanted = unique(Y)
+    assert positions.tolist() == wanted[0].tolist()
+    assert numbers.tolist() == wanted[1].tolist()
+
+
+DEVICES = ["cpu", "cuda"]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    torch = pytest.importorskip("torch")
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return request.param
+
+
+@pytest.mark.parametrize("l", [Linear(), RBF(2.0)], ids=str)
+@pytest.mark.parametrize("kind_of_model", [KernelDependency, KernelDependencyCV])
+def test_arrays_of_the_host_computed_on_a_device(device, l, kind_of_model, data):
+    X, Y, X_new = data
+    kernel = RBF(1.0) * Covariance()
+    wanted = kind_of_model(kernel, l).fit(X, Y)
+    model = kind_of_model(kernel, l, device=device).fit(X, Y)
+    assert_allclose(model.predict(X_new), wanted.predict(X_new), atol=CLOSE)
+    assert isinstance(model.predict(X_new), np.ndarray)
+    assert model.score(X, Y) == pytest.approx(wanted.score(X, Y), abs=CLOSE)
+    if not l.finite:
+        assert isinstance(model.predict_top(X_new, k=1)[0][0][0], np.ndarray)
+    if kind_of_model is KernelDependencyCV:
+        assert_allclose(model.loo_predict(), wanted.loo_predict(), atol=CLOSE)
+
+
+@pytest.mark.parametrize("operator", [Identity(), Covariance()], ids=str)
+@pytest.mark.parametrize("kind_of_model", [KernelDependency, KernelDependencyCV])
+def test_strings_computed_on_a_device(device, operator, kind_of_model):
+    words = ["casa", "cane", "gatto", "gatta", "sasso", "rosso"]
+    sounds = ["kaza", "kane", "gatto", "gatta", "sasso", "rosso"]
+    kernel, l = Spectrum(2) * operator, Spectrum(2)
+    for output_kernel in (l, Positions()):
+        wanted = kind_of_model(kernel, output_kernel).fit(words, sounds)
+        model = kind_of_model(kernel, output_kernel, device=device).fit(words, sounds)
+        assert list(model.predict(["cara"])) == list(wanted.predict(["cara"]))
+        assert_allclose(host(model.embed(words).inner(sounds)), wanted.embed(words).inner(sounds),
+                        atol=CLOSE)  # fmt: skip
+
+
+def test_a_coupled_kernel_stays_on_the_host(data):
+    X, Y, _ = data
+    kernel = RBF(1.0) * Covariance() + RBF(2.0)
+    for model in (KernelDependency(kernel, device="cpu"), KernelDependencyCV(kernel, device="cpu")):
+        with pytest.raises(ValueError, match="device='cpu' is for kernel \\* operator"):
+            model.fit(X, Y)

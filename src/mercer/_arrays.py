@@ -176,10 +176,30 @@ def put(A: Array, index: Any, rows: Array) -> Array:
 
 def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the distinct items, in order of first appearance, and each item's number."""
+    found = _unique_rows(items) if is_foreign(items) else None
+    if found is not None:
+        return found
     first: dict[Any, int] = {}
     number = np.array([first.setdefault(key, len(first)) for key in keys(items)], dtype=np.intp)
     _, positions = np.unique(number, return_index=True)
     return positions, number
+
+
+def _unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same for an array on a device, of which only one number a row comes to the host.
+
+    Rows are told apart by a random combination of their entries; None where two rows that differ
+    have the same one.
+    """
+    xp = namespace(A)
+    rows = xp.reshape(A, (A.shape[0], -1))
+    mix = np.random.default_rng(0).normal(size=(1, rows.shape[1]))
+    sums = host(xp.sum(xp.astype(rows, xp.float64) * like(mix, rows), axis=1))
+    _, first, number = np.unique(sums, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # numpy sorts by value; wanted is the order of appearance
+    positions, number = first[order], np.argsort(order)[number]
+    same = xp.all(rows == take(rows, positions[number]))
+    return (positions, number) if bool(same) else None
 
 
 def products(A: Array, B: Array) -> Array:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from array_api_compat import device
+from array_api_compat import device, is_cupy_array, is_torch_array
 
 from ._arrays import Array, host, is_foreign, namespace
 
@@ -84,8 +84,22 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        xp = namespace(L)
-        return xp.linalg.solve(xp.matrix_transpose(L), xp.linalg.solve(L, B))
+        return _foreign_triangular(L, B)
+
+
+def _foreign_triangular(L: Array, B: Array) -> Array:
+    """(L Lᵀ)⁻¹ B, by the library's own triangular solver where it has one."""
+    xp = namespace(L)
+    Lt = xp.matrix_transpose(L)
+    if is_torch_array(L):
+        from torch.linalg import solve_triangular as solve
+
+        return solve(Lt, solve(L, B, upper=False), upper=True)
+    if is_cupy_array(L):
+        from cupyx.scipy.linalg import solve_triangular
+
+        return solve_triangular(Lt, solve_triangular(L, B, lower=True), lower=False)
+    return xp.linalg.solve(Lt, xp.linalg.solve(L, B))
 
 
 def solve_lower(L: Array, B: Array) -> Array:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
+from typing import Any
 
 import click
 
@@ -34,16 +39,41 @@ def reproduce(name: str, out: Path, quick: bool) -> None:
     from .experiments import reproduce as run
 
     console, missing = Console(), 0
-    for chosen in EXPERIMENTS if name == "all" else [name]:
-        try:
-            report = run(chosen, out, console, quick=quick)
-        except (DataNotFound, WrongData) as problem:
-            missing += 1
-            console.print(f"[yellow]{chosen}: {problem}[/]", soft_wrap=True)
-            continue
-        console.print(report.table())
-        for note in report.notes:
-            console.print(note, style="dim")
-        console.print(f"written to {out / chosen}")
+    with _stoppable():
+        for chosen in EXPERIMENTS if name == "all" else [name]:
+            try:
+                report = run(chosen, out, console, quick=quick)
+            except (DataNotFound, WrongData) as problem:
+                missing += 1
+                console.print(f"[yellow]{chosen}: {problem}[/]", soft_wrap=True)
+                continue
+            _show(console, report)
+            console.print(f"written to {out / chosen}")
     if missing:
         raise SystemExit(1)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """A polite request to stop leaves through every `finally`, and takes drafts with it."""
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    names = ("SIGTERM", "SIGHUP") if current_thread() is main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if name in signal.Signals.__members__]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show(console: Any, report: Any) -> None:
+    for table in report.tables():
+        console.print(table.rich())
+    for line in (*report.verdicts(), *report.notes, report.attribution):
+        if line:
+            console.print(line, style="dim", highlight=False, markup=False)
+    console.print(f"{report.seconds:.1f} s, peak memory {report.peak:.2f} GiB")

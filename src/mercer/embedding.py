@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ._arrays import Array, Items, blocks, count, host, namespace, take
+from ._arrays import Array, Items, blocks, count, like, namespace, take
 from .features import FeatureMap
 from .kernels import Kernel
 
@@ -189,14 +189,13 @@ class Embedding:
         g is a conditional mean embedding (Grünewälder et al. 2012): for a function h in the
         output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x].
         """
-        xp = namespace(self.weights)
         values = values if values is not None and hasattr(values, "shape") else np.asarray(values)
         if count(values) != self.weights.shape[1]:
             raise ValueError(
                 f"expect needs one value for each of the {self.weights.shape[1]} training "
                 f"examples, got {count(values)}."
             )
-        return self.weights @ xp.asarray(values, dtype=self.weights.dtype)
+        return self.weights @ like(values, self.weights)
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
@@ -204,15 +203,14 @@ def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
 
     m is the weighted mean of Φ.
     """
-    total = weights.sum()
+    total = float(weights.sum())
     if kernel.finite and kernel.on_vectors:
-        F = host(kernel.features(Y))
-        return float(weights @ ((F - weights @ F / total) ** 2).sum(axis=1))
+        F = kernel.features(Y)
+        w = like(weights, F)
+        return float(w @ namespace(F).sum((F - w @ F / total) ** 2, axis=1))
     Y = kernel.check(Y, "y")
-    inner = sum(
-        float(
-            weights[rows] @ (host(kernel(take(Y, np.arange(rows.start, rows.stop)), Y)) @ weights)
-        )
-        for rows in blocks(count(Y), BLOCK)
-    )
-    return float(weights @ host(kernel.diag(Y))) - inner / total
+    diagonal = kernel.diag(Y)
+    w, inner = like(weights, diagonal), 0.0
+    for rows in blocks(count(Y), BLOCK):
+        inner += float(w[rows] @ (kernel(take(Y, np.arange(rows.start, rows.stop)), Y) @ w))
+    return float(w @ diagonal) - inner / total

@@ -48,3 +48,11 @@ def test_residuals_equal_refits(pairs):
         rest = np.delete(np.arange(40), i)
         weights = np.linalg.solve(K[np.ix_(rest, rest)] + alpha * np.eye(39), K[rest, i])
         assert_allclose(residuals[i], Y[i] - weights @ Y[rest], atol=1e-9)
+
+
+def test_a_precomputed_gram_matrix_is_reduced_too(pairs, monkeypatch):
+    X, Y = pairs
+    wanted = KernelDependencyCV(RBF(1.0), alphas=[0.1]).fit(X, Y).loo_risk_
+    monkeypatch.setattr(identity, "MANY", 10)
+    model = KernelDependencyCV("precomputed", alphas=[0.1]).fit(RBF(1.0)(X), Y)
+    assert model.loo_risk_ == pytest.approx(wanted)

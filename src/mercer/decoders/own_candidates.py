@@ -70,8 +70,9 @@ class OwnCandidates:
             first, last = np.searchsorted(numbers[order], [some.start, some.stop])
             for part in blocks(last - first, PAIRS):
                 pairs = order[first + part.start : first + part.stop]
-                own, t = xp.asarray(numbers[pairs] - some.start), xp.asarray(owners[pairs])
-                scores[pairs] = host(2.0 * xp.sum(E[own, :] * C[t, :], axis=1) - norms[own])
+                own = numbers[pairs] - some.start
+                inner = xp.sum(take(E, own) * take(C, owners[pairs]), axis=1)
+                scores[pairs] = host(2.0 * inner - take(norms, own))
         return scores
 
     def _lists(self, points: Embedding) -> list[list]:

@@ -44,8 +44,8 @@ class Refinement(Decoder):
         for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
             rows = [t for t, row in enumerate(ranked) if place < len(row)]
             some = Embedding(take(points.coordinates, rows), points.frame)
-            starts = np.stack([host(ranked[t][place][0]).reshape(-1) for t in rows])
-            ends = self._climbed(some, like(starts, points.coordinates))
+            starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
+            ends = self._climbed(some, self.kernel_.check(starts, "y"))
             scores = Objective(self.kernel_, some).values(ends)
             ends = restore(ends, self.sample_)
             for j, t in enumerate(rows):

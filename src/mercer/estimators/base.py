@@ -14,11 +14,12 @@ from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, take
+from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace, take
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
 from ..kernels import RBF, Kernel, Linear, as_kernel
+from ..kernels.on_device import OnDevice
 from .regression import PointMap
 
 BLOCK = 4096
@@ -69,6 +70,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
         single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+        self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
@@ -124,7 +126,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"k must be a positive whole number, got {k!r}.")
         decoder = self._decoder_for(X, candidates)
         return [
-            [(output[0] if self.flat_ else output, score) for output, score in row]
+            [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
             for points in self._points_in_parts(X)
             for row in decoder.decode_top(points, int(k))
         ]
@@ -167,7 +169,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = sum(
-            float(w[part] @ host(self.points_(take(X, part)).sqdistances_to(take(y, part))))
+            _weighted(w[part], self.points_(take(X, part)).sqdistances_to(take(y, part)))
             for part in map(_range, blocks(count(X), BLOCK))
         )
         variance = feature_variance(self.output_kernel_, y, w)
@@ -177,8 +179,13 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return 1.0 - errors / variance
 
     def _flattened(self, outputs: Array) -> Array:
-        """Plain numbers again where plain numbers were learnt."""
-        return namespace(outputs).reshape(outputs, (outputs.shape[0],)) if self.flat_ else outputs
+        """Plain numbers again where plain numbers were learnt, and on the host where they were."""
+        if self.flat_:
+            outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
+        return self._returned(outputs)
+
+    def _returned(self, outputs: Array) -> Array:
+        return host(outputs) if self.back_ else outputs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -231,6 +238,16 @@ def output_default(kernel: Any) -> Kernel:
     return kernel
 
 
+def on_device(kernel: Kernel, device: str | None) -> Kernel:
+    """The kernel, with its values on a device where one is named."""
+    return kernel if device is None else OnDevice(kernel, device)
+
+
+def decodable(kernel: Kernel) -> Kernel:
+    """The output kernel as decoders know it: those of structures look at its type."""
+    return kernel.inner if isinstance(kernel, OnDevice) and not kernel.on_vectors else kernel
+
+
 def positive_alpha(alpha: Any) -> float:
     """A ridge is a positive finite number."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real):
@@ -252,6 +269,10 @@ def warn_if_constant(kernel: Kernel, y: Items) -> None:
         warnings.warn(
             "all outputs in y are equal: the model can only predict that one.", stacklevel=4
         )
+
+
+def _weighted(w: np.ndarray, values: Array) -> float:
+    return float(like(w, values) @ values)
 
 
 def _range(rows: slice) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, is_foreign, like, namespace, put, take
+from .._arrays import Array, Items, like, namespace, put, take
 from .._memory import require_exact
 from ..embedding import Embedding, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Explicit
@@ -97,8 +97,11 @@ class IdentityEquation(Equation):
 
 def reduces(sides: Sides, operators: list[Operator], labels: np.ndarray, alphas: list) -> bool:
     """Whether the tridiagonal form will do: the identity alone, no groups, α above rounding."""
-    plain = sides.features is None and not sides.intercept and not is_foreign(sides.X)
+    plain = sides.features is None and not sides.intercept and not sides.foreign
     single = labels.max() + 1 == sides.n >= MANY
     identity = all(type(operator) is Identity for operator in operators)
-    scale = float(np.max(sides.kernel.diag(sides.X))) if plain and identity and single else 0.0
+    if not (plain and identity and single):
+        return False
+    pairwise = sides.kernel.pairwise  # then X is the Gram matrix
+    scale = float(np.max(np.diagonal(sides.X) if pairwise else sides.kernel.diag(sides.X)))
     return scale > 0 and Cholesky().accepts(sides.n, scale, min(alphas))

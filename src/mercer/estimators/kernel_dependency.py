@@ -14,7 +14,9 @@ from ..operators import Identity, OperatorKernel, Separable, as_operator_kernel
 from ..solvers import BlockConjugateGradient
 from .base import (
     StructuredEstimator,
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     warn_if_constant,
@@ -55,6 +57,9 @@ class KernelDependency(StructuredEstimator):
         "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
         for kernels that do not separate "dense", "cg" or a
         `mercer.solvers.BlockConjugateGradient`; or "auto".
+    device
+        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
+        where X is: arrays of PyTorch or CuPy stay on their device anyway.
 
     Attributes
     ----------
@@ -94,6 +99,7 @@ class KernelDependency(StructuredEstimator):
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
         solver: Any = "auto",
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -103,6 +109,7 @@ class KernelDependency(StructuredEstimator):
         self.output_features = output_features
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.device = device
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
@@ -124,8 +131,11 @@ class KernelDependency(StructuredEstimator):
         self.n_iter_ = self.residual_ = None
         chosen = as_operator_kernel(input_default(self.kernel))
         self._check_solver(chosen)
-        kernel = clone(chosen.inputs)
-        output_kernel = clone(output_default(self.output_kernel))
+        if self.device is not None and not chosen.separable:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
+        kernel = on_device(clone(chosen.inputs), self.device)
+        bare = clone(output_default(self.output_kernel))
+        output_kernel = on_device(bare, self.device)
         raw = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         kernel.fit(X)
@@ -134,8 +144,8 @@ class KernelDependency(StructuredEstimator):
         sides = Sides(
             kernel, output_kernel, X, y, self.features, self.output_features, self.fit_intercept
         )
-        decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(output_kernel, y)
+        decoder = natural(bare) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(decodable(output_kernel), y)
         labels = group_labels(groups, sides.n)
         waves = self.features is not None and self.features.operator_valued
         separable = chosen.separable and not waves

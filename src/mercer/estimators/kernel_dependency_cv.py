@@ -19,7 +19,9 @@ from ..operators import OperatorKernel, as_operator_kernel
 from .base import (
     StructuredEstimator,
     all_or_none,
+    decodable,
     input_default,
+    on_device,
     output_default,
     positive_alpha,
     warn_if_constant,
@@ -54,7 +56,7 @@ class KernelDependencyCV(StructuredEstimator):
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
-    decoder, features, output_features, fit_intercept
+    decoder, features, output_features, fit_intercept, device
         As in `KernelDependency`.
 
     Attributes
@@ -97,6 +99,7 @@ class KernelDependencyCV(StructuredEstimator):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
+        device: str | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -107,6 +110,7 @@ class KernelDependencyCV(StructuredEstimator):
         self.features = features
         self.output_features = output_features
         self.fit_intercept = fit_intercept
+        self.device = device
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependencyCV:
         """Choose and learn.
@@ -125,7 +129,9 @@ class KernelDependencyCV(StructuredEstimator):
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
         self._check_choices(kernels, outputs, groups)
-        checked, y = self._check_pairs(clone(kernels[0].inputs), clone(outputs[0]), X, y)
+        first = on_device(clone(kernels[0].inputs), self.device)
+        first_output = on_device(clone(outputs[0]), self.device)
+        checked, y = self._check_pairs(first, first_output, X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
@@ -141,11 +147,10 @@ class KernelDependencyCV(StructuredEstimator):
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
-            output_kernel = clone(output)
-            output_kernel.fit(pairs.y)
+            output_kernel = on_device(clone(output), self.device).fit(pairs.y)
             warn_if_constant(output_kernel, pairs.y)
-            decoder = natural(output_kernel) if self.decoder is None else clone(self.decoder)
-            decoder = decoder.fit(output_kernel, pairs.y)
+            decoder = natural(output) if self.decoder is None else clone(self.decoder)
+            decoder = decoder.fit(decodable(output_kernel), pairs.y)
             for equation in self._equations(kernels, output_kernel, pairs):
                 yield from self._path(equation, decoder, pairs)
 
@@ -164,7 +169,7 @@ class KernelDependencyCV(StructuredEstimator):
             yield CoupledEquation(sides, kernel, shared[own])
         separable = [kernel.separated() for kernel in kernels if kernel.separable]
         for scalar, operators in by_scalar(separable):
-            kernel = clone(scalar)
+            kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
             for operator in operators:
@@ -253,6 +258,9 @@ class KernelDependencyCV(StructuredEstimator):
         return [kernel.inputs for kernel in self._kernels()]
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
+        coupled = [kernel for kernel in kernels if not kernel.separable]
+        if self.device is not None and coupled:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         scalars = [kernel.inputs for kernel in kernels]
         all_or_none(scalars)
         if self.criterion not in CRITERIA:

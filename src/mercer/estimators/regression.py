@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace, take
+from .._arrays import Array, Items, count, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite
 from .._memory import require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
@@ -41,6 +41,12 @@ class Sides:
     def n(self) -> int:
         """The number of pairs."""
         return count(self.y)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether kernel values are arrays of a library other than numpy."""
+        pairwise = self.kernel.pairwise  # then X itself holds kernel values, and no diagonal
+        return is_foreign(self.X if pairwise else self.kernel.diag(take(self.X, [0])))
 
     def input_coordinates(self) -> Coordinates:
         """U, with a diagonal moment where it is exact."""

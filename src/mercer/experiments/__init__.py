@@ -10,7 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .report import Report, output_folder
+from .folder import output_folder
+from .report import Report
+from .resources import measured
 
 EXPERIMENTS = {
     "bibtex": "sets of tags from the words of a text, in the given split",
@@ -28,10 +30,15 @@ EXPERIMENTS = {
 """What can be reproduced, in a line each; the name is that of the module."""
 
 
-def reproduce(name: str, out: Path, console: Any, quick: bool = False) -> Report:
-    """Run one experiment and write its results under `out`/`name`."""
+def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options: Any) -> Report:
+    """Run one experiment and write its results under `out`/`name`.
+
+    Further `options` go to the experiment's `run`.
+    """
     module = import_module(f"{__name__}.{name}")
     with output_folder(out, name) as folder:
-        report: Report = module.run(folder, console, quick=quick)
+        with measured() as usage:
+            report: Report = module.run(folder, console, quick=quick, **options)
+        report.seconds, report.peak = usage.seconds, usage.peak
         report.save(folder)
     return report

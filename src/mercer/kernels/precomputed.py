@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, count, is_foreign, namespace
+from .._arrays import Array, Items, as_vectors, count, is_foreign, namespace, take
 from .._linalg import check_gram
 from .base import KERNELS, Kernel, as_float
 
@@ -75,10 +75,8 @@ class Precomputed(Kernel):
 
     def _gram(self, A: Array, B: Array) -> Array:
         if not self.pairwise:
-            xp = namespace(self.gram)
-            gram = as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))
-            rows = xp.take(gram, xp.asarray(A), axis=0)
-            return xp.take(rows, xp.asarray(B), axis=1)
+            rows = namespace(self.gram).matrix_transpose(take(self._values(), A))
+            return namespace(rows).matrix_transpose(take(rows, B))
         if A.shape[1] != count(B):
             raise ValueError(
                 f"a precomputed X needs one column for each of the {count(B)} training inputs; "
@@ -89,7 +87,11 @@ class Precomputed(Kernel):
     def _diag(self, A: Array) -> Array:
         if self.pairwise:
             raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
-        return as_float(np.asarray(self.gram))[A, A]
+        diagonal = namespace(self.gram).linalg.diagonal(self._values())
+        return take(diagonal, A)
+
+    def _values(self) -> Array:
+        return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))
 
 
 KERNELS["precomputed"] = Precomputed

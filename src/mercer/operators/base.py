@@ -5,10 +5,10 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from array_api_compat import device
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, namespace
+from .._arrays import Array, like
 from ..kernels import Kernel
 from .moments import Moments
 
@@ -92,5 +92,4 @@ class ScaledOperator(Operator):
 
 def dense(S: Array) -> Array:
     """A symmetric matrix in full, given as such or as its diagonal."""
-    xp = namespace(S)
-    return S if S.ndim == 2 else xp.eye(S.shape[0], dtype=S.dtype, device=device(S)) * S[:, None]
+    return S if S.ndim == 2 else like(np.eye(S.shape[0]), S) * S[:, None]

@@ -1,0 +1,41 @@
+"""A folder of results that is there in whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def output_folder(out: Path, name: str) -> Iterator[Path]:
+    """A folder to write results in, moved to `out`/`name` only once all of them are there.
+
+    Earlier results stay until the new ones are complete, and stay for good when they never are.
+    """
+    made = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=out))
+    try:
+        (draft / "new").mkdir()
+        yield draft / "new"
+        _swap(draft / "new", out / name, draft / "old")
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        if made:
+            with suppress(OSError):  # not empty: it has results
+                out.rmdir()
+
+
+def _swap(new: Path, place: Path, old: Path) -> None:
+    """Put `new` in its place by renaming alone; what was there comes back if that fails."""
+    if place.exists():
+        place.rename(old)
+    try:
+        new.rename(place)
+    except BaseException:
+        if old.exists() and not place.exists():
+            old.rename(place)
+        raise

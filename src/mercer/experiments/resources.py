@@ -1,0 +1,45 @@
+"""What a run takes: its seconds, and the most memory that it held."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+GIB = 2**30
+
+
+@dataclass
+class Usage:
+    """Filled when the run is over."""
+
+    seconds: float = 0.0
+    peak: float = 0.0
+
+
+@contextmanager
+def measured() -> Iterator[Usage]:
+    """Seconds and peak memory in GiB of the block.
+
+    Where the system cannot forget an earlier peak (other than Linux), it is that of the process.
+    """
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    usage, start = Usage(), time.perf_counter()
+    try:
+        yield usage
+    finally:
+        usage.seconds, usage.peak = time.perf_counter() - start, peak_memory()
+
+
+def peak_memory() -> float:
+    """The most memory that this process held, in GiB, since `measured` began or it started."""
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(x for x in lines if x.startswith("VmHWM")).split()[1]) * 1024 / GIB
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / GIB

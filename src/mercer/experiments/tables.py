@@ -1,0 +1,73 @@
+"""A table of text, once, and its three ways to the eye: terminal, Markdown, HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, the first `texts` of them words and the rest numbers."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    texts: int = 1
+
+    def rich(self) -> Any:
+        """For the terminal."""
+        from rich.table import Table as RichTable
+
+        table = RichTable(title=self.title)
+        for i, name in enumerate(self.columns):
+            table.add_column(name, justify="left" if i < self.texts else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def markdown(self) -> str:
+        """For the docs."""
+        rules = ["---" if i < self.texts else "--:" for i in range(len(self.columns))]
+        lines = ["| " + " | ".join(cells) + " |" for cells in (self.columns, rules, *self.rows)]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """For the page; a wide table scrolls in its own box."""
+        head = self._html_row(self.columns, "th")
+        body = "\n".join(self._html_row(row, "td") for row in self.rows)
+        return (
+            f'<div class="scroll"><table>\n<caption>{escape(self.title)}</caption>\n'
+            f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        )
+
+    def _html_row(self, cells: list[str], tag: str) -> str:
+        def cell(i: int, text: str) -> str:
+            kind = "" if i < self.texts else ' class="number"'
+            return f"<{tag}{kind}>{escape(text)}</{tag}>"
+
+        return "<tr>" + "".join(cell(i, text) for i, text in enumerate(cells)) + "</tr>"
+
+
+def number(value: Any) -> str:
+    """A number as a reader wants it, a dash for none, words as they are."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}".replace("-", MINUS) if isinstance(value, float) else str(value)
+
+
+def spread(mean: float, std: float | None) -> str:
+    """A mean with its standard deviation, where there is one."""
+    return number(mean) if std is None else f"{number(mean)} ± {std:.2g}"
+
+
+def between(mean: float, low: float, high: float) -> str:
+    """A difference with its interval, signed."""
+
+    def signed(value: float) -> str:
+        return f"{value:+.4f}".replace("-", MINUS)
+
+    return f"{signed(mean)} [{signed(low)}, {signed(high)}]"
