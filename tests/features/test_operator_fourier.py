@@ -8,7 +8,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import RandomFourier, RandomOperatorFourier
 from mercer.kernels import RBF, Linear, Matern
 from mercer.operators import Covariance, CurlFree, DivergenceFree, Identity, Matrix, Moments
-from tolerances import IDENTITY
+from tolerances import IDENTITY, LEFT_OUT
 
 B = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 1.0]])
 KERNELS = {
@@ -87,6 +87,30 @@ def test_moments_of_blocks_add_up(rng):
     assert_allclose(map.solve(total.uu, total.vu, 0.1), model.fit(X, Y).coef_, atol=1e-9)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", ["curl-free", "sum"])
+def test_left_out_predictions_are_refits(name, intercept, grouped, rng):
+    X, Y = rng.uniform(-1, 1, size=(24, 3)), rng.normal(size=(24, 3)) + 3.0
+    groups = np.arange(24) // 3 if grouped else np.arange(24)
+    parts = {"features": RandomOperatorFourier(10, 0), "fit_intercept": intercept}
+    model = KernelDependencyCV(KERNELS[name], alphas=[0.1, 1.0], **parts)
+    model.fit(X, Y, groups=groups if grouped else None)
+    for group in (0, 5):
+        rest = groups != group
+        again = KernelDependency(KERNELS[name], alpha=model.alpha_, **parts)
+        wanted = again.fit(X[rest], Y[rest]).predict(X[~rest])
+        assert_allclose(model.loo_predict()[~rest], wanted, atol=LEFT_OUT)
+    whole = KernelDependency(KERNELS[name], alpha=model.alpha_, **parts).fit(X, Y)
+    assert_allclose(model.predict(X), whole.predict(X), atol=LEFT_OUT)
+
+
+def test_generalised_cross_validation(rng):
+    X, Y = rng.uniform(-1, 1, size=(24, 2)), rng.normal(size=(24, 2))
+    parts = {"features": RandomOperatorFourier(8, 0), "criterion": "gcv"}
+    assert KernelDependencyCV(CurlFree(1.0), alphas=[0.1], **parts).fit(X, Y).loo_risk_ > 0
+
+
 def test_a_kernel_that_separates(rng):
     X, Y = rng.uniform(-1, 1, size=(50, 2)), rng.normal(size=(50, 2))
     parts = {"alpha": 0.5, "features": RandomOperatorFourier(600, 0)}
@@ -100,11 +124,9 @@ def test_refusals(rng):
     map = RandomOperatorFourier(10)
     with pytest.raises(ValueError, match="no function of x - x'"):
         KernelDependency(CurlFree() + Linear() * Identity(), features=map).fit(X, X)
-    with pytest.raises(ValueError, match=r"use features=RandomOperatorFourier\(rank\)"):
-        KernelDependency(CurlFree(), features=RandomFourier(10)).fit(X, X)
-    for features in (RandomOperatorFourier(10), RandomFourier(10)):
-        with pytest.raises(ValueError, match="has no closed-form leave-one-out here"):
-            KernelDependencyCV(CurlFree(), features=features).fit(X, X)
+    for Model in (KernelDependency, KernelDependencyCV):
+        with pytest.raises(ValueError, match=r"use features=RandomOperatorFourier\(rank\)"):
+            Model(CurlFree(), features=RandomFourier(10)).fit(X, X)
     with pytest.raises(ValueError, match="rank must be a positive whole number"):
         KernelDependency(CurlFree(), features=RandomOperatorFourier(0)).fit(X, X)
 

@@ -137,14 +137,3 @@ def require_written_out(size: int) -> None:
             "free. KernelDependency(…, solver='cg') needs products only; choose alpha and length "
             "scales with KernelDependencyCV on a part of the examples."
         )
-
-
-def refuse_features(features: FeatureMap, kernels: list[OperatorKernel]) -> None:
-    """Leave-one-out at low rank is for kernels that separate; say what is possible instead."""
-    coupled = [kernel for kernel in kernels if not kernel.separable]
-    if features.operator_valued or coupled:
-        raise ValueError(
-            f"features={features} with {coupled[0] if coupled else kernels[0]} has no closed-form "
-            "leave-one-out here: leave features at None, or choose alpha by GridSearchCV over "
-            "KernelDependency(features=RandomOperatorFourier(rank))."
-        )

@@ -21,10 +21,9 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
-from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .regression import PointMap, Sides, factored, group_labels
-from .waves import WaveEquation
+from .waves import coupled_equation
 
 SOLVERS = ("auto", "cholesky", "spectral", "dense", "cg")
 COUPLED_SOLVERS = ("auto", "dense", "cg")
@@ -88,6 +87,9 @@ class KernelDependency(StructuredEstimator):
     >>> model.predict([[0.5]]).round(2)
     array([[ 0.14, -0.99]])
     """
+
+    n_iter_: int | None
+    residual_: float | None
 
     def __init__(
         self,
@@ -196,10 +198,7 @@ class KernelDependency(StructuredEstimator):
     ) -> Embedding | None:
         """Solve with a kernel that does not separate; left-out points where they are wanted."""
         V = sides.output_coordinates(kernel)
-        if sides.features is None:
-            equation: Any = CoupledEquation(sides, kernel, V, self.solver)
-        else:
-            equation = WaveEquation(sides, kernel, V)
+        equation = coupled_equation(sides, kernel, V, self.solver)
         points = None
         if self.decoder_.calibrates:
             loo = equation.leave_one_out(labels)

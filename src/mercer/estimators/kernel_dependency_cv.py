@@ -27,9 +27,9 @@ from .base import (
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
-from .coupled import CoupledEquation, refuse_features
 from .identity import IdentityEquation, reduces
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
+from .waves import coupled_equation
 
 CRITERIA = ("loo", "gcv")
 ALPHAS = tuple(np.logspace(-6, 1, 15))
@@ -159,15 +159,14 @@ class KernelDependencyCV(StructuredEstimator):
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
-        if self.features is not None:
-            refuse_features(self.features, kernels)
-        for kernel in [kernel for kernel in kernels if not kernel.separable]:
+        waves = self.features is not None and self.features.operator_valued
+        for kernel in [kernel for kernel in kernels if waves or not kernel.separable]:
             sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
             own = kernel.own_coordinates
             if own not in shared:
                 shared[own] = sides.output_coordinates(kernel)
-            yield CoupledEquation(sides, kernel, shared[own])
-        separable = [kernel.separated() for kernel in kernels if kernel.separable]
+            yield coupled_equation(sides, kernel, shared[own])
+        separable = [kernel.separated() for kernel in kernels if kernel.separable and not waves]
         for scalar, operators in by_scalar(separable):
             kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))

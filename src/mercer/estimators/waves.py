@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import blocks, namespace, part
+from .._arrays import Array, blocks, namespace, part, take
 from ..embedding import OrthonormalFrame
 from ..features import Coordinates
 from ..operators import OperatorKernel
 from ..solvers import LeftOut
+from ..solvers.operator_features import FeatureLeaveOneOut
+from .coupled import CoupledEquation
 from .regression import Equation, LeastWeights, PointMap, Sides
 
 ROWS = 4096
@@ -68,8 +70,20 @@ class WaveEquation(Equation):
         )
 
     def leave_one_out(self, labels: np.ndarray) -> LeftOut:
-        """Not at low rank."""
-        raise ValueError(
-            "a decoder that is calibrated on left-out predictions needs features=None with "
-            f"{self.kernel}."
-        )
+        """The left-out predictions of the training examples, by group label."""
+
+        def features(index: np.ndarray) -> Array:
+            U = self.map.transform(take(self.sides.X, index))
+            return self.map.features(U - self.mean if self.sides.intercept else U)
+
+        N, right = self.map.normal(self.uu), self.map.right_side(self.vu)
+        return FeatureLeaveOneOut(features, N, right, self.V.rows, labels, self.sides.intercept)
+
+
+def coupled_equation(
+    sides: Sides, kernel: OperatorKernel, V: Coordinates, solver: Any = "auto"
+) -> CoupledEquation | WaveEquation:
+    """The equation of a kernel that does not separate: exact, or in random operator features."""
+    if sides.features is None:
+        return CoupledEquation(sides, kernel, V, solver)
+    return WaveEquation(sides, kernel, V)

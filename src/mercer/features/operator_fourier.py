@@ -91,14 +91,28 @@ class RandomOperatorFourier(FeatureMap):
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
         """The coefficients of g(x) = u(x) @ coef, (p, q), from the moments S_uu and S_vu."""
-        xp = namespace(vu)
-        along = like(self.along_, vu)
-        T = take(xp.matrix_transpose(vu), self.source_)
-        N = _square(uu, self.source_)
-        N *= along @ xp.matrix_transpose(along)
-        theta = PositiveDefinite.of(ridged(N, alpha)).solve(xp.sum(T * along, axis=1)[:, None])
+        N = PositiveDefinite.of(ridged(self.normal(uu), alpha))
+        theta = N.solve(self.right_side(vu)[:, None])
         gather = like(self._gather().toarray(), vu) if is_foreign(vu) else self._gather()
-        return gather @ (theta * along)
+        return gather @ (theta * like(self.along_, vu))
+
+    def normal(self, uu: Array) -> Array:
+        """Σ_i Ψ_iΨ_iᵀ, from the moment S_uu."""
+        along = like(self.along_, uu)
+        N = _square(uu, self.source_)
+        N *= along @ namespace(along).matrix_transpose(along)
+        return N
+
+    def features(self, U: Array) -> Array:
+        """Ψ from the coordinates u, (n, q, number of features)."""
+        along = namespace(U).matrix_transpose(like(self.along_, U))
+        Ut = take(namespace(U).matrix_transpose(U), self.source_)
+        return namespace(U).matrix_transpose(Ut)[:, None, :] * along[None, :, :]
+
+    def right_side(self, vu: Array) -> Array:
+        """Σ_i Ψ_i v_i, from the moment S_vu."""
+        T = take(namespace(vu).matrix_transpose(vu), self.source_)
+        return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 
     def _gather(self) -> csr_array:
         """The sum over the features of every coordinate, as a matrix."""
