@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.estimators import coupled
+from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, CurlFree, Identity
 from mercer.testing import check_structured_estimator
@@ -28,6 +29,9 @@ def test_which_solver_is_for_which_kernel(data):
             KernelDependency(CurlFree(), solver=solver).fit(*data)
     with pytest.raises(ValueError, match="which separates: use one of"):
         KernelDependency(RBF() * Identity(), solver="cg").fit(*data)
+    waves = RandomOperatorFourier(4)
+    with pytest.raises(ValueError, match="are solved directly"):
+        KernelDependency(CurlFree(), solver="cg", features=waves).fit(*data)
     with pytest.raises(ValueError, match="or a BlockConjugateGradient, got 'fast'"):
         KernelDependency(CurlFree(), solver="fast").fit(*data)
 
@@ -50,11 +54,15 @@ def test_many_slots_go_to_conjugate_gradients(data, monkeypatch):
 
 
 def test_a_matrix_without_room_is_refused(data, monkeypatch):
-    monkeypatch.setattr(coupled, "available", lambda: 1000.0)
+    monkeypatch.setattr(coupled, "available", lambda: 5000.0)
     for model in (KernelDependency(CurlFree()), KernelDependencyCV(CurlFree())):
         with pytest.raises(MemoryError, match="solver='cg'"):
             model.fit(*data)
     KernelDependency(CurlFree(), solver="cg").fit(*data)
+    monkeypatch.setattr(coupled, "available", lambda: 100.0)
+    with pytest.raises(MemoryError, match="RandomOperatorFourier"):
+        KernelDependency(CurlFree(), solver="cg").fit(*data)
+    KernelDependency(CurlFree(), features=RandomOperatorFourier(4, 0)).fit(*data)
 
 
 def test_a_ridge_near_rounding(data):

@@ -1,6 +1,5 @@
 """Curl-free and divergence-free kernels: their formulas, their fields, what they refuse."""
 
-import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -91,15 +90,6 @@ def test_the_median_is_settled_and_nested_parameters_are_reached(rng):
         KernelDependency(CurlFree()).set_params(kernel__length_scale=2.0).kernel.length_scale == 2
     )
     KernelDependency(CurlFree(kernel=Matern(1.0, 2.5))).set_params(kernel__kernel__length_scale=2.0)
-
-
-def test_other_array_libraries(rng):
-    X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 2))
-    for solver in ("dense", "cg"):
-        model = KernelDependency(DivergenceFree(1.0), alpha=0.1, solver=solver)
-        wanted = model.fit(X, Y).predict(X)
-        found = model.fit(strict.asarray(X), strict.asarray(Y)).predict(strict.asarray(X))
-        assert_allclose(np.asarray(found), wanted, atol=1e-6)
 
 
 def test_refusals(rng):

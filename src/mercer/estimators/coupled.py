@@ -21,6 +21,8 @@ from .regression import Equation, LeastWeights, PointMap, Sides
 
 DENSE_SQUARES = 4.0
 """Peak memory of a dense fit in matrices over all slots."""
+PRODUCT_SQUARES = 3.0
+"""Peak memory of a fit by products in matrices over the examples."""
 WRITTEN_OUT = 2000
 """Slots up to which a matrix over all of them is the shortest way."""
 BY_DIRECTION = 3000
@@ -57,6 +59,7 @@ class CoupledEquation(Equation):
     """
 
     def __init__(self, sides: Sides, kernel: OperatorKernel, V: Coordinates, solver: Any = "auto"):
+        require_products(sides.n)
         self.kernel = clone(kernel).fit(sides.X, V.rows)
         self.sides = replace(sides, kernel=self.kernel.inputs)
         self.V = V
@@ -125,6 +128,18 @@ class CoupledEquation(Equation):
         require_written_out(gram.rows.size)
         self.loo = BlockLeaveOneOut(gram.matrix(), V, gram.rows, labels, intercept)
         return self.loo
+
+
+def require_products(n: int) -> None:
+    """Refuse examples whose scalar Gram matrices have no room, which products need."""
+    needed, free = 8.0 * PRODUCT_SQUARES * n * n, SHARE * available()
+    if needed > free:
+        raise MemoryError(
+            f"the Gram matrices of {n} examples need about {needed / GIB:.1f} GiB of "
+            f"{free / GIB:.1f} GiB free. For a kernel of x - x' fit with "
+            "features=mercer.features.RandomOperatorFourier(rank=1000), which needs none; or learn "
+            "online, with mercer.estimators.OnlineKernelDependency."
+        )
 
 
 def require_written_out(size: int) -> None:

@@ -86,4 +86,6 @@ def coupled_equation(
     """The equation of a kernel that does not separate: exact, or in random operator features."""
     if sides.features is None:
         return CoupledEquation(sides, kernel, V, solver)
+    if solver != "auto":
+        raise ValueError(f"features={sides.features} are solved directly, not by {solver!r}.")
     return WaveEquation(sides, kernel, V)

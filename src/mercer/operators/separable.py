@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pickle import PicklingError
 from typing import Any
 
@@ -10,13 +11,36 @@ from joblib import hash as digest
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, count, host, namespace
-from ..features import Exact
+from ..features import Coordinates, Exact
 from ..kernels import Kernel, as_kernel
 from .base import Operator, dense
 from .block_gram import BlockGram, KroneckerGram, SumGram
 from .identity import Identity
 from .kernel import OperatorKernel
-from .moments import Moments
+
+
+class ExactMoments:
+    """`Moments` of exact coordinates, factored only when an operator asks for the input side."""
+
+    def __init__(self, kernel: Kernel, X: Items, V: Array):
+        self.kernel, self.X = kernel, X
+        self.n, self.Vt = count(X), namespace(V).matrix_transpose(V)
+        self.vv = self.Vt @ V
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """U, by one eigendecomposition."""
+        return Exact().fit_coordinates(self.kernel, self.X)
+
+    @property
+    def uu(self) -> Array:
+        """The spectrum of the Gram matrix."""
+        return self.coordinates.moment
+
+    @property
+    def vu(self) -> Array:
+        """VᵀU."""
+        return self.Vt @ self.coordinates.rows
 
 
 class Separable(OperatorKernel):
@@ -64,9 +88,8 @@ class Separable(OperatorKernel):
     def fit(self, X: Items, V: Array) -> Separable:
         """Settle the scalar kernel, and B of the moments that it makes of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
-        U = Exact().fit_coordinates(self.scalar_, X)
-        Vt = namespace(V).matrix_transpose(V)
-        self.B_ = self.operator.matrix(Moments(count(X), U.moment, Vt @ U.rows, Vt @ V))
+        moments: Any = ExactMoments(self.scalar_, X, V)
+        self.B_ = self.operator.matrix(moments)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
