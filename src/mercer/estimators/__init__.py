@@ -1,8 +1,17 @@
 """Estimators: thin glue that walks the rooms of the house in order."""
 
+from .conformal import ConformalSets
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .max_margin import MaxMarginMarkovNetwork
 from .online import OnlineKernelDependency
 from .sequence_transducer import SequenceTransducer
 
-__all__ = ["KernelDependency", "KernelDependencyCV", "OnlineKernelDependency", "SequenceTransducer"]
+__all__ = [
+    "ConformalSets",
+    "KernelDependency",
+    "KernelDependencyCV",
+    "MaxMarginMarkovNetwork",
+    "OnlineKernelDependency",
+    "SequenceTransducer",
+]
