@@ -26,7 +26,7 @@ PRODUCT_SQUARES = 3.0
 WRITTEN_OUT = 2000
 """Slots up to which a matrix over all of them is the shortest way."""
 BY_DIRECTION = 3000
-"""Examples up to which directions that fall apart are factored one by one."""
+"""Examples up to which a fit factors directions one by one; beyond, products are shorter."""
 
 
 class CoupledMap(FeatureMap):
@@ -65,7 +65,7 @@ class CoupledEquation(Equation):
         self.V = V
         self.solver = solver
         self.frame = OrthonormalFrame(V.map)
-        self.loo: Any = None
+        self.loo: BlockLeaveOneOut | DirectionLeaveOneOut | None = None
         self.solution: BlockSolution | None = None
 
     @property
@@ -94,9 +94,9 @@ class CoupledEquation(Equation):
             return self.solver.solve(gram, alpha, V, intercept)
         if self.solver == "cg":
             return BlockConjugateGradient().solve(gram, alpha, V, intercept)
-        if isinstance(self.loo, BlockLeaveOneOut):
+        if self.loo is not None:
             return BlockSolution(self.loo.coefficients(alpha))
-        directions = self._directions(gram)
+        directions = self._directions(gram) if gram.rows.n <= BY_DIRECTION else None
         if directions is not None:
             return BlockSolution(directions.solve(alpha, V, intercept))
         if self.solver == "auto" and gram.rows.size > WRITTEN_OUT:
@@ -105,9 +105,8 @@ class CoupledEquation(Equation):
         return BlockSolution(solve_written_out(gram, alpha, V, intercept))
 
     def _directions(self, gram: BlockGram) -> Directions | None:
-        """The sum direction by direction, where it falls apart and that is short."""
-        wanted = self.solver == "auto" and gram.rows.n <= BY_DIRECTION
-        return Directions.of(gram) if wanted else None
+        """The sum direction by direction, where it falls apart so."""
+        return Directions.of(gram) if self.solver == "auto" else None
 
     def _offset(self, gram: BlockGram, coef: Array) -> Array | None:
         """The intercept: what the mean of the outputs has over that of the fit."""

@@ -121,8 +121,12 @@ class DirectionLeaveOneOut(LeftOut):
         labels: np.ndarray | None = None,
     ):
         self.directions, self.intercept, self.labels = directions, intercept, labels
-        self.V = directions.turned(V)
+        self.outputs, self.V = V, directions.turned(V)
         self.known: dict[float, Array] = {}
+
+    def coefficients(self, alpha: float) -> Array:
+        """The coefficients c of the fit, (n, q)."""
+        return self.directions.solve(alpha, self.outputs, self.intercept)
 
     def path(self, alphas: Sequence[float]) -> Iterator[Array]:
         """Outputs minus their left-out predictions, for every α in turn."""
