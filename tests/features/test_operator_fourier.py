@@ -111,6 +111,30 @@ def test_generalised_cross_validation(rng):
     assert KernelDependencyCV(CurlFree(1.0), alphas=[0.1], **parts).fit(X, Y).loo_risk_ > 0
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", ["curl-free", "product", "sum"])
+def test_streams_give_the_fit_of_all(name, intercept, rng):
+    X, Y = rng.uniform(-1, 1, size=(40, 3)), rng.normal(size=(40, 3)) + 3.0
+    parts = {"features": RandomOperatorFourier(10, 0), "fit_intercept": intercept, "alpha": 0.1}
+    whole = KernelDependency(KERNELS[name], **parts).fit(X, Y)
+    blocks = [(X[rows], Y[rows]) for rows in (slice(15), slice(15, 40))]
+    streamed = KernelDependency(KERNELS[name], **parts).fit(blocks)
+    assert_allclose(streamed.predict(X), whole.predict(X), atol=1e-8)
+    added = KernelDependency(KERNELS[name], **parts)
+    for block in blocks:
+        added.partial_fit(*block)
+    assert_allclose(added.predict(X), whole.predict(X), atol=1e-8)
+
+
+def test_streams_of_kernels_that_do_not_separate(rng):
+    X = rng.uniform(-1, 1, size=(8, 2))
+    for Model in (KernelDependency, KernelDependencyCV):
+        with pytest.raises(ValueError, match="does not separate: learn it from a stream with"):
+            Model(CurlFree(1.0), features=RandomFourier(8)).fit([(X, X)])
+    with pytest.raises(ValueError, match="over pairs held whole only"):
+        KernelDependencyCV(CurlFree(1.0), features=RandomOperatorFourier(8)).fit([(X, X)])
+
+
 def test_a_kernel_that_separates(rng):
     X, Y = rng.uniform(-1, 1, size=(50, 2)), rng.normal(size=(50, 2))
     parts = {"alpha": 0.5, "features": RandomOperatorFourier(600, 0)}

@@ -7,7 +7,8 @@ from typing import Any
 from array_api_compat import device
 
 from .._arrays import Array, Items, blocks, count, host, namespace, part, take
-from .._linalg import EPS, PositiveDefinite, solve_lower
+from .._linalg import EPS, PositiveDefinite, solve_triangular
+from .._plan import require_low_rank
 from ..kernels import Kernel
 from ..kernels.base import as_float
 
@@ -25,6 +26,7 @@ class Factor:
         self.residual = as_float(kernel.diag(self.A)) + 0.0
         xp, n = namespace(self.residual), count(self.A)
         self.rank = n if rank is None else min(rank, n)
+        require_low_rank(n, None if rank is None else self.rank)
         self.trace = float(xp.sum(self.residual))
         self.noise = n * EPS * float(xp.max(self.residual))
         shape, kind = (n, self.rank), self.residual
@@ -58,9 +60,10 @@ class Factor:
 
     def grow(self, index: Any) -> None:
         """Take some items as further pivots."""
-        L = PositiveDefinite.of(self.left_of(index)).factor
-        G = namespace(L).matrix_transpose(self.columns(index))
-        self._add(index, namespace(L).matrix_transpose(solve_lower(L, G)))
+        G = self.columns(index)
+        xp = namespace(G)
+        L = PositiveDefinite.of(take(G, index)).factor
+        self._add(index, xp.matrix_transpose(solve_triangular(L, xp.matrix_transpose(G))))
 
     def _add(self, index: Any, new: Array) -> None:
         xp, m = namespace(self.U), len(self.pivots)

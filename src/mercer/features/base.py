@@ -59,6 +59,14 @@ class FeatureMap(BaseEstimator):
         """The map A ↦ transform(A) @ M."""
         return Composed(self, M)
 
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """The map without the matrix that it applies last, and that matrix; None where it has none.
+
+        Moments of the bare map, summed over many rows, become those of the whole map by one
+        product at the end instead of one for every row.
+        """
+        return self, None
+
     @property
     def coefficients(self) -> Array:
         """The matrix that is applied last, where the map has one."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, like, namespace, products, take
+from .._arrays import Array, Items, is_foreign, like, namespace, products, take
 from ..kernels import Kernel
 from .base import FeatureMap
 from .landmarks import check_rank
@@ -83,7 +83,8 @@ class RandomFourier(FeatureMap):
                 f"these items have {A.shape[1]} features, but {self.frequencies_.shape[1]} "
                 "features are expected, as in the items that were fitted."
             )
-        phases = products(A, like(self.frequencies_, A))
+        omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
+        phases = products(A, omega)
         xp = namespace(phases)
         return self.scale_ * xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 

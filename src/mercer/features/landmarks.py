@@ -28,6 +28,10 @@ class LandmarkMap(FeatureMap):
         """The weights."""
         return self.weights_
 
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """Bare kernel values, and the weights."""
+        return KernelValues(self.kernel_, self.landmarks_), self.weights_
+
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
@@ -44,6 +48,18 @@ class Spanned(LandmarkMap):
         self.kernel = self.kernel_ = kernel
         self.landmarks = self.landmarks_ = landmarks
         self.weights = self.weights_ = weights
+
+
+class KernelValues(FeatureMap):
+    """k(a, landmarks) as it is: not the coordinates of k, but one product away from them."""
+
+    def __init__(self, kernel: Kernel, landmarks: Items):
+        self.kernel = self.kernel_ = kernel
+        self.landmarks = landmarks
+
+    def transform(self, A: Items) -> Array:
+        """Kernel values against the landmarks."""
+        return self.kernel_(A, self.landmarks)
 
 
 class Exact(LandmarkMap):
@@ -155,6 +171,10 @@ class KernelPCA(LandmarkMap):
     def transform(self, A: Items) -> Array:
         """The components of Φ(a), or of Φ(a) minus the mean."""
         return super().transform(A) - self.mean_
+
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """As it is where the mean must come off last."""
+        return (self, None) if self.center else super().unweighted()
 
     def compose(self, M: Array) -> FeatureMap:
         """As it is where the mean must come off first."""

@@ -7,7 +7,8 @@ from array_api_compat import device
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, namespace, take
-from .._linalg import EPS, PositiveDefinite, eigh, solve_lower
+from .._linalg import EPS, PositiveDefinite, eigh, solve_triangular
+from .._plan import require_low_rank
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank
 
@@ -66,6 +67,7 @@ class Nystroem(LandmarkMap):
         A = kernel.check(A, "A")
         diagonal = kernel.diag(A)
         xp, landmarks = namespace(diagonal), self._chosen(kernel, A)
+        require_low_rank(count(A), count(landmarks))
         self.kernel_, self.landmarks_ = kernel, landmarks
         self.weights_ = inverse_root(kernel.checked_gram(landmarks))
         U = self.transform(A)
@@ -102,7 +104,7 @@ def inverse_root(K: Array) -> Array:
         squares = xp.linalg.diagonal(L) ** 2
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
             eye = xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
-            return xp.matrix_transpose(solve_lower(L, eye))
+            return xp.matrix_transpose(solve_triangular(L, eye))
     except np.linalg.LinAlgError:
         pass  # landmarks that repeat each other
     s, P = eigh(K, "Gram matrix of the landmarks")

@@ -28,6 +28,8 @@ class RandomOperatorFourier(FeatureMap):
 
     Attributes
     ----------
+    operator_kernel_
+        The kernel, fitted.
     frequencies_
         The ω_r.
     source_, along_
@@ -77,7 +79,7 @@ class RandomOperatorFourier(FeatureMap):
             )
         random = check_random_state(self.random_state)
         omega, source, along = kernel.spectrum(random, (self.rank + 1) // 2, int(A.shape[1]))
-        self.kernel_, self.frequencies_ = kernel.inputs, omega
+        self.operator_kernel_, self.kernel_, self.frequencies_ = kernel, kernel.inputs, omega
         self.source_ = np.concatenate([source, source + len(omega)])
         self.along_ = np.concatenate([along, along])
         return self

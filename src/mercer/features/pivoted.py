@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from array_api_compat import device
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, host, like, namespace, take
-from .._linalg import solve_lower
+from .._linalg import solve_triangular
 from ..kernels import Kernel
 from ..kernels.base import whole
 from ._factor import Factor, GreedyFactor
@@ -41,6 +42,8 @@ class PivotedCholesky(LandmarkMap):
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of the factor."""
         check_rank(self.rank)
+        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
+            raise ValueError(f"tolerance must be a number ≥ 0, got {self.tolerance!r}.")
         factor = self.Factor(kernel, A, self.rank)
         choose = self._chooser(factor)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
@@ -56,7 +59,7 @@ class PivotedCholesky(LandmarkMap):
         L = take(factor.rows, self.pivots_)
         xp = namespace(L)
         eye = xp.eye(L.shape[0], dtype=L.dtype, device=device(L))
-        self.weights_ = xp.matrix_transpose(solve_lower(L, eye))
+        self.weights_ = xp.matrix_transpose(solve_triangular(L, eye))
         return factor.rows
 
 
@@ -120,7 +123,7 @@ class RandomPivotedCholesky(PivotedCholesky):
     rank
         The largest number of landmarks; None for as many as there are items.
     block
-        Proposals that are judged together; None for a tenth of the rank, at most 128. It changes
+        Proposals that are judged together; None for a quarter of the rank, at most 128. It changes
         the speed, and not the law of the pivots.
     tolerance
         Stop when the trace of the error is at most this share of the trace.
@@ -171,7 +174,7 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     def _chooser(self, factor: Factor) -> Callable[[Factor], np.ndarray]:
         random = check_random_state(self.random_state)
-        few = max(1, min(BLOCK, factor.rank // 10))
+        few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else whole(self.block, "block")
 
         def drawn(factor: Factor) -> np.ndarray:

@@ -7,6 +7,7 @@ from functools import reduce
 from numbers import Real
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace, power
@@ -162,6 +163,10 @@ class Scaled(Wrapper):
     def features(self, A: Items) -> Array:
         """√scale times the features."""
         return self._factor() ** 0.5 * self.inner.features(A)
+
+    def sparse_features(self, A: Items) -> csr_array:
+        """The same, sparse."""
+        return self._factor() ** 0.5 * self.inner.sparse_features(A)
 
     def preimage(self, F: Array) -> Items:
         """The pre-image of the features over √scale."""

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
@@ -74,6 +75,10 @@ class Kernel(BaseEstimator):
     def features(self, A: Items) -> Array:
         """Finite coordinates of the items, one row each, where the kernel is `finite`."""
         raise NotImplementedError(f"{self} has no finite features")
+
+    def sparse_features(self, A: Items) -> sparse.csr_array:
+        """The same as a sparse matrix, for kernels whose features are many and mostly zero."""
+        return sparse.csr_array(self.features(A))
 
     def preimage(self, F: Array) -> Items:
         """The items whose features are the rows of `F`, where the kernel is `invertible`."""

@@ -13,6 +13,7 @@ from .cholesky import Cholesky
 from .conjugate_gradient import ConjugateGradient
 from .directions import Directions
 from .leave_one_out import LeaveOneOut, LeftOut
+from .sample_leave_one_out import SampleLeaveOneOut
 from .spectral import Spectra, Spectral
 from .tridiagonal import Tridiagonal
 
@@ -24,6 +25,7 @@ __all__ = [
     "LeaveOneOut",
     "LeftOut",
     "Moments",
+    "SampleLeaveOneOut",
     "Spectra",
     "Spectral",
     "Tridiagonal",
