@@ -205,4 +205,6 @@ def _source(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Itera
 
 
 def _length(block: Any) -> int:
-    return count(block[1]) if isinstance(block, tuple | list) and len(block) == 2 else 0
+    """The pairs of a block; none of one that will be refused."""
+    pair = isinstance(block, tuple | list) and len(block) == 2 and block[1] is not None
+    return count(block[1]) if pair else 0
