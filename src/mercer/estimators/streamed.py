@@ -62,7 +62,8 @@ class Gathered:
         gatherings = []
         for kernel in kernels:
             inputs = _fitted("features", parts.features, kernel, sample.X)
-            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, parts.intercept))
+            how = parts.intercept, stream.precision
+            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, *how))
         require_moments([tuple(gathering.vu.shape) for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
         stream.gather(expected, gatherings)
