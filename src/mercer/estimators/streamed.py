@@ -32,7 +32,6 @@ class Parts:
     features: FeatureMap | None
     output_features: FeatureMap | None
     intercept: bool
-    products: str = "float64"
     waves: OperatorKernel | None = None
     """The operator-valued kernel, where `features` are of one."""
 
@@ -66,7 +65,7 @@ class Gathered:
         gatherings = []
         for kernel in kernels:
             inputs = _inputs(parts, kernel, outputs, sample)
-            how = parts.intercept, parts.products
+            how = parts.intercept, stream.precision
             gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, *how))
         require_moments([tuple(gathering.vu.shape) for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
