@@ -86,7 +86,7 @@ def by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
 
 
 def check_combination(
-    kernels: list[OperatorKernel], losses: list[Loss | None], criterion: str
+    kernels: list[OperatorKernel], losses: list[Loss | None], criterion: str, waves: bool
 ) -> None:
     """Refuse what has no left-out predictions: learnt or robust under GCV, or without spectra."""
     learnt = any(kernel.separable and kernel.separated().operator.learnt for kernel in kernels)
@@ -95,9 +95,9 @@ def check_combination(
         raise ValueError(
             'criterion="gcv" is for the square loss and operators that are not learnt: use "loo".'
         )
-    coupled = [kernel for kernel in kernels if not kernel.separable]
+    coupled = [kernel for kernel in kernels if waves or not kernel.separable]
     if coupled and (learnt or robust):
         raise ValueError(
-            f"{coupled[0]} is no scalar kernel times an operator, and cannot be compared with a "
-            "learnt operator or fitted with a robust loss: choose without it."
+            f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "
+            "compared with a learnt operator or fitted with a robust loss: choose without it."
         )

@@ -12,7 +12,8 @@ from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..losses import Loss, checked_loss
-from ..operators import Identity, Operator, Separable, as_operator_kernel
+from ..operators import Identity, Operator, OperatorKernel, Separable, as_operator_kernel
+from ..solvers import BlockConjugateGradient
 from .base import (
     decodable,
     input_default,
@@ -22,15 +23,17 @@ from .base import (
     problem,
     warn_if_constant,
 )
-from .coupled import CoupledEquation
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
 from .refits import refitted
 from .regression import Equation, PointMap, Sides, factored, group_labels
 from .streaming import BlockLearner
 from .unlabelled import Given, informed, refuse_in_streams
+from .waves import coupled_equation
 
-SOLVERS = ("auto", "cholesky", "spectral")
+SOLVERS = ("auto", "cholesky", "spectral", "dense", "cg")
+COUPLED_SOLVERS = ("auto", "dense", "cg")
+"""Those for operator-valued kernels that do not separate; the others are for those that do."""
 
 
 class KernelDependency(BlockLearner):
@@ -56,8 +59,10 @@ class KernelDependency(BlockLearner):
     fit_intercept
         Whether the means of both feature spaces are taken off first.
     solver
-        "cholesky" (identity operator only), "spectral" (any), or "auto": the cheaper of those
-        that have room, as `plan` tells.
+        "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
+        for kernels that do not separate "dense", "cg" or a
+        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheaper of those that have room,
+        as `plan` tells.
     loss
         None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` where some
         outputs may be wrong. Needs a kernel that separates.
@@ -73,6 +78,9 @@ class KernelDependency(BlockLearner):
         The loss with its threshold settled, where it is not the square.
     n_features_in_
         The number of input features, where inputs are vectors.
+    n_iter_, residual_
+        Rounds of conjugate gradients and the relative residual that they left; None where the
+        equation was solved directly.
     stream_
         Of a model of a stream, what further blocks are added to: moments and a sample.
 
@@ -94,6 +102,9 @@ class KernelDependency(BlockLearner):
     array([[ 0.14, -0.99]])
     """
 
+    n_iter_: int | None = None
+    residual_: float | None = None
+
     def __init__(
         self,
         kernel: Any = None,
@@ -103,7 +114,7 @@ class KernelDependency(BlockLearner):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
-        solver: str = "auto",
+        solver: Any = "auto",
         loss: Loss | None = None,
         device: str | None = None,
     ):
@@ -144,26 +155,25 @@ class KernelDependency(BlockLearner):
         """
         return self._fit_afresh(X, y, groups=groups, unlabelled=unlabelled)
 
-    def _separable(self) -> Separable:
-        return as_operator_kernel(input_default(self.kernel)).separated()
+    def _operator_kernel(self) -> OperatorKernel:
+        return as_operator_kernel(input_default(self.kernel))
 
     def _alpha(self) -> float:
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
         return positive_alpha(self.alpha)
 
     def _fit(self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None) -> None:
         alpha = self._alpha()
         checked_loss(self.loss)
         self.loss_: Loss | None = None
+        self._check_solver(self._operator_kernel())
         stream = self._as_stream(X, y, groups)
         if stream is not None:
-            refuse_in_streams([self._separable()], [self.loss], unlabelled)
+            refuse_in_streams([self._operator_kernel()], [self.loss], unlabelled)
             self._learn(self._gathered(stream))
             stream.finish()
             return
         X, y, groups, unlabelled = Given(X, y, groups, unlabelled).parted()
-        (chosen,) = informed([as_operator_kernel(input_default(self.kernel))], unlabelled)
+        (chosen,) = informed([self._operator_kernel()], unlabelled)
         if self.device is not None and not chosen.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
         kernel = on_device(clone(chosen.inputs), self.device)
@@ -180,12 +190,27 @@ class KernelDependency(BlockLearner):
         decoder = natural(bare) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(decodable(output_kernel), y)
         labels = group_labels(groups, sides.n)
-        solve = self._fit_separable if chosen.separable else self._fit_coupled
+        waves = self.features is not None and self.features.operator_valued
+        separable = chosen.separable and not waves
+        solve = self._fit_separable if separable else self._fit_coupled
         points = solve(sides, chosen, alpha, labels, raw)
         if points is not None:
             self.decoder_ = decoder.calibrate(points, y)
         self.input_kernel_ = self.kernel_.inputs
         self.output_kernel_, self.outputs_ = output_kernel, y
+
+    def _check_solver(self, kernel: OperatorKernel) -> None:
+        iterative = isinstance(self.solver, BlockConjugateGradient)
+        if not iterative and self.solver not in SOLVERS:
+            raise ValueError(
+                f"solver must be one of {SOLVERS} or a BlockConjugateGradient, got {self.solver!r}."
+            )
+        fits = SOLVERS[:3] if kernel.separable else COUPLED_SOLVERS
+        if self.solver not in fits and not (iterative and not kernel.separable):
+            kind = "separates" if kernel.separable else "does not separate"
+            raise ValueError(
+                f"solver={self.solver!r} is not for {kernel}, which {kind}: use one of {fits}."
+            )
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
         identity = isinstance(operator, Identity)
@@ -237,7 +262,8 @@ class KernelDependency(BlockLearner):
                 f"loss={self.loss} needs a scalar kernel times an operator, which {kernel} is not: "
                 "use loss=None."
             )
-        equation = CoupledEquation(sides, kernel, sides.output_coordinates(kernel))
+        V = sides.output_coordinates(kernel)
+        equation = coupled_equation(sides, kernel, V, self.solver)
         return self._solve(equation, alpha, labels, raw)
 
     def _solve(
@@ -251,6 +277,7 @@ class KernelDependency(BlockLearner):
         equation = equation.settled(alpha)
         self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
         self.loss_ = equation.loss
+        self.n_iter_, self.residual_ = equation.effort
         return points
 
     def _left_out(

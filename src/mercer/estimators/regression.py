@@ -180,6 +180,11 @@ class Equation:
     loss: Loss | None = None
     """A robust loss in place of the square."""
 
+    @property
+    def effort(self) -> tuple[int | None, float | None]:
+        """Rounds of an iteration and the residual it left; none where solved directly."""
+        return None, None
+
     def __init__(self, sides: Sides, operator: Operator, U: Coordinates, V: Coordinates):
         self.sides, self.operator, self.U, self.V = sides, operator, U, V
         vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows

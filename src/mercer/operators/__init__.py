@@ -5,9 +5,10 @@ the paper follow from the same three moments of the data (`Moments`).
 """
 
 from .base import Operator
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
+from .fields import CurlFree, DivergenceFree
 from .identity import Identity
 from .kernel import OperatorKernel
 from .learned import LearnedOperator
@@ -15,6 +16,8 @@ from .matrix import Matrix
 from .mixture import Mixture, mixtures
 from .moments import Moments
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .slots import Slots
+from .transformed import Transformed
 
 __all__ = [
     "BlockGram",
@@ -22,7 +25,9 @@ __all__ = [
     "ConditionalCovariance",
     "CoupledKernel",
     "Covariance",
+    "CurlFree",
     "DenseGram",
+    "DivergenceFree",
     "Identity",
     "LearnedOperator",
     "Matrix",
@@ -33,6 +38,7 @@ __all__ = [
     "OperatorSum",
     "Separable",
     "Slots",
+    "Transformed",
     "as_operator_kernel",
     "mixtures",
 ]
