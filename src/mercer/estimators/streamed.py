@@ -62,8 +62,7 @@ class Gathered:
         gatherings = []
         for kernel in kernels:
             inputs = _fitted("features", parts.features, kernel, sample.X)
-            how = parts.intercept, stream.precision
-            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, *how))
+            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, parts.intercept))
         require_moments([tuple(gathering.vu.shape) for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
         stream.gather(expected, gatherings)

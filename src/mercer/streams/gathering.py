@@ -15,8 +15,6 @@ from .expected import naming
 
 ROWS = 1024
 """Pairs whose coordinates are held at once: small enough to stay in the cache."""
-FOREIGN_ROWS = 16384
-"""The same for arrays on a device, which wants them by the thousand."""
 PROBE = 16
 """Pairs by whose coordinates two gatherings are told apart."""
 PARTS = ("uu", "vu", "vv", "u", "v")
@@ -39,8 +37,6 @@ class Gathering:
     center
         Whether means matter: moments are then taken about the mean of `X` and `y`, which is near
         that of the stream, so that nothing cancels when the mean is taken off in the end.
-    precision
-        Of the products of a block, "float64" or "float32"; their sums are float64.
 
     Notes
     -----
@@ -54,16 +50,9 @@ class Gathering:
     """
 
     def __init__(
-        self,
-        inputs: FeatureMap,
-        outputs: FeatureMap,
-        X: Items,
-        y: Items,
-        center: bool = False,
-        precision: str = "float64",
+        self, inputs: FeatureMap, outputs: FeatureMap, X: Items, y: Items, center: bool = False
     ):
         self.inputs, self.outputs, self.center = inputs, outputs, center
-        self.precision = precision
         few = np.arange(min(CENTRE, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
         self.bare, self.weights = inputs.unweighted()
@@ -115,7 +104,7 @@ class Gathering:
 
     def add(self, X: Items, y: Items) -> None:
         """Add a block of checked pairs; one that is refused half-way is half added: use a copy."""
-        for rows in blocks(count(y), FOREIGN_ROWS if is_foreign(self.uu) else ROWS):
+        for rows in blocks(count(y), ROWS):
             self._add(part(X, rows), part(y, rows))
 
     def add_block(self, number: int, X: Items, y: Items) -> None:
@@ -134,12 +123,9 @@ class Gathering:
                 "its kernel values or features are not finite: the items are too large for the "
                 "kernel. Rescale them, or choose another kernel."
             )
-        if self.precision == "float32":
-            U, V = xp.astype(U, xp.float32), xp.astype(V, xp.float32)
         Vt = xp.matrix_transpose(V)
         self.uu = add_square(self.uu, U)
-        self.vu = self.vu + xp.astype(Vt @ U, self.vu.dtype)
-        self.vv = self.vv + xp.astype(Vt @ V, self.vv.dtype)
+        self.vu, self.vv = self.vu + Vt @ U, self.vv + Vt @ V
         self.u, self.v, self.n = self.u + u, self.v + v, self.n + int(U.shape[0])
 
     def merge(self, raw: Moments) -> None:

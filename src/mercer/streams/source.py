@@ -70,9 +70,6 @@ class Stream(PairSource):
     checkpoint, every
         A file that the moments are written to every so many blocks. A run that finds the file
         goes on after the last block in it; one that ends removes it.
-    precision
-        Of the products of a block: "float32" is faster on a GPU and rounds moments to about 1e-7
-        of their size, which shows where alpha is smaller than that; their sums are float64.
 
     Examples
     --------
@@ -100,9 +97,8 @@ class Stream(PairSource):
         random_state: int = 0,
         checkpoint: str | Path | None = None,
         every: int = EVERY,
-        precision: str = "float64",
     ):
-        super().__init__(sample, random_state, precision)
+        super().__init__(sample, random_state)
         self.source = _source(source, y, block)
         self.checkpoint = as_checkpoint(checkpoint, every)
         self.buffer: list[Any] = []  # the first blocks of a generator, which cannot go back
