@@ -25,6 +25,7 @@ from .embedding import Embedding, SpanFrame
 from .features import FeatureMap
 from .kernels import Kernel
 from .operators import Moments, Operator, OperatorKernel
+from .operators.base import dense as _full
 
 IDENTITY = 1e-10
 ROOT = 1e-7
@@ -128,6 +129,13 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     _close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
     written = gram.rows.join(G @ gram.columns.split(C))
     _close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    some = np.array([n * q - 1, 0]) % gram.columns.size
+    _close(
+        host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
+    )
+    if gram.terms is not None:
+        total = np.sum([np.kron(host(K), host(_full(B))) for K, B in gram.terms], axis=0)
+        _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(_some(items, [1, 0]), items)
     _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
 

@@ -5,14 +5,17 @@ the paper follow from the same three moments of the data (`Moments`).
 """
 
 from .base import Operator
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
+from .fields import CurlFree, DivergenceFree
 from .identity import Identity
 from .kernel import OperatorKernel
 from .matrix import Matrix
 from .moments import Moments
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .slots import Slots
+from .transformed import Transformed
 
 __all__ = [
     "BlockGram",
@@ -20,7 +23,9 @@ __all__ = [
     "ConditionalCovariance",
     "CoupledKernel",
     "Covariance",
+    "CurlFree",
     "DenseGram",
+    "DivergenceFree",
     "Identity",
     "Matrix",
     "Moments",
@@ -29,5 +34,6 @@ __all__ = [
     "OperatorSum",
     "Separable",
     "Slots",
+    "Transformed",
     "as_operator_kernel",
 ]
