@@ -11,7 +11,9 @@ from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
 from .identity import Identity
 from .kernel import OperatorKernel
+from .learned import LearnedOperator
 from .matrix import Matrix
+from .mixture import Mixture, mixtures
 from .moments import Moments
 from .separable import OperatorSum, Separable, as_operator_kernel
 from .slots import Slots
@@ -27,7 +29,9 @@ __all__ = [
     "DenseGram",
     "DivergenceFree",
     "Identity",
+    "LearnedOperator",
     "Matrix",
+    "Mixture",
     "Moments",
     "Operator",
     "OperatorKernel",
@@ -36,4 +40,5 @@ __all__ = [
     "Slots",
     "Transformed",
     "as_operator_kernel",
+    "mixtures",
 ]
