@@ -13,7 +13,7 @@ ORDER = [
     {"curves"},
     {"kernels", "datasets"},
     {"features"},
-    {"operators"},
+    {"operators", "losses"},
     {"solvers", "streams"},
     {"embedding"},
     {"decoders", "metrics"},
@@ -90,13 +90,13 @@ PUBLIC = {
         "RandomFourier", "RandomPivotedCholesky",
     },
     ".operators": {
-        "ConditionalCovariance", "Covariance", "Identity", "Matrix", "Moments", "Operator",
-        "OperatorKernel", "Separable", "as_operator_kernel",
+        "ConditionalCovariance", "Covariance", "CurlFree", "DivergenceFree", "Identity", "Matrix",
+        "Moments", "Operator", "OperatorKernel", "Separable", "Transformed", "as_operator_kernel",
     },
-    ".solvers": {"Cholesky", "LeaveOneOut", "Moments", "Spectral"},
+    ".solvers": {"BlockConjugateGradient", "Cholesky", "LeaveOneOut", "Moments", "Spectral"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},
     ".testing": {
-        "check_decoder", "check_feature_map", "check_kernel", "check_operator",
+        "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",
         "check_structured_estimator",
     },
 }  # fmt: skip

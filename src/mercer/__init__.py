@@ -9,6 +9,7 @@ from .estimators import (
     KernelDependency,
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
+    OnlineKernelDependency,
     SequenceTransducer,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
+    "OnlineKernelDependency",
     "SequenceTransducer",
     "__version__",
     "load",

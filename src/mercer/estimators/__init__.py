@@ -4,6 +4,7 @@ from .conformal import ConformalSets
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .max_margin import MaxMarginMarkovNetwork
+from .online import OnlineKernelDependency
 from .sequence_transducer import SequenceTransducer
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
+    "OnlineKernelDependency",
     "SequenceTransducer",
 ]

@@ -32,6 +32,8 @@ class Kernel(BaseEstimator):
     """Whether `preimage` undoes `features` on all of the feature space."""
     radial = False
     """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
+    smooth = False
+    """Whether it is radial with a `curvature`: its gradients are functions with a kernel too."""
     differentiable = False
     """Whether `vjp` and `diag_vjp` give derivatives."""
     accepts_sparse = False
@@ -40,6 +42,8 @@ class Kernel(BaseEstimator):
     """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
+    semi_supervised = False
+    """Whether it learns from inputs whose outputs are not known."""
     spectral = False
     """Whether k(a, b) is a function of a - b, with `frequencies` of its Fourier transform."""
     isotropic = False
@@ -59,6 +63,10 @@ class Kernel(BaseEstimator):
 
     def fit(self, A: Items) -> Kernel:
         """Settle what depends on data, such as a length scale given as "median"."""
+        return self
+
+    def informed(self, unlabelled: Items) -> Kernel:
+        """The kernel told of further inputs; itself, unless it is `semi_supervised`."""
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -85,6 +93,15 @@ class Kernel(BaseEstimator):
     def slope(self, D2: Array) -> Array:
         """-dk/d(‖a - b‖²) as a function of the squared distance, where `radial`."""
         raise NotImplementedError(f"{self} is not a function of the distance with a slope")
+
+    def curvature(self, D2: Array) -> Array:
+        """d²k/d(‖a - b‖²)² as a function of the squared distance, where `smooth`."""
+        raise NotImplementedError(f"{self} is not twice differentiable in the squared distance")
+
+    @property
+    def bending(self) -> float | None:
+        """Curvature over slope, where that is a number: a Gaussian's, else None."""
+        return None
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """The gradient of Σ_ij C_ij k(A_i, B_j) with respect to A, where `differentiable`."""

@@ -5,15 +5,20 @@ the paper follow from the same three moments of the data (`Moments`).
 """
 
 from .base import Operator
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
+from .fields import CurlFree, DivergenceFree
 from .identity import Identity
 from .kernel import OperatorKernel
+from .learned import LearnedOperator
 from .matrix import Matrix
+from .mixture import Mixture, mixtures
 from .moments import Moments
 from .positionwise import Positionwise
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .slots import Slots
+from .transformed import Transformed
 
 __all__ = [
     "BlockGram",
@@ -21,9 +26,13 @@ __all__ = [
     "ConditionalCovariance",
     "CoupledKernel",
     "Covariance",
+    "CurlFree",
     "DenseGram",
+    "DivergenceFree",
     "Identity",
+    "LearnedOperator",
     "Matrix",
+    "Mixture",
     "Moments",
     "Operator",
     "OperatorKernel",
@@ -31,5 +40,7 @@ __all__ = [
     "Positionwise",
     "Separable",
     "Slots",
+    "Transformed",
     "as_operator_kernel",
+    "mixtures",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items
@@ -28,6 +29,9 @@ class OperatorKernel(BaseEstimator):
     own_coordinates = False
     """Whether it speaks of the components of the outputs, not of any coordinates of them."""
 
+    spectral = False
+    """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
+
     __array_ufunc__ = None
 
     @property
@@ -46,6 +50,16 @@ class OperatorKernel(BaseEstimator):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The values K(a_i, b_j) as one linear map; None for B is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random waves of which the kernel is the mean, where it is `spectral`.
+
+        Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
+        each belongs to, with E Σ_s cos⟨ω_r(s), x - x'⟩ a_s a_sᵀ = K(x, x').
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no spectrum")
 
     def __add__(self, other: Any) -> OperatorKernel:
         from .separable import OperatorSum, as_operator_kernel

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks
-from .block_gram import BlockGram, Slots
+from .block_gram import BlockGram
+from .slots import Slots
 
 if TYPE_CHECKING:
     from .positionwise import Positionwise
@@ -19,6 +20,8 @@ ROWS = 1024
 
 class PositionGram(BlockGram):
     """The values of `Positionwise`, made strip by strip: some slots of one place at a time."""
+
+    direct = True
 
     def __init__(self, kernel: Positionwise, A: Items, B: Items):
         self.kernel = kernel

@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items
 from ..kernels import Kernel, Positions, as_kernel
-from .block_gram import BlockGram, Slots
+from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .position_gram import PositionGram
+from .slots import Slots
 
 
 class Positionwise(CoupledKernel):
@@ -157,5 +158,6 @@ class Positionwise(CoupledKernel):
             place = int(np.flatnonzero(beyond[i])[0])
             raise ValueError(
                 f"y[{i}] has something at place {place}, but X[{i}] ends after {lengths[i]}: an "
-                "output must not be longer than its input. Leave such pairs out."
+                "output must not be longer than its input. Leave such pairs out (and "
+                "fit_intercept=True, which shifts outputs, unless all words have one length)."
             )
