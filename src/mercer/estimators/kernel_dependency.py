@@ -20,7 +20,7 @@ from .base import (
     positive_alpha,
     warn_if_constant,
 )
-from .coupled import CoupledEquation
+from .componentwise import unseparated
 from .identity import left_out_identity, solve_identity
 from .regression import PointMap, Sides, factored, group_labels
 
@@ -172,7 +172,7 @@ class KernelDependency(StructuredEstimator):
     ) -> Embedding | None:
         """Solve with a kernel that does not separate; left-out points where they are wanted."""
         V = sides.output_coordinates(kernel)
-        equation = CoupledEquation(sides, kernel, V)
+        equation = unseparated(sides, kernel, V)
         points = None
         if self.decoder_.calibrates:
             loo = equation.leave_one_out(labels)

@@ -27,7 +27,7 @@ from .base import (
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
-from .coupled import CoupledEquation
+from .componentwise import unseparated
 from .identity import IdentityEquation, reduces
 from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
 
@@ -164,7 +164,7 @@ class KernelDependencyCV(StructuredEstimator):
             own = kernel.own_coordinates
             if own not in shared:
                 shared[own] = sides.output_coordinates(kernel)
-            yield CoupledEquation(sides, kernel, shared[own])
+            yield unseparated(sides, kernel, shared[own])
         separable = [kernel.separated() for kernel in kernels if kernel.separable]
         for scalar, operators in by_scalar(separable):
             kernel = on_device(clone(scalar), self.device)

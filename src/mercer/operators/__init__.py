@@ -6,17 +6,22 @@ the paper follow from the same three moments of the data (`Moments`).
 
 from .base import Operator
 from .block_gram import BlockGram, DenseGram, Slots
+from .components import ComponentGram, ComponentKernel
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .identity import Identity
 from .kernel import OperatorKernel
 from .matrix import Matrix
 from .moments import Moments
+from .patchwise import Patchwise
+from .pointwise import Pointwise
 from .separable import OperatorSum, Separable, as_operator_kernel
 
 __all__ = [
     "BlockGram",
     "Blocks",
+    "ComponentGram",
+    "ComponentKernel",
     "ConditionalCovariance",
     "CoupledKernel",
     "Covariance",
@@ -27,6 +32,8 @@ __all__ = [
     "Operator",
     "OperatorKernel",
     "OperatorSum",
+    "Patchwise",
+    "Pointwise",
     "Separable",
     "Slots",
     "as_operator_kernel",

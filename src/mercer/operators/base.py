@@ -23,6 +23,9 @@ class Operator(BaseEstimator):
     own_coordinates = False
     """Whether B is given in the finite features of the output kernel, not made of the moments."""
 
+    uniform = False
+    """Whether B is a number times the identity, whatever the data."""
+
     __array_ufunc__ = None
 
     def matrix(self, moments: Moments) -> Array:
@@ -64,6 +67,7 @@ class SumOperator(Operator):
         return f"({self.left} + {self.right})"
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    uniform = property(lambda self: self.left.uniform and self.right.uniform)
 
     def matrix(self, moments: Moments) -> Array:
         """The sum of the two matrices."""
@@ -82,6 +86,7 @@ class ScaledOperator(Operator):
         return f"{self.scale:g} * {self.operator}"
 
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    uniform = property(lambda self: self.operator.uniform)
 
     def matrix(self, moments: Moments) -> Array:
         """The matrix, scaled."""

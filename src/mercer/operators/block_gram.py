@@ -80,6 +80,15 @@ class BlockGram:
     def __matmul__(self, C: Array) -> Array:
         return self.rows.join(self.apply(self.columns.split(C)))
 
+    def pairings(self, V: Array, W: Array) -> Array:
+        """⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
+        V, W = self.rows.split(V), self.columns.split(W)
+        xp = namespace(V)
+        P = self.matrix() * (V @ xp.matrix_transpose(W))
+        left = np.equal.outer(np.arange(self.rows.n), self.rows.owners)
+        right = np.equal.outer(self.columns.owners, np.arange(self.columns.n))
+        return like(left.astype(float), P) @ P @ like(right.astype(float), P)
+
     def blocks(self) -> np.ndarray:
         """Every K(a_i, b_j) in full, (n, m, q, q): for tests and for a look."""
         rows, columns = self.rows, self.columns
@@ -128,6 +137,11 @@ class KroneckerGram(BlockGram):
         G = self.K[:, None, :, None] * B[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
+    def pairings(self, V: Array, W: Array) -> Array:
+        """K ∘ (V B Wᵀ)."""
+        right = W * self.B if self.B.ndim == 1 else W @ self.B
+        return self.K * (V @ namespace(V).matrix_transpose(right))
+
 
 class SumGram(BlockGram):
     """The sum of two."""
@@ -143,3 +157,7 @@ class SumGram(BlockGram):
     def matrix(self) -> Array:
         """Both written out, added."""
         return self.left.matrix() + self.right.matrix()
+
+    def pairings(self, V: Array, W: Array) -> Array:
+        """Both, added."""
+        return self.left.pairings(V, W) + self.right.pairings(V, W)

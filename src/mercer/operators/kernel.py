@@ -12,6 +12,7 @@ from ..kernels import Kernel
 from .block_gram import BlockGram
 
 if TYPE_CHECKING:
+    from .components import ComponentGram
     from .separable import Separable
 
 
@@ -27,6 +28,9 @@ class OperatorKernel(BaseEstimator):
 
     own_coordinates = False
     """Whether it speaks of the components of the outputs, not of any coordinates of them."""
+
+    componentwise = False
+    """Whether its values are diagonal in output coordinates; then `by_component` gives them."""
 
     __array_ufunc__ = None
 
@@ -46,6 +50,10 @@ class OperatorKernel(BaseEstimator):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The values K(a_i, b_j) as one linear map; None for B is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """The same as a scalar kernel for each component, where it is `componentwise`."""
+        raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
 
     def __add__(self, other: Any) -> OperatorKernel:
         from .separable import OperatorSum, as_operator_kernel

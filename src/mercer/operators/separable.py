@@ -5,6 +5,7 @@ from __future__ import annotations
 from pickle import PicklingError
 from typing import Any
 
+import numpy as np
 from joblib import hash as digest
 from sklearn.base import BaseEstimator, clone
 
@@ -13,6 +14,7 @@ from ..features import Exact
 from ..kernels import Kernel, as_kernel
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram, SumGram
+from .components import ComponentGram
 from .identity import Identity
 from .kernel import OperatorKernel
 from .moments import Moments
@@ -50,6 +52,7 @@ class Separable(OperatorKernel):
 
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    componentwise = property(lambda self: self.operator.uniform)
 
     @property
     def inputs(self) -> Kernel:
@@ -71,6 +74,12 @@ class Separable(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The scalar Gram matrix and B, side by side."""
         return KroneckerGram(self.scalar_(A, B), self.B_)
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """One scalar kernel for all components."""
+        K = float(self.B_[0]) * self.scalar_(A, B)
+        labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
+        return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
 
 class OperatorSum(OperatorKernel):
@@ -101,6 +110,7 @@ class OperatorSum(OperatorKernel):
         return same(left.scalar, right.scalar) or same(left.operator, right.operator)
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
     @property
     def inputs(self) -> Kernel:
@@ -118,6 +128,10 @@ class OperatorSum(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Both terms, added."""
         return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """Both terms, component by component."""
+        return self.left_.by_component(A, B) + self.right_.by_component(A, B)
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

@@ -7,6 +7,7 @@ features that are too many for either.
 
 from ..operators.moments import Moments
 from .cholesky import Cholesky
+from .componentwise import ComponentLeaveOneOut, Componentwise
 from .conjugate_gradient import ConjugateGradient
 from .leave_one_out import LeaveOneOut, LeftOut
 from .spectral import Spectra, Spectral
@@ -14,6 +15,8 @@ from .tridiagonal import Tridiagonal
 
 __all__ = [
     "Cholesky",
+    "ComponentLeaveOneOut",
+    "Componentwise",
     "ConjugateGradient",
     "LeaveOneOut",
     "LeftOut",
