@@ -4,8 +4,14 @@ Map the output into a feature space with a kernel, solve one ridge equation ther
 operator-valued kernel, and decode the predicted point back into an output.
 """
 
-from .estimators import KernelDependency, KernelDependencyCV, SequenceTransducer
+from .estimators import JointKernelMap, KernelDependency, KernelDependencyCV, SequenceTransducer
 
 __version__ = "0.1.0"
 
-__all__ = ["KernelDependency", "KernelDependencyCV", "SequenceTransducer", "__version__"]
+__all__ = [
+    "JointKernelMap",
+    "KernelDependency",
+    "KernelDependencyCV",
+    "SequenceTransducer",
+    "__version__",
+]

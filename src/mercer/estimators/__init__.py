@@ -1,7 +1,8 @@
 """Estimators: thin glue that walks the rooms of the house in order."""
 
+from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .sequence_transducer import SequenceTransducer
 
-__all__ = ["KernelDependency", "KernelDependencyCV", "SequenceTransducer"]
+__all__ = ["JointKernelMap", "KernelDependency", "KernelDependencyCV", "SequenceTransducer"]

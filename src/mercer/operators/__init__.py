@@ -10,6 +10,7 @@ from .components import ComponentGram, ComponentKernel
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .identity import Identity
+from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
 from .matrix import Matrix
 from .moments import Moments
@@ -26,7 +27,9 @@ __all__ = [
     "CoupledKernel",
     "Covariance",
     "DenseGram",
+    "FromJoint",
     "Identity",
+    "JointKernel",
     "Matrix",
     "Moments",
     "Operator",
@@ -37,4 +40,5 @@ __all__ = [
     "Separable",
     "Slots",
     "as_operator_kernel",
+    "joint",
 ]

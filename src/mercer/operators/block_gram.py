@@ -80,6 +80,11 @@ class BlockGram:
     def __matmul__(self, C: Array) -> Array:
         return self.rows.join(self.apply(self.columns.split(C)))
 
+    def column(self, j: int, d: Array) -> Array:
+        """K(a_i, b_j) d for every a_i, (n, q)."""
+        C = like(np.zeros((self.columns.n, int(d.shape[0]))), d)
+        return self @ put(C, [j], d[None, :])
+
     def pairings(self, V: Array, W: Array) -> Array:
         """⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
         V, W = self.rows.split(V), self.columns.split(W)
@@ -137,6 +142,10 @@ class KroneckerGram(BlockGram):
         G = self.K[:, None, :, None] * B[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
+    def column(self, j: int, d: Array) -> Array:
+        """K_·j times B d."""
+        return self.K[:, j][:, None] * (self.B * d if self.B.ndim == 1 else self.B @ d)[None, :]
+
     def pairings(self, V: Array, W: Array) -> Array:
         """K ∘ (V B Wᵀ)."""
         right = W * self.B if self.B.ndim == 1 else W @ self.B
@@ -157,6 +166,10 @@ class SumGram(BlockGram):
     def matrix(self) -> Array:
         """Both written out, added."""
         return self.left.matrix() + self.right.matrix()
+
+    def column(self, j: int, d: Array) -> Array:
+        """Both, added."""
+        return self.left.column(j, d) + self.right.column(j, d)
 
     def pairings(self, V: Array, W: Array) -> Array:
         """Both, added."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -48,6 +49,17 @@ class ComponentGram(BlockGram):
             order.append(own)
         out = take(xp.concat(done), np.argsort(np.concatenate(order)))
         return xp.reshape(xp.permute_dims(out, (1, 0, 2)), (self.rows.n * q, -1))
+
+    @cached_property
+    def scalars(self) -> Array:
+        """The matrices of all scalar kernels, (m, n, kernels), for `column`."""
+        xp = namespace(self.scalar(0))
+        return xp.permute_dims(xp.stack([K for _, K in self.parts()]), (2, 1, 0))
+
+    def column(self, j: int, d: Array) -> Array:
+        """Each component by its own scalar kernel."""
+        xp = namespace(d)
+        return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
     def pairings(self, V: Array, W: Array) -> Array:
         """Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""

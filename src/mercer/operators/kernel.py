@@ -51,6 +51,13 @@ class OperatorKernel(BaseEstimator):
         """The values K(a_i, b_j) as one linear map; None for B is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+
+        The outputs y and u come in coordinates V and W, and with all their inner products L.
+        """
+        return self.gram(A, B).pairings(V, W)
+
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """The same as a scalar kernel for each component, where it is `componentwise`."""
         raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")

@@ -75,6 +75,12 @@ class Separable(OperatorKernel):
         """The scalar Gram matrix and B, side by side."""
         return KroneckerGram(self.scalar_(A, B), self.B_)
 
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
+        if self.operator.uniform:
+            return float(self.B_[0]) * self.scalar_(A, B) * L
+        return super().pairings(A, V, B, W, L)
+
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """One scalar kernel for all components."""
         K = float(self.B_[0]) * self.scalar_(A, B)
@@ -128,6 +134,12 @@ class OperatorSum(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Both terms, added."""
         return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """Both terms, added."""
+        terms = (self.left_, self.right_)
+        left, right = (term.pairings(A, V, B, W, L) for term in terms)
+        return left + right
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Both terms, component by component."""
