@@ -31,7 +31,12 @@ def main() -> None:
     help="The folder for results.",
 )
 @click.option("--quick", is_flag=True, help="A small version, for a first look.")
-def reproduce(name: str, out: Path, quick: bool) -> None:
+@click.option(
+    "--faces",
+    type=click.Path(path_type=Path, exists=True),
+    help="For faces: an array file (subject, view, height, width), or a folder of images.",
+)
+def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
     """Regenerate a table of results, with its picture, under OUT/NAME."""
     from rich.console import Console
 
@@ -42,7 +47,8 @@ def reproduce(name: str, out: Path, quick: bool) -> None:
     with _stoppable():
         for chosen in EXPERIMENTS if name == "all" else [name]:
             try:
-                report = run(chosen, out, console, quick=quick)
+                options = {"faces": faces} if chosen == "faces" and faces else {}
+                report = run(chosen, out, console, quick=quick, **options)
             except (DataNotFound, WrongData) as problem:
                 missing += 1
                 console.print(f"[yellow]{chosen}: {problem}[/]", soft_wrap=True)

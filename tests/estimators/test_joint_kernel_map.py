@@ -75,7 +75,7 @@ def test_both_ways_to_keep_scores_agree(pairs):
     own = np.arange(6)
     found = [
         MarginAscent(2.0, 1e-6, 5000).solve(margins, losses, own)
-        for margins in (JointMargins.of(kernel.gram(X), V), PointMargins(kernel.gram(X), V))
+        for margins in (JointMargins(kernel.gram(X).joint(V)), PointMargins(kernel.gram(X), V))
     ]
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-5)
     points = [kernel.gram(X) @ (2.0 * V - one.weights @ V) for one in found]

@@ -50,6 +50,17 @@ def test_a_joint_kernel_is_a_kernel_with_the_values_of_the_blocks(kernel, pairs)
     assert_allclose(J(pairs), np.einsum("ijab,ia,jb->ij", blocks, Y, Y), atol=ROOT)
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_all_inputs_with_all_outputs_at_once(kernel, pairs):
+    X, Y = stacked(pairs)
+    fitted = joint(kernel).fit(pairs).kernel_
+    gram = fitted.by_component(X) if fitted.componentwise else fitted.gram(X)
+    expected = np.einsum("ijab,ca,db->icjd", gram.blocks(), Y[:3], Y[:3])
+    assert_allclose(gram.joint(Y[:3]), expected, atol=IDENTITY)
+    column = np.einsum("iab,b->ia", gram.blocks()[:, 2], Y[1])
+    assert_allclose(gram.column(2, Y[1]), column, atol=IDENTITY)
+
+
 @pytest.mark.parametrize("output_kernel", [Linear(), RBF(1.5), Polynomial(2)], ids=str)
 def test_the_identity_gives_the_tensor_product(output_kernel, pairs):
     J = joint(RBF(1.0) * Identity(), output_kernel).fit(pairs[:4])

@@ -169,7 +169,8 @@ class JointKernelMap(StructuredEstimator):
     def _ascent(self) -> MarginAscent:
         for name in ("C", "tol"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
+            known = isinstance(value, Real) and not isinstance(value, bool)
+            if not known or not 0 < float(value) < np.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return MarginAscent(float(self.C), float(self.tol), whole(self.max_iter, "max_iter"), seed)
@@ -200,4 +201,5 @@ class JointKernelMap(StructuredEstimator):
 
 def _margins(kernel: OperatorKernel, X: Items, V: np.ndarray) -> Margins:
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
-    return JointMargins.of(gram, V) if count(X) * len(V) <= SMALL else PointMargins(gram, V)
+    small = count(X) * len(V) <= SMALL
+    return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

@@ -85,6 +85,14 @@ class BlockGram:
         C = like(np.zeros((self.columns.n, int(d.shape[0]))), d)
         return self @ put(C, [j], d[None, :])
 
+    def joint(self, V: Array) -> Array:
+        """⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d]: the joint kernel of all inputs and points V."""
+        xp = namespace(V)
+        every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
+        columns = [self.column(j, V[d, :]) @ xp.matrix_transpose(V) for j, d in every]
+        shape = (self.rows.n, int(V.shape[0]), self.columns.n, int(V.shape[0]))
+        return xp.reshape(xp.stack(columns, axis=-1), shape)
+
     def pairings(self, V: Array, W: Array) -> Array:
         """⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
         V, W = self.rows.split(V), self.columns.split(W)

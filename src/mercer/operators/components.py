@@ -61,6 +61,16 @@ class ComponentGram(BlockGram):
         xp = namespace(d)
         return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
+    def joint(self, V: Array) -> Array:
+        """One product over the scalar kernels."""
+        xp, m = namespace(V), int(V.shape[0])
+        Vt = xp.matrix_transpose(V)
+        own = [take(Vt, columns) for columns, _ in self.parts()]
+        S = xp.stack([xp.matrix_transpose(part) @ part for part in own])
+        J = xp.reshape(self.scalars, (-1, len(own))) @ xp.reshape(S, (len(own), -1))
+        J = xp.reshape(J, (self.columns.n, self.rows.n, m, m))  # [j, i, d, c], or [j, i, c, d]
+        return xp.permute_dims(J, (1, 3, 0, 2))
+
     def pairings(self, V: Array, W: Array) -> Array:
         """Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""
         xp = namespace(V)

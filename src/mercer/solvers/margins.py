@@ -39,16 +39,6 @@ class JointMargins(Margins):
     def __init__(self, J: np.ndarray):
         self.J, self.F = J, np.zeros(J.shape[:2])
 
-    @classmethod
-    def of(cls, gram: BlockGram, V: np.ndarray) -> JointMargins:
-        """The joint Gram matrix ⟨K(x_i, x_j) v_d, v_c⟩ of an operator-valued kernel."""
-        n, m = gram.rows.n, len(V)
-        J = np.empty((n, m, n, m))
-        for j in range(n):
-            for d in range(m):
-                J[:, :, j, d] = gram.column(j, V[d]) @ V.T
-        return cls(J)
-
     def scores(self, i: int) -> np.ndarray:
         """A row."""
         return self.F[i]
