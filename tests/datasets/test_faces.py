@@ -120,7 +120,7 @@ def test_a_folder_of_heads(write, tmp_path):
             write(f"{head}_{view}.png")
     faces = load_faces(tmp_path)
     assert len(faces.pairs()[0]) == 12 and faces.frontal == "0" and faces.nearest == "30"
-    assert 0 <= faces.images.min() and faces.images.max() <= 1
+    assert faces.images.min() >= 0 and faces.images.max() <= 1
     assert "MPI" in faces.attribution
 
 

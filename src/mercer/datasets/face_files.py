@@ -124,8 +124,9 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _grey(values: np.ndarray) -> np.ndarray:
-    """Whole numbers are grey values up to 255."""
-    return values / 255.0 if values.dtype.kind in "ui" else values.astype(np.float64)
+    """Whole numbers, and values up to 255, are grey values of eight bits."""
+    bits = values.dtype.kind in "ui" or (values.min() >= 0 and 2 < values.max() <= 255)
+    return values / 255.0 if bits else values.astype(np.float64)
 
 
 def _frontal(images: np.ndarray, names: np.ndarray, given: str | int | None) -> str:

@@ -58,7 +58,9 @@ def chosen(operator: Operator) -> Fit:
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
         scale = RBF().fit(X).length_scale_
         kernels = [RBF(s * scale) * o for s in SCALES for o in _family(operator)]
-        model = KernelDependencyCV(kernels, alphas=ALPHAS, fit_intercept=True)
+        # The covariance operators have the unit of the outputs' variance, the identity has none.
+        unit = 1.0 if isinstance(operator, Identity) else float(Y.var(axis=0).sum())
+        model = KernelDependencyCV(kernels, alphas=unit * ALPHAS, fit_intercept=True)
         return model.fit(X, Y, groups=people)
 
     return fit
