@@ -106,7 +106,7 @@ def sizes(people: int) -> tuple[int, int]:
 
 def _table(report: Report, folder: Path, study: Study, progress: Any, quick: bool) -> None:
     train, test = sizes(len(np.unique(study.people)))
-    parts = list(study.splits(2 if quick else SPLITS, train, test, TRAIN if quick else ROWS))
+    parts = list(study.splits(1 if quick else SPLITS, train, test, TRAIN if quick else ROWS))
     cells = [(method, name) for method, fits in METHODS.items() for name in fits]
     task = progress.add_task("table", total=len(parts) * len(cells))
     shown = parts[0][1][:: max(1, len(parts[0][1]) // 6)][:6]

@@ -9,7 +9,7 @@ import numpy as np
 from .._arrays import host
 from ..operators import BlockGram
 
-SMALL = 1200
+SMALL = 4000
 """Pairs of an input and a candidate up to which the joint Gram matrix of all of them is made."""
 
 
@@ -37,7 +37,7 @@ class JointMargins(Margins):
     """With the joint Gram matrix of all pairs, J (n, m, n, m): for any joint kernel, small n."""
 
     def __init__(self, J: np.ndarray):
-        self.J, self.F = J, np.zeros(J.shape[:2])
+        self.J, self.F = np.ascontiguousarray(J), np.zeros(J.shape[:2])
 
     def scores(self, i: int) -> np.ndarray:
         """A row."""
@@ -53,8 +53,8 @@ class JointMargins(Margins):
         return float(J[a, a] + J[c, c] - 2.0 * J[a, c])
 
     def move(self, i: int, a: int, c: int, step: float) -> None:
-        """Two columns."""
-        self.F += step * (self.J[:, :, i, a] - self.J[:, :, i, c])
+        """Two columns, which are rows as well."""
+        self.F += step * (self.J[i, a] - self.J[i, c])
 
 
 class PointMargins(Margins):
