@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from mercer.cli import main
-from mercer.experiments import faces, reproduce
+from mercer.experiments import face_models, faces, reproduce
 from mercer.experiments.face_models import METHODS
 from mercer.experiments.face_ranks import CORTES, LOW_RANK, Run, claims
 from mercer.experiments.faces import Study, sizes
@@ -22,7 +22,9 @@ def file(rng, tmp_path):
     return tmp_path / "faces.npy"
 
 
-def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path):
+def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(face_models, "COSTS", (0.3, 1.0))
+    monkeypatch.setattr(face_models, "MARGIN_SCALES", (1.0,))
     command = ["reproduce", "faces", "--quick", "--faces", str(file), "--out", str(tmp_path / "o")]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._arrays import Items, count, host, like, take, unique
+from .._arrays import Array, Items, count, host, like, take, unique
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import OrthonormalFrame
 from ..kernels import Kernel
@@ -92,7 +92,7 @@ class JointKernelMap(StructuredEstimator):
     >>> from mercer.kernels import RBF
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)])
-    >>> model = JointKernelMap(RBF(0.3), C=100.0).fit(X, Y)
+    >>> model = JointKernelMap(RBF(0.3), C=10.0).fit(X, Y)
     >>> model.predict([[0.5]]).round(1)
     array([[ 0.1, -1. ]])
     """
@@ -104,7 +104,7 @@ class JointKernelMap(StructuredEstimator):
         C: float = 1.0,
         decoder: Decoder | None = None,
         tol: float = 1e-3,
-        max_iter: int = 1000,
+        max_iter: int = 5000,
         random_state: Any = 0,
     ):
         self.kernel = kernel
@@ -139,20 +139,20 @@ class JointKernelMap(StructuredEstimator):
         V = sides.output_coordinates(chosen)
         self.kernel_ = clone(chosen).fit(X, V.rows)
         sides = replace(sides, kernel=self.kernel_.inputs)
-        coef = self._ascend(ascent, X, y, host(V.rows))
+        coef = self._ascend(ascent, X, y, V.rows)
         frame = OrthonormalFrame(V.map)
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
         self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
         self.input_kernel_ = sides.kernel
         self.output_kernel_, self.outputs_ = output_kernel, y
 
-    def _ascend(self, ascent: MarginAscent, X: Items, y: Items, V: np.ndarray) -> np.ndarray:
+    def _ascend(self, ascent: MarginAscent, X: Items, y: Items, rows: Array) -> np.ndarray:
         """The coefficients d_i of the solution, (n, q)."""
         positions, own = unique(y)
-        candidates = V[positions]
+        V, candidates = host(rows), host(rows)[positions]
         losses = (V * V).sum(axis=1)[:, None] - V @ candidates.T
         losses[np.arange(len(V)), own] = 0.0  # but for rounding they are
-        found = ascent.solve(_margins(self.kernel_, X, candidates), losses, own)
+        found = ascent.solve(_margins(self.kernel_, X, take(rows, positions)), losses, own)
         if not found.converged:
             warnings.warn(
                 f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
@@ -199,7 +199,7 @@ class JointKernelMap(StructuredEstimator):
         return [self._kernels()[0].inputs]
 
 
-def _margins(kernel: OperatorKernel, X: Items, V: np.ndarray) -> Margins:
+def _margins(kernel: OperatorKernel, X: Items, V: Array) -> Margins:
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
-    small = count(X) * len(V) <= SMALL
+    small = count(X) * count(V) <= SMALL
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)
