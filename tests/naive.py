@@ -91,16 +91,22 @@ def proposition_1(k, T, k_x, L_y, alpha):
     return np.array([np.kron(row[None, :], T) @ solution for row in k_x]) @ L_y.T
 
 
-def appendix_c(U, V, U_x, V_y, alpha):
-    """Formula (e) of Appendix C for the covariance operator, in coordinates of low rank."""
+def appendix_c(U, V, U_x, V_y, alpha, epsilon=None):
+    """Formula (e) of Appendix C in coordinates of low rank, k = UUᵀ and L = VVᵀ.
+
+    As the paper has it, T = L. With ε it is T = AL, which is not symmetric: T = FVᵀ with F = AV
+    takes the place of VVᵀ in every step of its derivation.
+    """
     n, m_1, m_2 = len(U), U.shape[1], V.shape[1]
-    L = V @ V.T
-    system = n * alpha * np.eye(m_1 * m_2) + np.kron(U.T @ U, V.T @ V)
+    k = U @ U.T
+    T = operator_T(k, V @ V.T, epsilon)
+    F = operator_T(k, V, epsilon)
+    system = n * alpha * np.eye(m_1 * m_2) + np.kron(U.T @ U, V.T @ F)
     inner = np.linalg.solve(system, (V.T @ U).reshape(-1, order="F"))
     rows = []
     for u in U_x:
         k_x = U @ u
-        rows.append(L @ k_x - np.kron((k_x @ U)[None, :], L @ V) @ inner)
+        rows.append(T @ k_x - np.kron((k_x @ U)[None, :], T @ F) @ inner)
     return np.array(rows) @ (V_y @ V.T).T / (n * alpha)
 
 

@@ -9,7 +9,7 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_overlap", "_arrays", "_linalg", "_memory", "_extras"},
+    {"_overlap", "_arrays", "_linalg", "_memory", "_extras", "_parts"},
     {"curves"},
     {"kernels", "datasets"},
     {"features"},
@@ -18,8 +18,8 @@ ORDER = [
     {"embedding"},
     {"decoders", "metrics"},
     {"estimators"},
-    {"testing", "persistence"},
-    {"experiments"},
+    {"testing", "persistence", "plots"},
+    {"experiments", "tables", "demo"},
     {"cli"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""

@@ -4,14 +4,26 @@ Map the output into a feature space with a kernel, solve one ridge equation ther
 operator-valued kernel, and decode the predicted point back into an output.
 """
 
-from .estimators import JointKernelMap, KernelDependency, KernelDependencyCV, SequenceTransducer
+from .estimators import (
+    ConformalSets,
+    JointKernelMap,
+    KernelDependency,
+    KernelDependencyCV,
+    SequenceTransducer,
+)
 
 __version__ = "0.1.0"
 
+from .persistence import DamagedModel, load, save
+
 __all__ = [
+    "ConformalSets",
+    "DamagedModel",
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
     "SequenceTransducer",
     "__version__",
+    "load",
+    "save",
 ]

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
+from mercer._extras import require
 from mercer.cli import main
-from mercer.experiments import EXPERIMENTS
+from mercer.experiments import EXPERIMENTS, digits
 from mercer.experiments.differences import interval
 from mercer.experiments.folder import output_folder
 from mercer.experiments.report import Report
@@ -59,9 +60,9 @@ def test_differences_are_paired_and_say_who_brings_nothing():
         ("covariance", "hits"): "better",
     }
     losses, hits = example().verdicts()
-    assert "better than identity: covariance; worse than identity: poor" in losses
+    assert "better than identity: covariance (−20.0%); worse than identity: poor (+20.0%)" in losses
     assert "no difference from identity that the 3 splits could show: same" in losses
-    assert hits == "chosen, hits — better than identity: covariance."
+    assert hits == "chosen, hits — better than identity: covariance (+17.2%)."
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=9).filter(lambda d: np.std(d) > 1e-6))
@@ -109,10 +110,19 @@ def test_wide_and_long_tables_tell_the_same():
     report = example()
     wide = report.markdown()
     assert "| method | published | chosen | told | seconds |" in wide
-    assert "| identity | 0.6 | 0.5 ± 0.016 | – | 1.00 |" in wide
+    assert "| identity | 0.6000 | 0.5000 ± 0.016 | – | 1.00 |" in wide
     report.wide = False
-    assert "| floor | told | loss | 0.1 | – | – | – |" in report.markdown()
+    assert "| floor | told | loss | 0.1000 | – | – | – |" in report.markdown()
     report.table()
+
+
+def test_what_all_rows_share_is_said_once():
+    report = Report("x")
+    report.add("a", "five folds", "loss", 1.0)
+    report.add("b", "five folds", "loss", 2.0, seconds=3.0)
+    (table,) = report.tables()
+    assert table.title == "x, five folds, loss"
+    assert table.columns == ["method", "mean", "seconds"]
 
 
 def interrupted(out, problem):
@@ -186,3 +196,21 @@ def test_missing_data_is_one_sentence_a_set(tmp_path, monkeypatch):
         (line,) = [line for line in result.output.splitlines() if line.startswith(f"{name}: ")]
         assert f"put it at {tmp_path / 'nowhere'}" in line
     assert [p.name for p in (tmp_path / "o").iterdir()] == ["digits"]
+
+
+def test_a_missing_extra_is_one_sentence(tmp_path, monkeypatch):
+    def run(folder, console, quick=False):
+        require("no_such_module", "plots")
+
+    monkeypatch.setattr(digits, "run", run)
+    result = CliRunner().invoke(main, ["reproduce", "digits", "--out", str(tmp_path / "o")])
+    assert result.exit_code == 1
+    assert 'no_such_module is needed for this: pip install "mercer[plots]".' in result.output
+    assert not (tmp_path / "o").exists()
+
+
+def test_faces_are_for_faces(tmp_path):
+    arguments = ["reproduce", "digits", "--faces", str(tmp_path), "--out", str(tmp_path / "o")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "--faces is for the experiment faces, not for digits" in result.output

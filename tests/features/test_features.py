@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import KernelPCA as PeerPCA
 
 from mercer import KernelDependency
-from mercer.decoders import Candidates
+from mercer.decoders import Candidates, FixedPoint
 from mercer.features import Exact, Explicit, FeatureMap, IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Linear, Polynomial
 from tolerances import IDENTITY, ROOT
@@ -102,10 +102,26 @@ def test_westons_distances_are_taken_in_the_components(A, rng):
     assert_allclose(model.predict(A), Y[wanted.argmin(axis=1)], rtol=0, atol=0)
 
 
-def test_centred_components_cannot_be_written_over_outputs(A):
-    map = KernelPCA(2, center=True).fit(RBF(1.0), A)
-    with pytest.raises(ValueError, match=r"Candidates\(\), or KernelPCA\(center=False\)"):
-        map.expansion(np.ones((1, 2)))
+def test_centred_components_are_written_over_outputs_with_the_mean(A, rng):
+    """In the features of a finite kernel: mean + Σ_j C_j e_j, e_j from the covariance itself."""
+    map = KernelPCA(2, center=True).fit(Linear(), A)
+    C, mean = rng.normal(size=(4, 2)), A.mean(axis=0)
+    axes = np.linalg.eigh(np.cov(A.T))[1][:, -2:].T
+    axes *= np.sign(((A - mean) @ axes.T * map.transform(A)).sum(axis=0))[:, None]
+    weights, items = map.expansion(C)
+    assert_allclose(weights @ items, mean + C @ axes, rtol=0, atol=ROOT)
+    assert_allclose(weights.sum(axis=1), 1.0, rtol=0, atol=ROOT)
+
+
+def test_centred_components_have_a_fixed_point(A, rng):
+    """With all components the space is that of the plain model with an intercept."""
+    Y = rng.normal(size=(N, 2))
+    plain, components = (
+        KernelDependency(RBF(1.0), RBF(1.0), 0.1, FixedPoint(), None, map, fit_intercept=True)
+        for map in (None, KernelPCA(center=True))
+    )
+    wanted = plain.fit(A, Y).predict(A)
+    assert_allclose(components.fit(A, Y).predict(A), wanted, rtol=0, atol=ROOT)
 
 
 # -- incomplete Cholesky ----------------------------------------------------------------------

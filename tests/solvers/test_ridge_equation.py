@@ -68,26 +68,62 @@ def test_equals_proposition_1_for_every_alpha(l, alpha, rng):
     assert_allclose(got, wanted, rtol=0, atol=IDENTITY * np.abs(wanted).max())
 
 
-def test_equals_appendix_c_at_low_rank(rng):
-    X, Y, X_new, Y_new = data("random", rng)
+def low_rank(k, l, X, Y, ranks):
+    """Incomplete Cholesky on both sides: the two maps, fitted, and the factors."""
+    maps = [IncompleteCholesky(rank=rank) for rank in ranks]
+    return maps, [
+        m.fit_transform(kernel, A) for m, kernel, A in zip(maps, (k, l), (X, Y), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("ranks", [(5, 4), (1, 3), (10, 2), (2, 10)], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_appendix_c_at_low_rank(name, ranks, kind, rng):
+    X, Y, X_new, Y_new = data(kind, rng)
     k, l = RBF(2.0), RBF(3.0)
-    inputs, outputs = IncompleteCholesky(rank=5), IncompleteCholesky(rank=4)
-    U, V = inputs.fit_transform(k, X), outputs.fit_transform(l, Y)
-    wanted = appendix_c(U, V, inputs.transform(X_new), outputs.transform(Y_new), alpha=0.1)
+    operator, epsilon = OPERATORS[name]
+    maps, (U, V) = low_rank(k, l, X, Y, ranks)
+    at = maps[0].transform(X_new), maps[1].transform(Y_new)
+    wanted = appendix_c(U, V, *at, 0.1, epsilon)
     model = KernelDependency(
-        k * Covariance(), l, alpha=0.1, features=inputs, output_features=outputs
+        k * operator, l, alpha=0.1, features=maps[0], output_features=maps[1]
     ).fit(X, Y)
     assert_allclose(model.embed(X_new).inner(Y_new), wanted, rtol=0, atol=IDENTITY)
 
 
-def test_appendix_c_at_full_rank_is_proposition_1(rng):
+@pytest.mark.parametrize("name", OPERATORS)
+def test_appendix_c_is_proposition_1_of_the_factored_kernels(name, rng):
+    """At any rank: the two literal formulas agree where both see UUᵀ and VVᵀ."""
     X, Y, X_new, Y_new = data("random", rng)
-    k, l = RBF(1.0), RBF(1.5)
-    U_map, V_map = IncompleteCholesky(), IncompleteCholesky()
-    U, V = U_map.fit_transform(k, X), V_map.fit_transform(l, Y)
-    low = appendix_c(U, V, U_map.transform(X_new), V_map.transform(Y_new), alpha=0.1)
-    full = proposition_1(k(X), l(Y), k(X_new, X), l(Y_new, Y), alpha=0.1)
+    epsilon = OPERATORS[name][1]
+    maps, (U, V) = low_rank(RBF(1.0), RBF(1.5), X, Y, (4, 6))
+    at = maps[0].transform(X_new), maps[1].transform(Y_new)
+    T = operator_T(U @ U.T, V @ V.T, epsilon)
+    wanted = proposition_1(U @ U.T, T, at[0] @ U.T, at[1] @ V.T, 0.1)
+    assert_allclose(appendix_c(U, V, *at, 0.1, epsilon), wanted, rtol=0, atol=IDENTITY)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_appendix_c_at_full_rank_is_proposition_1(name, rng):
+    X, Y, X_new, Y_new = data("random", rng)
+    k, l, epsilon = RBF(1.0), RBF(1.5), OPERATORS[name][1]
+    maps, (U, V) = low_rank(k, l, X, Y, (None, None))
+    low = appendix_c(U, V, maps[0].transform(X_new), maps[1].transform(Y_new), 0.1, epsilon)
+    T = operator_T(k(X), l(Y), epsilon)
+    full = proposition_1(k(X), T, k(X_new, X), l(Y_new, Y), alpha=0.1)
     assert_allclose(low, full, rtol=0, atol=ROOT)
+
+
+def test_the_conditional_T_is_not_symmetric_but_what_is_solved_is(rng):
+    """VᵀAV = nB, by m₁ × m₁ and m₂ × m₂ matrices alone."""
+    U, V = rng.normal(size=(10, 3)), rng.normal(size=(10, 4))
+    T = operator_T(U @ U.T, V @ V.T, EPSILON)
+    assert np.abs(T - T.T).max() > 0.1
+    small = V.T @ operator_T(U @ U.T, V, EPSILON)
+    assert_allclose(small, small.T, rtol=0, atol=IDENTITY)
+    B = ConditionalCovariance(EPSILON).matrix(Moments.of(U, V))
+    assert_allclose(small, 10 * B, rtol=0, atol=IDENTITY)
 
 
 # -- identity: kernel ridge regression --------------------------------------------------------

@@ -30,6 +30,8 @@ EXPERIMENTS = {
 }
 """What can be reproduced, in a line each; the name is that of the module."""
 
+QUICK = "A quick version, on a part of the data: for a first look, not for results."
+
 
 def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options: Any) -> Report:
     """Run one experiment and write its results under `out`/`name`.
@@ -41,5 +43,7 @@ def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options
         with measured() as usage:
             report: Report = module.run(folder, console, quick=quick, **options)
         report.seconds, report.peak = usage.seconds, usage.peak
+        report.title = report.title or f"{name}: {EXPERIMENTS[name]}"
+        report.notes += [QUICK] if quick else []
         report.save(folder)
     return report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from .. import SequenceTransducer
 from ..datasets import load_cmudict
 from ..metrics import character_error_rate, exact_match
 from .report import Report
+from .resources import peak_memory
 
 TEST = 2000
 SIZES = (5000, 12_000, 50_000)
@@ -35,11 +35,10 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
             train, held = split(len(words), size, test)
             with console.status(f"learning from {size} words"):
                 times.append(_measure(report, stress, words, phones, train, held))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     report.notes.append(
         f"First pronunciations; {test} test words and the training words drawn with seed {SEED}; "
         f"default parameters, temperature and n-gram weight by left-out training words. Seconds "
-        f"are those of the fit, everything included; peak memory of the run {peak:.1f} GiB."
+        f"are those of the fit, everything included; peak memory {peak_memory():.1f} GiB."
     )
     if len(sizes) > 1:
         power = np.log(times[len(sizes) - 1] / times[0]) / np.log(sizes[-1] / sizes[0])

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 LEVEL = 0.95
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,14 @@ class Difference:
     high: float
     splits: int
     verdict: str
+    share: float | None
+    """The mean difference as a share of the baseline's mean, where that is not zero."""
+
+    @property
+    def told(self) -> str:
+        """The method, and by how much it differs where it does."""
+        differs = self.verdict != "nothing" and self.share is not None
+        return f"{self.method} ({self.share:+.1%})".replace("-", MINUS) if differs else self.method
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float, float]:
@@ -66,7 +75,9 @@ def paired(
             )
         mean, low, high = interval(np.subtract(values, base).tolist())
         said = verdict(low, high, metric in lower)
-        found.append(Difference(method, setting, metric, mean, low, high, len(values), said))
+        level = abs(float(np.mean(base)))
+        share = mean / level if level else None
+        found.append(Difference(method, setting, metric, mean, low, high, len(values), said, share))
     return found
 
 
@@ -90,6 +101,6 @@ def _sentence(group: list[Difference], baseline: str) -> str:
     parts = [
         f"{text}: {', '.join(names)}"
         for said, text in clauses.items()
-        if (names := [d.method for d in group if d.verdict == said])
+        if (names := [d.told for d in group if d.verdict == said])
     ]
     return f"{group[0].setting}, {group[0].metric} — {'; '.join(parts)}."

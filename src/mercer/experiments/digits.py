@@ -21,17 +21,18 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     upper, lower = load_digit_halves()
     n = 150 if quick else 500
     train, test = slice(0, n), slice(n, None)
-    steps = compare([(train, test)], upper, lower, SCALES, OUTPUT_SCALE)
+    steps = compare([(train, test)], upper, lower, OPERATORS, SCALES, OUTPUT_SCALE)
     *_, results = track(steps, "fitting", total=len(OPERATORS), console=console, transient=True)
-    report = Report("digits")
+    report = Report("digits", title="Lower halves of digits from upper halves", wide=True)
     for r in results:
-        method = f"{r.operator}, {r.decoder}"
-        report.add(method, r.chosen, "rbf loss", r.losses[0], seconds=r.seconds)
+        report.add(r.method, r.decoder, "rbf loss", r.losses[0], seconds=r.seconds)
+        report.settings[r.method] = r.chosen[0]
     report.notes.append(
         f"RBF loss of output length scale {OUTPUT_SCALE:g} on {len(upper) - n} unseen digits, "
         f"trained on {n}; kernel, operator and alpha chosen by leave-one-out on those."
     )
     shown = slice(n, n + 8)
-    pictures = {f"{r.operator} {r.decoder}": r.pictures for r in results}
+    pictures = {f"{r.method}, {r.decoder}": r.pictures for r in results}
     completions(folder / "digits.png", upper[shown], {"truth": lower[shown], **pictures})
+    report.captions["digits.png"] = "Unseen digits, the part below the line as completed."
     return report

@@ -92,9 +92,14 @@ def draw(path: Path, runs: list[Run], rows: int) -> None:
     for axis, title in zip(axes, ("mean squared error", "seconds to fit"), strict=True):
         axis.set_xscale("log")
         axis.set_yscale("log")
+        axis.set_xticks(RANKS, labels=RANKS)
+        axis.minorticks_off()
         axis.set_xlabel("m or n (squares: exact, all examples)")
         axis.set_title(title, fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
+    low, high = axes[0].get_ylim()
+    ticks = [t for t in (1e-4 * k * 10**e for e in range(4) for k in (1, 2, 5)) if low < t < high]
+    axes[0].set_yticks(ticks, labels=[f"{t:.3g}" for t in ticks])
     axes[0].legend(fontsize=8, frameon=False)
     figure.savefig(path, dpi=130)
 

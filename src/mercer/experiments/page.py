@@ -34,6 +34,8 @@ caption { text-align: left; padding-bottom: .4rem; }
 th { font-weight: 600; vertical-align: bottom; border-bottom: 1px solid var(--text); }
 th, td { padding: .32rem .7rem .32rem 0; text-align: left; }
 td { border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--ground);
+  min-width: 6.5rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th.number { white-space: normal; }
 .group td { padding-top: .9rem; font-weight: 600; }
@@ -47,7 +49,7 @@ dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .
   font-size: .88rem; line-height: 1.4; }
 dt { color: var(--soft); } dd { margin: 0; }
 @media (max-width: 34rem) { body { padding-top: 1.4rem; } dl { grid-template-columns: 1fr; gap: 0; }
-  dd { margin-bottom: .6rem; } }
+  dd { margin-bottom: .6rem; } svg { width: 6rem; } ul { padding-left: 1.1rem; } }
 @media print { body { max-width: none; } }
 """
 

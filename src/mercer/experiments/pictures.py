@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -
     FigureCanvasAgg(figure)
     axes: Any = figure.subplots(rows, len(wholes), squeeze=False)
     for j, (title, images) in enumerate(wholes.items()):
-        axes[0, j].set_title(title.replace(" ", "\n"), fontsize=8)
+        axes[0, j].set_title(fill(title, 13), fontsize=8)
         for i in range(rows):
             _show(axes[i, j], images[i], upper.shape[1], (upper.min(), upper.max()))
     figure.savefig(path, dpi=130)
@@ -77,3 +78,4 @@ def _show(axis: Any, image: np.ndarray, split: int, limits: tuple[float, float])
     axis.axhline(split - 0.5, color="tab:orange", linewidth=0.8)
     axis.set_xticks([])
     axis.set_yticks([])
+    axis.spines[:].set(color="0.75", linewidth=0.6)

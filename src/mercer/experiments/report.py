@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import layouts
 from .differences import Difference, paired, sentences
-from .tables import Table, between, number, spread
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method in one setting: mean and spread of a metric, the published value beside it."""
-
-    method: str
-    setting: str
-    metric: str
-    mean: float
-    std: float | None = None
-    published: float | None = None
-    seconds: float | None = None
+from .layouts import Row
+from .tables import Table
 
 
 @dataclass
@@ -62,7 +51,7 @@ class Report:
     >>> _ = report.add("covariance", "chosen", "loss", scores=[0.40, 0.43, 0.37])
     >>> for sentence in report.verdicts():
     ...     print(sentence)
-    chosen, loss — better than identity: covariance.
+    chosen, loss — better than identity: covariance (−20.0%).
     """
 
     experiment: str
@@ -78,8 +67,6 @@ class Report:
     seconds: float | None = None
     peak: float | None = None
     scores: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
-
-    COLUMNS = ("method", "setting", "metric", "mean", "std", "published", "seconds")
 
     def add(
         self,
@@ -115,11 +102,16 @@ class Report:
 
     def results(self) -> list[Table]:
         """The rows, in one table or one for each metric."""
-        return list(self._wide()) if self.wide else [self._long()]
+        return (
+            list(layouts.wide(self.rows, self.experiment))
+            if self.wide
+            else [layouts.long(self.rows, self.experiment)]
+        )
 
     def tables(self) -> list[Table]:
         """The results, then the differences where there are any."""
-        return [*self.results(), *self._compared()]
+        title = f"paired differences from {self.baseline}, 95 % intervals"
+        return [*self.results(), *layouts.compared(self.differences(), title, self.wide)]
 
     def table(self) -> Any:
         """The rows as a rich table."""
@@ -127,10 +119,9 @@ class Report:
 
     def markdown(self) -> str:
         """The tables as Markdown, what they show and the notes below them."""
-        first, *others = self.tables()
-        below = [block for t in others for block in (f"**{t.title}**", t.markdown())]
+        tables = [block for t in self.tables() for block in (f"**{t.title}**", t.markdown())]
         said = "\n".join(f"- {sentence}" for sentence in self.verdicts())
-        blocks = [f"# {self.title or self.experiment}", first.markdown(), *below, said, *self.notes]
+        blocks = [f"# {self.title or self.experiment}", *tables, said, *self.notes]
         return "\n\n".join(block for block in [*blocks, self.attribution] if block) + "\n"
 
     def content(self) -> dict[str, Any]:
@@ -140,7 +131,7 @@ class Report:
             "rows": [asdict(row) for row in self.rows],
             "differences": [asdict(difference) for difference in self.differences()],
             "scores": [
-                dict(zip(self.COLUMNS, key, strict=False)) | {"values": values}
+                dict(zip(("method", "setting", "metric"), key, strict=True)) | {"values": values}
                 for key, values in self.scores.items()
             ],
             "settings": self.settings,
@@ -154,46 +145,6 @@ class Report:
         from .page import page
 
         pictures = {path.name: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-        (folder / "results.json").write_text(json.dumps(self.content(), indent=1) + "\n")
-        (folder / "results.md").write_text(self.markdown())
-        (folder / "report.html").write_text(page(self, pictures))
-
-    def _long(self) -> Table:
-        """One line a row, of the columns that have something to say."""
-        names = [c for c in self.COLUMNS if any(getattr(row, c) is not None for row in self.rows)]
-        cells = [[number(getattr(row, name)) for name in names] for row in self.rows]
-        return Table(self.experiment, names, cells, texts=3)
-
-    def _wide(self) -> Iterator[Table]:
-        """One line a method, one column a setting; a table for each metric."""
-        for metric in dict.fromkeys(row.metric for row in self.rows):
-            rows = [row for row in self.rows if row.metric == metric]
-            methods = list(dict.fromkeys(row.method for row in rows))
-            settings = list(dict.fromkeys(row.setting for row in rows))
-            found = {(row.method, row.setting): spread(row.mean, row.std) for row in rows}
-            lines = [
-                [m, _published(rows, m), *(found.get((m, s), "–") for s in settings),
-                 _seconds(rows, m)]
-                for m in methods
-            ]  # fmt: skip
-            columns = ["method", "published", *settings, "seconds"]
-            yield Table(f"{self.experiment}, {metric}", columns, lines)
-
-    def _compared(self) -> Iterator[Table]:
-        if differences := self.differences():
-            columns = ["method", "setting", "metric", "difference, 95 % interval", "verdict"]
-            lines = [
-                [d.method, d.setting, d.metric, between(d.mean, d.low, d.high), d.verdict]
-                for d in differences
-            ]
-            yield Table(f"paired differences from {self.baseline}", columns, lines, texts=3)
-
-
-def _published(rows: list[Row], method: str) -> str:
-    values = [row.published for row in rows if row.method == method and row.published is not None]
-    return number(values[0] if values else None)
-
-
-def _seconds(rows: list[Row], method: str) -> str:
-    values = [row.seconds for row in rows if row.method == method and row.seconds is not None]
-    return f"{sum(values):.2f}" if values else "–"
+        (folder / "results.json").write_text(json.dumps(self.content(), indent=1) + "\n", "utf-8")
+        (folder / "results.md").write_text(self.markdown(), "utf-8")
+        (folder / "report.html").write_text(page(self, pictures), "utf-8")

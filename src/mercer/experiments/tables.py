@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-MINUS = "\N{MINUS SIGN}"
+from .differences import MINUS
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,13 @@ class Table:
 
     def rich(self) -> Any:
         """For the terminal."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
 
-        table = RichTable(title=self.title)
+        table = RichTable(title=self.title, box=SIMPLE_HEAD, title_justify="left")
         for i, name in enumerate(self.columns):
-            table.add_column(name, justify="left" if i < self.texts else "right")
+            justify: Any = "left" if i < self.texts else "right"
+            table.add_column(name, justify=justify, overflow="fold")
         for row in self.rows:
             table.add_row(*row)
         return table
@@ -32,8 +34,8 @@ class Table:
     def markdown(self) -> str:
         """For the docs."""
         rules = ["---" if i < self.texts else "--:" for i in range(len(self.columns))]
-        lines = ["| " + " | ".join(cells) + " |" for cells in (self.columns, rules, *self.rows)]
-        return "\n".join(lines)
+        lines = [[cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows)]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], rules, *lines[1:]))
 
     def html(self) -> str:
         """For the page; a wide table scrolls in its own box."""
@@ -52,16 +54,18 @@ class Table:
         return "<tr>" + "".join(cell(i, text) for i, text in enumerate(cells)) + "</tr>"
 
 
-def number(value: Any) -> str:
+def number(value: Any, digits: int = 4) -> str:
     """A number as a reader wants it, a dash for none, words as they are."""
     if value is None:
         return "–"
-    return f"{value:.4g}".replace("-", MINUS) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:#.{digits}g}".rstrip(".").replace("-", MINUS)  # 0.7550, not 0.755
 
 
 def spread(mean: float, std: float | None) -> str:
     """A mean with its standard deviation, where there is one."""
-    return number(mean) if std is None else f"{number(mean)} ± {std:.2g}"
+    return number(mean) if std is None else f"{number(mean)} ± {number(std, 2)}"
 
 
 def between(mean: float, low: float, high: float) -> str:

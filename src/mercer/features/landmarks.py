@@ -157,13 +157,9 @@ class KernelPCA(LandmarkMap):
         return FeatureMap.compose(self, M) if self.center else super().compose(M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """As a sum over all training items; centred components leave the mean out."""
-        if self.center:
-            raise ValueError(
-                "centred kernel-PCA coordinates leave out the mean, which this decoder needs: use "
-                "decoder=Candidates(), or KernelPCA(center=False)."
-            )
-        return super().expansion(C)
+        """As a sum over all training items; of centred components, with the mean put back."""
+        weights, items = super().expansion(C)
+        return (weights + 1.0 / count(items) if self.center else weights), items
 
 
 class IncompleteCholesky(LandmarkMap):

@@ -1,4 +1,4 @@
-"""The command line: ``mercer reproduce NAME``."""
+"""``mercer reproduce``: published tables again, with one command each."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from typing import Any
 
 import click
 
-from . import __version__
-from .experiments import EXPERIMENTS
+from ..experiments import EXPERIMENTS
+
+WIDTH = 120
+"""Columns where there is no terminal to ask: a file, a pipe."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
-def main() -> None:
-    """Predict images, curves, words, rankings, label sets and graphs with kernels."""
-
-
-@main.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
+@click.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
 @click.argument("name", type=click.Choice([*EXPERIMENTS, "all"]))
 @click.option(
     "--out",
@@ -34,27 +30,30 @@ def main() -> None:
 @click.option(
     "--faces",
     type=click.Path(path_type=Path, exists=True),
-    help="For faces: an array file (subject, view, height, width), or a folder of images.",
+    help="For the experiment faces: your own images, a folder or an array file.",
 )
 def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
-    """Regenerate a table of results, with its picture, under OUT/NAME."""
-    from rich.console import Console
+    """Regenerate a table of results, with its picture and page, under OUT/NAME."""
+    from ..datasets import DataNotFound, WrongData
+    from ..experiments import reproduce as run
 
-    from .datasets import DataNotFound, WrongData
-    from .experiments import reproduce as run
-
-    console, missing = Console(), 0
+    if faces is not None and name not in ("faces", "all"):
+        raise click.UsageError(f"--faces is for the experiment faces, not for {name}.")
+    options: dict[str, dict] = {"faces": {"faces": faces}} if faces else {}
+    console, missing, taken = _console(), 0, {}
     with _stoppable():
         for chosen in EXPERIMENTS if name == "all" else [name]:
             try:
-                options = {"faces": faces} if chosen == "faces" and faces else {}
-                report = run(chosen, out, console, quick=quick, **options)
-            except (DataNotFound, WrongData) as problem:
+                report = run(chosen, out, console, quick=quick, **options.get(chosen, {}))
+            except (DataNotFound, WrongData, ImportError) as problem:  # an extra, with its command
                 missing += 1
-                console.print(f"[yellow]{chosen}: {problem}[/]", soft_wrap=True)
+                console.print(f"{chosen}: {problem}", style="yellow", soft_wrap=True, markup=False)
                 continue
             _show(console, report)
             console.print(f"written to {out / chosen}")
+            taken[chosen] = (report.seconds, report.peak)
+    if len(taken) > 1:
+        console.print(_summary(taken).rich())
     if missing:
         raise SystemExit(1)
 
@@ -74,6 +73,23 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH)
+
+
+def _summary(taken: dict) -> Any:
+    """What each experiment took, and all of them."""
+    from ..experiments.tables import Table
+
+    rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in taken.items()]
+    seconds, peaks = zip(*taken.values(), strict=True)
+    rows.append(["all", f"{sum(seconds):.1f}", f"{max(peaks):.2f}"])
+    return Table("what it took", ["experiment", "seconds", "peak memory, GiB"], rows)
 
 
 def _show(console: Any, report: Any) -> None:

@@ -1,0 +1,72 @@
+"""How the documentation is built: ``make docs``; no network is needed, and warnings are errors."""
+
+import os
+import sys
+from pathlib import Path
+
+import mercer
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "mercer"
+author = "the mercer developers"
+version = release = mercer.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "sg_execution_times.rst", "**/sg_execution_times.rst"]
+default_role = "code"
+nitpicky = False
+METHODS = ("fit", "predict", "score", "transform", "partial_fit")
+autodoc_default_options = {"exclude-members": ", ".join(f"set_{m}_request" for m in METHODS)}
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "mercer"
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_depth": 2,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+# Examples run at build. One whose data set is not there is shown without being run.
+NEEDS = {
+    "curves": "functional", "graphs": "molecules", "label_sets": "emotions",
+    "pronunciation": "cmudict", "rankings": "label_ranking", "words": "ocr_words",
+    "spectra_to_molecules": "massbank",
+}  # fmt: skip
+data = Path(os.environ.get("MERCER_DATA", Path.home() / ".cache" / "mercer"))
+absent = [name for name, folder in NEEDS.items() if not (data / folder).is_dir()]
+slow = ["pronunciation", "spectra_to_molecules", "words", "graphs"]
+skipped = "|".join(sorted({*absent, *slow, "nothing"}))
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": rf"plot_(?!{skipped})",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1e9,
+}
+
+
+def _escape_bars(app, what, name, obj, options, lines):
+    """|x| is a size in docstrings, not a substitution of reStructuredText's."""
+    lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
+
+
+def setup(app):
+    """Hook into Sphinx."""
+    app.connect("autodoc-process-docstring", _escape_bars)

@@ -1,0 +1,257 @@
+"""Models as trees of plain values and named parts, and back.
+
+A node of the tree is null, a boolean, a string or a number as JSON has it, or an object with one
+key that says what it is. Parts that several others share are written once and referred to.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._arrays import host, is_foreign, object_array
+
+ROOMS = (
+    "kernels",
+    "features",
+    "operators",
+    "solvers",
+    "decoders",
+    "estimators",
+    "embedding",
+    "curves",
+    "tables",
+)
+"""Where the parts of a model live; no other module is ever imported for a file."""
+
+
+class Writer:
+    """Turns a model into a tree; `arrays` are those that the tree refers to by number."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._known: dict[int, int] = {}
+        self._alive: list[Any] = []  # or a new object could take the place of one already written
+
+    def write(self, value: Any, path: str) -> Any:
+        """The node of a value; `path` is how a message names it."""
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, np.generic):
+            return {"scalar": [value.dtype.str, self.write(value.item(), path)]}
+        if isinstance(value, int):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if id(value) in self._known:
+            return {"ref": self._known[id(value)]}
+        node = self._composite(value, path)
+        self._known[id(value)] = len(self._known)
+        self._alive.append(value)
+        return node
+
+    def _composite(self, value: Any, path: str) -> dict:
+        if is_foreign(value):
+            value = host(value)
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if sparse.issparse(value):
+            return self._sparse(value, path)
+        if isinstance(value, list | tuple):
+            kind = "list" if isinstance(value, list) else "tuple"
+            self._refuse_named(value, path)
+            return {kind: [self.write(v, f"{path}[{i}]") for i, v in enumerate(value)]}
+        if isinstance(value, set | frozenset):
+            kind = "set" if isinstance(value, set) else "frozenset"
+            return {kind: [self.write(v, f"{path} (an element)") for v in sorted(value, key=repr)]}
+        if isinstance(value, dict):
+            pairs = [
+                [self.write(k, f"{path} (a key)"), self.write(v, f"{path}[{k!r:.30}]")]
+                for k, v in value.items()
+            ]
+            return {"dict": pairs}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
+        if isinstance(value, slice | range):
+            kind = type(value).__name__
+            return {kind: [value.start, value.stop, value.step]}
+        if isinstance(value, bytes):
+            return {"bytes": value.hex()}
+        if _is_graph(value):
+            return self._graph(value, path)
+        return self._part(value, path)
+
+    def _refuse_named(self, value: Any, path: str) -> None:
+        if type(value) not in (list, tuple):
+            raise TypeError(_refusal(path, value))
+
+    def _array(self, value: np.ndarray, path: str) -> dict:
+        if value.dtype.kind == "O":
+            items = [self.write(v, f"{path}[{i}]") for i, v in enumerate(value.ravel())]
+            return {"objects": [list(value.shape), items]}
+        if value.dtype.kind not in "biufcSUmM":
+            raise TypeError(_refusal(path, value))
+        self.arrays.append(np.asarray(value))
+        return {"array": len(self.arrays) - 1}
+
+    def _sparse(self, value: Any, path: str) -> dict:
+        csr = value.tocsr()
+        parts = [self.write(np.asarray(a), path) for a in (csr.data, csr.indices, csr.indptr)]
+        return {"sparse": [type(value).__name__, list(value.shape), *parts]}
+
+    def _graph(self, graph: Any, path: str) -> dict:
+        attributes = self.write(dict(graph.graph), path)
+        nodes = [
+            [self.write(node, path), self.write(dict(data), path)]
+            for node, data in graph.nodes(data=True)
+        ]
+        edges = [
+            [self.write(a, path), self.write(b, path), self.write(dict(data), path)]
+            for a, b, data in graph.edges(data=True)
+        ]
+        return {"graph": [type(graph).__name__, attributes, nodes, edges]}
+
+    def _part(self, value: Any, path: str) -> dict:
+        kind = type(value)
+        module = kind.__module__
+        room = module.split(".")[1] if module.startswith("mercer.") else ""
+        if isinstance(value, type) or room not in ROOMS or "<" in kind.__qualname__:
+            raise TypeError(_refusal(path, value))
+        state = _state(value)
+        name = f"{module.removeprefix('mercer.')}:{kind.__qualname__}"
+        return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
+
+
+class Reader:
+    """Turns a tree back into a model, `arrays` given by number."""
+
+    def __init__(self, arrays: Any):
+        self.arrays = arrays
+        self._known: list[Any] = []
+
+    def read(self, node: Any) -> Any:
+        """The value of a node."""
+        if not isinstance(node, dict):
+            if isinstance(node, list):
+                raise ValueError("a bare list is no node")
+            return node
+        ((kind, content),) = node.items()
+        if kind == "ref":
+            return self._known[content]
+        if kind == "float":
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
+        if kind == "scalar":
+            dtype, value = content
+            return _plain_dtype(dtype).type(self.read(value))
+        if kind not in _READERS:
+            raise ValueError(f"{kind!r:.40} is no kind of value that a model holds")
+        value = _READERS[kind](self, content)
+        self._known.append(value)
+        return value
+
+    def _items(self, nodes: list) -> list:
+        return [self.read(node) for node in nodes]
+
+    def _objects(self, content: list) -> np.ndarray:
+        shape, nodes = content
+        return object_array(self._items(nodes)).reshape([int(size) for size in shape])
+
+    def _sparse(self, content: list) -> Any:
+        name, shape, *parts = content
+        kinds = {f"{f}_{k}": (f, k) for f in ("csr", "csc", "coo") for k in ("array", "matrix")}
+        layout, _ = kinds[name]
+        data, indices, indptr = self._items(parts)
+        kind = getattr(sparse, name.replace(layout, "csr"))
+        return kind((data, indices, indptr), shape=tuple(shape)).asformat(layout)
+
+    def _graph(self, content: list) -> Any:
+        import networkx
+
+        name, attributes, nodes, edges = content
+        kinds = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
+        graph = getattr(networkx, kinds[kinds.index(name)])()
+        graph.graph.update(self.read(attributes))
+        graph.add_nodes_from([(self.read(node), self.read(data)) for node, data in nodes])
+        graph.add_edges_from([tuple(self._items(edge)) for edge in edges])
+        return graph
+
+    def _part(self, content: list) -> Any:
+        name, state = content
+        kind = part_type(name)
+        values = {str(key): self.read(node) for key, node in state.items()}
+        part: Any = object.__new__(kind)
+        part.__dict__.update(values)
+        return part
+
+
+_READERS: dict[str, Any] = {
+    "array": lambda reader, content: reader.arrays[content],
+    "objects": Reader._objects,
+    "sparse": Reader._sparse,
+    "list": Reader._items,
+    "tuple": lambda reader, content: tuple(reader._items(content)),
+    "set": lambda reader, content: set(reader._items(content)),
+    "frozenset": lambda reader, content: frozenset(reader._items(content)),
+    "dict": lambda reader, content: {reader.read(k): reader.read(v) for k, v in content},
+    "dtype": lambda reader, content: _plain_dtype(content),
+    "slice": lambda reader, content: slice(*content),
+    "range": lambda reader, content: range(*content),
+    "bytes": lambda reader, content: bytes.fromhex(content),
+    "graph": Reader._graph,
+    "part": Reader._part,
+}
+
+
+def part_type(name: str) -> type:
+    """The class that a file names, if it is one of mercer's parts; ValueError where it is not."""
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_.]+:[A-Za-z0-9_.]+", name):
+        raise ValueError(f"{name!r:.60} is no name of a part")
+    module, _, qualified = name.partition(":")
+    path = f"mercer.{module}"
+    if module.split(".")[0] not in ROOMS:
+        raise ValueError(f"{name!r:.60} is an unknown type: it is no part of mercer's models")
+    try:
+        found: Any = import_module(path)
+        for attribute in qualified.split("."):
+            found = vars(found)[attribute]
+    except (ImportError, KeyError):
+        raise ValueError(f"{name!r:.60} is an unknown type: this mercer has no such part") from None
+    if not isinstance(found, type) or found.__module__ != path:
+        raise ValueError(f"{name!r:.60} is an unknown type: it is no class of mercer's own")
+    return found
+
+
+def _state(part: Any) -> dict[str, Any]:
+    """What a part is made of, without what it computes again when asked."""
+    own = [c for c in type(part).__mro__ if c.__module__.startswith("mercer.")]
+    if any("__getstate__" in vars(c) for c in own):
+        return dict(part.__getstate__())
+    lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
+    return {name: value for name, value in vars(part).items() if name not in lazy}
+
+
+def _is_graph(value: Any) -> bool:
+    return type(value).__module__.startswith("networkx.classes.")
+
+
+def _plain_dtype(text: str) -> np.dtype:
+    dtype = np.dtype(text)
+    if dtype.hasobject or dtype.kind not in "biufcSUmM":
+        raise ValueError(f"{text!r:.40} is no dtype of plain numbers or text")
+    return dtype
+
+
+def _refusal(path: str, value: Any) -> str:
+    name = getattr(value, "__qualname__", None) or type(value).__qualname__
+    what = "a function" if callable(value) and not isinstance(value, type) else "of an unknown type"
+    return (
+        f"{path} is {name}, {what}, which a model file cannot hold: it has arrays, text and "
+        "mercer's own parts only. Use a kernel, operator or decoder of mercer's in its place, or "
+        "keep the model in this process."
+    )

@@ -1,0 +1,94 @@
+"""The first tab: lower halves of digits from upper halves, live."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..datasets import load_digit_halves
+from ..decoders import Candidates, FixedPoint
+from ..kernels import RBF
+from ..operators import ConditionalCovariance, Covariance, Identity, Operator
+
+KNOWN = 400
+"""Digits that are learnt from; the rest are to be picked."""
+ALPHAS = tuple(np.logspace(-6, 1, 29))
+
+
+class Digits:
+    """Models of the bundled digits, one for each operator, refitted as sliders move."""
+
+    def __init__(self) -> None:
+        self.upper, self.lower = load_digit_halves()
+        self.most = float(self.upper.max())
+        self.lock = Lock()
+        self.fitted = lru_cache(maxsize=32)(self._fitted)
+
+    def some(self, request: dict) -> dict:
+        """Upper halves to pick from, none of them learnt from, with the true lower halves."""
+        rng = np.random.default_rng(int(request.get("seed", 0)))
+        chosen = rng.choice(np.arange(KNOWN, len(self.upper)), 12, replace=False)
+        return {
+            "upper": (self.upper[chosen] / self.most).tolist(),
+            "lower": (self.lower[chosen] / self.most).tolist(),
+        }
+
+    def complete(self, request: dict) -> dict:
+        """The lower half by each operator and decoder, with what there is to see behind it."""
+        upper = np.asarray(request["upper"], dtype=float) * self.most
+        if upper.shape != self.upper.shape[1:]:
+            raise ValueError(f"an upper half is {self.upper.shape[1:]} pixels, got {upper.shape}.")
+        scale = _between(request, "scale", 0.2, 8)
+        output_scale = _between(request, "output", 0.2, 8)
+        alpha = _between(request, "alpha", 1e-7, 100)
+        epsilon = _between(request, "epsilon", 1e-5, 100)
+        operators = {
+            "identity": Identity(),
+            "covariance": Covariance(),
+            "conditional covariance": ConditionalCovariance(epsilon),
+        }
+        with self.lock:  # a slider sends faster than a fit takes
+            return {
+                "completions": [
+                    {"operator": name, **self._by(operator, scale, output_scale, alpha, upper)}
+                    for name, operator in operators.items()
+                ]
+            }
+
+    def _by(
+        self, operator: Operator, scale: float, output_scale: float, alpha: float, upper: np.ndarray
+    ) -> dict[str, Any]:
+        epsilon = getattr(operator, "epsilon", None)
+        kind: Any = type(operator)
+        model, seen = self.fitted(kind, epsilon, scale, output_scale)
+        points = model.solve(alpha)(upper.reshape(1, -1))
+        halves = {}
+        for decoder in (Candidates(), FixedPoint()):
+            decoder.fit(model.sides.output_kernel, model.sides.y)
+            halves[type(decoder).__name__] = (decoder.decode(points)[0] / self.most).tolist()
+        return {"halves": halves, **seen}
+
+    def _fitted(self, kind: type, epsilon: float | None, scale: float, output_scale: float) -> Any:
+        from ..estimators.regression import Sides, factored, group_labels
+
+        operator = kind() if epsilon is None else kind(epsilon)
+        X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
+        kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
+        equation = factored(Sides(kernel, output_kernel, kernel.check(X), Y), operator)
+        loo = equation.leave_one_out(group_labels(None, KNOWN))
+        risks = [loo.risk(residuals) for residuals in loo.path(ALPHAS)]
+        return equation, {
+            "risk": [list(ALPHAS), risks],
+            "spectrum": np.sort(equation.spectra.b)[::-1][:60].tolist(),
+            "alpha": float(ALPHAS[int(np.argmin(risks))]),
+        }
+
+
+def _between(request: dict, name: str, low: float, high: float) -> float:
+    value = float(request[name])
+    if not low <= value <= high:
+        raise ValueError(f"{name} must be between {low} and {high}, got {value}.")
+    return value

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Items, count, host, keys, one, take
+from ..embedding import Embedding
+from .base import StructuredEstimator
+from .jackknife import Jackknife
+from .prediction_sets import Ball, Balls, Band, Bands, Candidates, row_weights, weighted_quantile
+from .regression import group_labels
+
+CALIBRATIONS = ("split", "jackknife+")
+KINDS = ("auto", "candidates", "ball", "band")
+
+
+class ConformalSets(BaseEstimator):
+    """For each input the set of outputs that contains the truth with a stated probability.
+
+    Parameters
+    ----------
+    model
+        A `KernelDependency` or `KernelDependencyCV`; it is cloned and fitted.
+    coverage
+        The probability asked for.
+    calibration
+        "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
+        from all of it and calibrates on left-out predictions, which the closed form gives for
+        every group; what is proven is 1 - 2 (1 - coverage), what is met is about `coverage`.
+    kind
+        "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
+        prediction; "auto" is "ball" where the output kernel gives the prediction directly.
+    candidates
+        The outputs that may be in a set; None for the training outputs.
+    held_out
+        The share of the groups that "split" keeps for calibration.
+    random_state
+        Which ones.
+
+    Attributes
+    ----------
+    model_
+        The fitted model.
+    proven_coverage_
+        The level that holds for exchangeable groups whatever the data.
+    empirical_coverage_
+        The share of the calibration outputs that the sets made of them hold.
+
+    Notes
+    -----
+    With groups, a new example is one of a new group: rows of one group count as one together
+    (hierarchical conformal prediction). The score of a candidate is how much farther it is from
+    g(x) than the nearest one, d²(y) - min d²: the nearest candidate is in every set, so that none
+    is empty. A ball or band by jackknife+ is the smallest one around the prediction that holds
+    the jackknife+ set.
+
+    References
+    ----------
+    Vovk, Gammerman, Shafer (2005). Barber, Candès, Ramdas, Tibshirani: Predictive inference with
+    the jackknife+ (2021). Lee, Barber, Willett: Distribution-free inference with hierarchical
+    data (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ConformalSets, KernelDependency
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(200, 1))
+    >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)]) + rng.normal(scale=0.1, size=(200, 2))
+    >>> sets = ConformalSets(KernelDependency(alpha=0.1), coverage=0.9).fit(X, Y)
+    >>> sets.proven_coverage_, len(sets.predict([[0.5]]))
+    (0.9, 1)
+    """
+
+    def __init__(
+        self,
+        model: StructuredEstimator,
+        coverage: float = 0.9,
+        calibration: str = "split",
+        kind: str = "auto",
+        candidates: Items | None = None,
+        held_out: float = 0.25,
+        random_state: Any = 0,
+    ):
+        self.model = model
+        self.coverage = coverage
+        self.calibration = calibration
+        self.kind = kind
+        self.candidates = candidates
+        self.held_out = held_out
+        self.random_state = random_state
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(self, X: Items, y: Items, groups: Items | None = None) -> ConformalSets:
+        """Learn and calibrate.
+
+        Parameters
+        ----------
+        X, y
+            Pairs, as the model takes them.
+        groups
+            A label for each pair: a new input is then one of a group not seen.
+        """
+        self._check()
+        labels = group_labels(groups, count(X))
+        fresh = clone(self)
+        fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
+        fit(X, y, labels)
+        self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
+        return self
+
+    def _fit_split(self, X: Items, y: Items, labels: np.ndarray) -> None:
+        names = check_random_state(self.random_state).permutation(labels.max() + 1)
+        kept = max(1, round(self.held_out * len(names)))
+        if len(names) - kept < 2:
+            raise ValueError(
+                f"{len(names)} groups are too few to hold {kept} of them out: use "
+                'calibration="jackknife+".'
+            )
+        out = np.isin(labels, names[:kept])
+        held, rest = np.flatnonzero(out), np.flatnonzero(~out)
+        self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
+        shape = self._shape(self.model_.embed(_rows(X, rest)))
+        outputs = self.model_.output_kernel_.as_outputs(_rows(y, held))
+        scores = shape.scores(self.model_.embed(_rows(X, held)), outputs)
+        weights = row_weights(np.unique(labels[held], return_inverse=True)[1])
+        self.shape_, self.radius_ = shape, float(weighted_quantile(scores, weights, self.coverage))
+        self.proven_coverage_ = float(self.coverage)
+        self.empirical_coverage_ = float(np.mean(scores <= self.radius_))
+
+    def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
+        self._fit_model(X, y, labels)
+        kernel = self.model_.kernel_
+        if not kernel.separable:
+            raise ValueError(
+                f'calibration="jackknife+" has no closed form for {kernel}: use '
+                'calibration="split".'
+            )
+        checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
+        outputs = self.model_.outputs_
+        self.jackknife_ = Jackknife.of(self.model_, checked, outputs, labels)
+        points = self.jackknife_.points
+        self.shape_ = self._shape(points)
+        self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
+        self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
+        radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
+        self.empirical_coverage_ = float(np.mean(self.scores_ <= radius))
+
+    def _fit_model(self, X: Items, y: Items, labels: np.ndarray) -> None:
+        grouped = labels if len(np.unique(labels)) < len(labels) else None
+        self.model_ = clone(self.model).fit(X, y, groups=grouped)
+
+    def _shape(self, points: Embedding) -> Any:
+        """What sets look like; bands take their shape from the residuals of training points."""
+        kernel = self.model_.output_kernel_
+        direct = kernel.invertible and kernel.on_vectors
+        kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
+        if kind != "candidates" and not direct:
+            raise ValueError(
+                f'kind="{kind}" is for vectors and curves under a linear output kernel, and '
+                f'{kernel} is none: use kind="candidates".'
+            )
+        if kind == "band":
+            return Bands(self.model_, points, self.model_.outputs_)
+        return Balls(self.model_) if kind == "ball" else Candidates(self.model_, self.candidates)
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def predict(self, X: Items) -> list:
+        """One set for each input: a list of outputs, nearest first, or a `Ball`, or a `Band`."""
+        check_is_fitted(self, "shape_")
+        points = self.model_.embed(X)
+        if self.calibration == "split":
+            return self.shape_.sets(points, self.radius_)
+        checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
+        moves = self.jackknife_.moves(checked)
+        return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.coverage)
+
+    def covers(self, X: Items, y: Items) -> np.ndarray:
+        """Whether the set of each input holds its output."""
+        check_is_fitted(self, "shape_")
+        y = self.model_.output_kernel_.as_outputs(y)
+        if count(X) != count(y):
+            raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        sets = self.predict(X)
+        if isinstance(sets[0], list):
+            return np.array([keys([one(y, i)])[0] in keys(s) for i, s in enumerate(sets)])
+        return np.array([self._as_given(one(y, i)) in s for i, s in enumerate(sets)])
+
+    def _as_given(self, y: Any) -> np.ndarray:
+        return host(y)[0] if self.model_.flat_ else host(y)
+
+    def sizes(self, X: Items) -> np.ndarray:
+        """The number of outputs in each set, the radius of each ball, the mean width of a band."""
+        return np.array([_size(s) for s in self.predict(X)])
+
+    def _check(self) -> None:
+        if not isinstance(self.model, StructuredEstimator):
+            raise TypeError(
+                f"ConformalSets is for KernelDependency and KernelDependencyCV, got {self.model!r}."
+            )
+        if not isinstance(self.coverage, Real) or not 0 < self.coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, got {self.coverage!r}.")
+        if not isinstance(self.held_out, Real) or not 0 < self.held_out < 1:
+            raise ValueError(f"held_out must be between 0 and 1, got {self.held_out!r}.")
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(
+                f"calibration must be one of {CALIBRATIONS}, got {self.calibration!r}."
+            )
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}.")
+
+
+def _rows(items: Items, index: np.ndarray) -> Items:
+    return items.iloc[index] if hasattr(items, "iloc") else take(items, index)
+
+
+def _size(a_set: Any) -> float:
+    if isinstance(a_set, Ball):
+        return a_set.radius
+    return float(np.mean(a_set.upper - a_set.lower)) if isinstance(a_set, Band) else len(a_set)

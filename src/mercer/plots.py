@@ -1,0 +1,224 @@
+"""Pictures of models: what was chosen and why, what the operator sees, what was predicted.
+
+Every function draws on matplotlib axes, its own where none are given, and returns them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._arrays import Items, count, host, namespace
+from ._extras import require
+from ._linalg import eigh
+from .estimators.prediction_sets import Band
+
+Axes = Any
+"""Matplotlib's axes; matplotlib is an extra, asked for when first used."""
+
+
+def risk(model: Any, ax: Axes | None = None) -> Axes:
+    """Leave-one-out risk (or score) over alpha, one line for each kernel and operator.
+
+    Parameters
+    ----------
+    model
+        A fitted `KernelDependencyCV`.
+    ax
+        Where to draw.
+    """
+    check_is_fitted(model)
+    results, axes = model.cv_results_, _axes(ax)
+    scored = not np.isnan(results["score"]).all()
+    values = results["score" if scored else "risk"]
+    lines = [*zip(results["kernel"], results["output_kernel"], strict=True)]
+    several = len(set(results["output_kernel"])) > 1
+    for line in dict.fromkeys(lines):
+        rows = [i for i, other in enumerate(lines) if other == line]
+        name = " | ".join(line) if several else line[0]
+        axes.plot(results["alpha"][rows], values[rows], marker=".", label=name)
+    best = model.loo_score_ if scored else model.loo_risk_
+    axes.plot([model.alpha_], [best], "o", color="black", fillstyle="none", markersize=10)
+    axes.set(xscale="log", xlabel="alpha", ylabel=f"leave-one-out {'score' if scored else 'risk'}")
+    axes.legend(fontsize=7)
+    return axes
+
+
+def spectrum(model: Any, ax: Axes | None = None) -> Axes:
+    """The spectrum of the output operator B on the training outputs, largest first.
+
+    Parameters
+    ----------
+    model
+        A fitted model with a kernel that is a scalar kernel times an operator.
+    ax
+        Where to draw.
+    """
+    check_is_fitted(model)
+    from .estimators.regression import Sides
+    from .operators import Moments
+
+    kernel = model.kernel_.separated()
+    inputs = _training_inputs(model)
+    sides = Sides(model.input_kernel_, model.output_kernel_, inputs, model.outputs_, model.features,
+                  model.output_features, model.fit_intercept)  # fmt: skip
+    U, V = sides.input_coordinates(), sides.output_coordinates(kernel.operator)
+    vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
+    B = kernel.operator.matrix(Moments(sides.n, U.moment, vu, V.moment))
+    values = np.sort(host(eigh(B, "operator", drop=False)[0]))[::-1]
+    axes = _axes(ax)
+    axes.plot(np.arange(1, len(values) + 1), values, marker=".")
+    positive = values[values > values[0] * 1e-12] if values[0] > 0 else values
+    log = len(positive) > 1 and positive[0] > 20 * positive[-1]
+    axes.set(xlabel="direction", ylabel="eigenvalue of B", title=str(kernel.operator),
+             yscale="log" if log else "linear")  # fmt: skip
+    if log:
+        axes.set_ylim(positive[-1] / 2, positive[0] * 2)
+    return axes
+
+
+def embedding(
+    model: Any, X: Items | None = None, color: Any = None, ax: Axes | None = None
+) -> Axes:
+    """The output feature space in its two main directions: outputs, and where inputs are sent.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    X
+        Inputs whose points are drawn too, as crosses.
+    color
+        A value for each training output, such as its class.
+    ax
+        Where to draw.
+    """
+    check_is_fitted(model)
+    from .features import KernelPCA
+
+    map = KernelPCA(2, center=True).fit(model.output_kernel_, model.outputs_)
+    known = host(map.transform(model.outputs_))
+    axes = _axes(ax)
+    axes.scatter(known[:, -1], known[:, 0], c=color, s=12, alpha=0.6, label="training outputs")
+    if X is not None:
+        inner = host(model.embed(X).inner(map.landmarks_)) @ host(map.weights_) - host(map.mean_)
+        axes.scatter(inner[:, -1], inner[:, 0], marker="x", color="black", s=18, label="g(x)")
+    axes.set(xlabel="first direction", ylabel="second direction")
+    axes.legend(fontsize=8)
+    return axes
+
+
+def scores(model: Any, x: Any, k: int = 10, names: Sequence[str] | None = None,
+           ax: Axes | None = None) -> Axes:  # fmt: skip
+    """The best candidates of one input as bars, best on top.
+
+    Parameters
+    ----------
+    model
+        A fitted model whose decoder ranks outputs.
+    x
+        One input.
+    k
+        How many candidates.
+    names
+        What to call them; None for their own text.
+    ax
+        Where to draw.
+    """
+    (ranked,) = model.predict_top([x], k=k)
+    axes = _axes(ax)
+    places = np.arange(len(ranked))
+    axes.barh(places, [score for _, score in ranked])
+    axes.set_yticks(places, names or [f"{output!s:.30}" for output, _ in ranked])
+    axes.invert_yaxis()
+    axes.set_xlabel("2⟨g(x), Φ(y)⟩ - l(y, y)")
+    return axes
+
+
+def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any = None) -> Any:
+    """A grid of images: what was given, then for each column what it was completed to.
+
+    Parameters
+    ----------
+    given
+        The upper halves, (examples, height, width).
+    columns
+        Lower halves by title, each (examples, height, width); "truth" first reads best.
+    figure
+        A matplotlib figure to draw on.
+    """
+    blank = np.full_like(given, np.nan, dtype=float)
+    wholes = {"input": np.concatenate([given, blank], axis=1)}
+    wholes |= {title: np.concatenate([given, y], axis=1) for title, y in columns.items()}
+    rows, limits = len(given), (given.min(), given.max())
+    figure = figure or _figure((1.35 * len(wholes), 1.25 * rows + 0.7))
+    axes: Any = figure.subplots(rows, len(wholes), squeeze=False)
+    for j, (title, images) in enumerate(wholes.items()):
+        axes[0, j].set_title(title.replace(" ", "\n"), fontsize=8)
+        for i in range(rows):
+            axis = axes[i, j]
+            axis.imshow(images[i], cmap="gray_r", vmin=limits[0], vmax=limits[1])
+            axis.axhline(given.shape[1] - 0.5, color="tab:orange", linewidth=0.8)
+            axis.set_xticks([])
+            axis.set_yticks([])
+    return figure
+
+
+def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | None = None,
+           ax: Axes | None = None) -> Axes:  # fmt: skip
+    """A predicted curve, with its band where it is a `Band`, and the true one.
+
+    Parameters
+    ----------
+    predicted
+        Values on the grid, or a `Band` of `ConformalSets(kind="band")`.
+    truth
+        The true values.
+    grid
+        Where the values are; None is 0 to 1.
+    ax
+        Where to draw.
+    """
+    axes = _axes(ax)
+    band = predicted if isinstance(predicted, Band) else None
+    middle = (band.lower + band.upper) / 2 if band else np.asarray(predicted)
+    t = np.linspace(0.0, 1.0, count(middle)) if grid is None else grid
+    axes.plot(t, middle, label="predicted")
+    if band:
+        axes.fill_between(t, band.lower, band.upper, alpha=0.25, label="band")
+    if truth is not None:
+        axes.plot(t, truth, color="0.4", linestyle="--", label="truth")
+    axes.legend(fontsize=8)
+    return axes
+
+
+def _training_inputs(model: Any) -> Items:
+    weigher, map = model.points_.weigher, model.points_.map
+    for part in (weigher, map):
+        for name in ("X", "landmarks_"):
+            found = getattr(part, name, None)
+            if found is not None and count(found) == count(model.outputs_):
+                return found
+    raise ValueError(
+        "this model has not kept its training inputs, which the spectrum of its operator needs: "
+        "fit it with exact features (features=None)."
+    )
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    require("matplotlib", "plots")
+    from matplotlib import pyplot
+
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    require("matplotlib", "plots")
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=size, layout="constrained")

@@ -1,0 +1,141 @@
+"""Files are read as they are, or refused in one sentence that names file, row or column."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mercer.tables import BadTable, read, write
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+def test_quotes_newlines_and_byte_order_marks(file):
+    table = read(file(b'\xef\xbb\xbfa,b\r\n"x, y","line\nbreak"\r\n"say ""hi""",2\r\n'))
+    assert table.columns == {"a": ["x, y", 'say "hi"'], "b": ["line\nbreak", "2"]}
+    assert list(table.lines) == [3, 4]
+
+
+def test_other_formats_hold_the_same(file, tmp_path):
+    rows = [{"a": "x", "b": 1.5}, {"a": "y", "b": 2.0}]
+    for name in ("t.csv", "t.tsv", "t.jsonl", "t.npz"):
+        write(rows, tmp_path / name)
+        table = read(tmp_path / name)
+        assert list(table.columns["a"]) == ["x", "y"]
+        assert [float(b) for b in table.columns["b"]] == [1.5, 2.0]
+    pytest.importorskip("pyarrow")
+    write(rows, tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").columns["b"] == [1.5, 2.0]
+
+
+def test_formats_are_seen_without_a_suffix(file):
+    assert read(file('{"a": 1}\n{"a": 2}\n', "data")).columns == {"a": [1, 2]}
+    assert list(read(file("a\tb\n1\t2\n", "data")).columns) == ["a", "b"]
+    assert list(read(file("a,b\n1,2\n", "data")).columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1,2\n3,4\n", ["1", "2"]),
+        ("a,b\n3,4\n", ["a", "b"]),
+        ("آب,ab\nآرلن,arlen\n", ["1", "2"]),
+        ("arabic,latin\nآرلن,arlen\n", ["arabic", "latin"]),
+        ("word,sound\ncat,kat\n", ["word", "sound"]),
+    ],
+)
+def test_whether_the_first_row_is_data(file, text, names):
+    assert list(read(file(text)).columns) == names
+
+
+def test_the_user_has_the_last_word_on_headers(file):
+    path = file("word,sound\ncat,kat\n")
+    assert read(path, header=False).columns["1"] == ["word", "cat"]
+    assert list(read(file("1,2\n3,4\n"), header=True).columns) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"  \n \n", "is empty"),
+        (b"a,b\n", "a header and no rows"),
+        (b"a,a\n1,2\n", r"column 'a' more than once, at \[1, 2\]"),
+        (b"a,b\n1,2\n1,2,3\n", "line 3: 3 cells, where the first row has 2"),
+        (b'a,b\n"x,2\n', "line 2: unexpected end of data"),
+        ("a,b\nü,2\n".encode("latin-1"), r"line 2: this is not utf-8. .*--encoding latin-1"),
+    ],
+)
+def test_bad_csv(file, content, message):
+    with pytest.raises(BadTable, match=message):
+        read(file(content))
+
+
+def test_encodings(file):
+    path = file("a,b\nü,2\n".encode("latin-1"))
+    assert read(path, encoding="latin-1").columns["a"] == ["ü"]
+    with pytest.raises(BadTable, match="no encoding that Python knows"):
+        read(path, encoding="latin-99")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"a": 1}\n{"a": \n', "line 2: no JSON"),
+        ('{"a": 1}\n[1, 2]\n', r"line 2: '\[1, 2\]' is no object"),
+    ],
+)
+def test_bad_json_lines(file, content, message):
+    with pytest.raises(BadTable, match=message):
+        read(file(content, "data.jsonl"))
+
+
+def test_bad_files(file, tmp_path):
+    with pytest.raises(BadTable, match="does not exist"):
+        read(tmp_path / "none.csv")
+    with pytest.raises(BadTable, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(BadTable, match="is no NPZ file"):
+        read(file(b"PK\x03\x04 rubbish", "data.npz"))
+    np.savez(tmp_path / "uneven.npz", X=np.zeros((3, 2)), y=np.zeros(2))
+    with pytest.raises(BadTable, match=r"unequal lengths \(X \(3, 2\), y \(2,\)\)"):
+        read(tmp_path / "uneven.npz")
+    np.savez(tmp_path / "things.npz", X=np.array([object()], dtype=object))
+    with pytest.raises(BadTable, match="is no NPZ file of plain arrays"):
+        read(tmp_path / "things.npz")
+
+
+def test_columns_by_name_number_and_range(file):
+    table = read(file("id,red,green,blue\n1,2,3,4\n"), header=True)
+    assert table.names(["red", "4"]) == ["red", "blue"]
+    assert table.names(["2-4"]) == ["red", "green", "blue"]
+    with pytest.raises(BadTable, match="no column 'grene': did you mean 'green'"):
+        table.names(["grene"])
+    with pytest.raises(BadTable, match="no column '7': its columns are 'id', 'red'"):
+        table.names(["7"])
+
+
+def test_missing_cells(file):
+    table = read(file("a,b\n1,x\n,y\n3,NA\n"))
+    with pytest.raises(BadTable, match=r"line 3: column 'a' is empty \(as are 1 other rows\)"):
+        table.filled(["a", "b"], drop=False)
+    assert table.filled(["a", "b"], drop=True).columns == {"a": ["1"], "b": ["x"]}
+    with pytest.raises(BadTable, match="every row has an empty cell"):
+        table.rows([1]).filled(["a"], drop=True)
+
+
+def test_written_text_is_read_again():
+    text = write([{"word": "a\tb", "labels": ["x", "y"], "score": 0.5}], None)
+    assert text == 'word\tlabels\tscore\n"a\tb"\t"[""x"", ""y""]"\t0.5\n'
+    line = write([{"image": np.zeros((1, 2))}], None, "jsonl")
+    assert json.loads(line) == {"image": [[0.0, 0.0]]}
+    with pytest.raises(ValueError, match="is no text"):
+        write([{"a": 1}], None, "npz")

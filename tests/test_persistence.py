@@ -1,0 +1,252 @@
+"""Models as files: the same model again, and nothing else whatever the file holds."""
+
+import io
+import json
+import os
+import pickle
+import sys
+import zipfile
+
+import networkx
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import mercer
+from mercer import KernelDependency, KernelDependencyCV
+from mercer._parts import Reader, Writer
+from mercer.kernels import RBF, Positions, Spectrum
+from mercer.operators import Covariance
+
+COUNT = int(os.environ.get("MERCER_CORRUPTIONS", "400"))
+"""Corruptions in the default run; MERCER_CORRUPTIONS=10000 takes a minute or two."""
+
+
+def again(value):
+    writer = Writer()
+    tree = json.loads(json.dumps(writer.write(value, "value"), allow_nan=False))
+    return Reader(writer.arrays).read(tree)
+
+
+VALUES = [
+    None, True, 3, 2.5, float("inf"), "ψ", b"\x00\xff", [1, (2, "a")], {"a": 1, (1, "b"): [2]},
+    {1, 2}, frozenset({"x", ("y", 1)}), slice(1, None), range(3), np.float32(0.1), np.int64(7),
+    np.dtype("float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_plain_values(value):
+    got = again(value)
+    assert got == value
+    assert type(got) is type(value)
+
+
+def test_arrays(rng):
+    for array in (rng.normal(size=(3, 2)), np.arange(3), np.array(["a", "bc"]), np.zeros((0, 2))):
+        got = again(array)
+        assert_array_equal(got, array)
+        assert got.dtype == array.dtype
+    things = np.empty(2, dtype=object)
+    things[:] = [["a", "b"], ("c",)]
+    assert again(things).tolist() == [["a", "b"], ("c",)]
+    assert np.isnan(again(float("nan")))
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+def test_sparse(layout, rng):
+    for kind in (sparse.csr_array, sparse.csr_matrix):
+        A = kind(rng.integers(0, 2, size=(4, 5))).asformat(layout)
+        got = again(A)
+        assert type(got) is type(A)
+        assert_array_equal(got.toarray(), A.toarray())
+
+
+def test_graphs():
+    graph = networkx.Graph(name="g")
+    graph.add_node(("a", 1), label="C")
+    graph.add_edge(("a", 1), 2, label=2)
+    got = again({"graph": graph, "same": graph})
+    assert networkx.utils.graphs_equal(got["graph"], graph)
+    assert got["graph"] is got["same"]
+    assert got["graph"].graph == {"name": "g"}
+
+
+def test_what_is_shared_stays_shared(rng):
+    array, rows = rng.normal(size=3), [1, 2]
+    got = again([array, rows, array, rows, {"a": array}])
+    assert got[0] is got[2]
+    assert got[0] is got[4]["a"]
+    assert got[1] is got[3]
+
+
+@pytest.fixture
+def pairs(rng):
+    return rng.normal(size=(12, 2)), rng.normal(size=(12, 2))
+
+
+def test_functions_are_refused_by_name(pairs, tmp_path):
+    def mine(A, B):
+        return A @ B.T
+
+    model = KernelDependency(mine).fit(*pairs)
+    with pytest.raises(TypeError, match=r"KernelDependency\.kernel is .*mine, a function"):
+        mercer.save(model, tmp_path / "model.mercer")
+    with pytest.raises(TypeError, match="object, of an unknown type"):
+        mercer.save(KernelDependency(object()), tmp_path / "model.mercer")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_save_keeps_the_old_file(pairs, tmp_path):
+    file = mercer.save(KernelDependency().fit(*pairs), tmp_path / "model.mercer")
+    before = file.read_bytes()
+    with pytest.raises(TypeError):
+        mercer.save(KernelDependency(lambda A, B: A @ B.T), file)
+    assert file.read_bytes() == before
+    assert mercer.save(KernelDependency().fit(*pairs), file).read_bytes() == before
+
+
+def test_words(tmp_path):
+    words, sounds = ["casa", "cane", "gatto"], ["kaza", "kane", "gatto"]
+    for l in (Spectrum(2), Positions()):
+        model = KernelDependency(Spectrum(2), l).fit(words, sounds)
+        loaded = mercer.load(mercer.save(model, tmp_path / "words.mercer"))
+        assert list(loaded.predict(words)) == list(model.predict(words))
+
+
+# -- files from strangers ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(pairs, tmp_path):
+    model = KernelDependencyCV(RBF() * Covariance(), RBF(), alphas=[0.1]).fit(*pairs)
+    return mercer.save(model, tmp_path / "model.mercer")
+
+
+def rewritten(file, change):
+    """The file with its members changed by a function of the dictionary of them."""
+    with zipfile.ZipFile(file) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    change(members)
+    with zipfile.ZipFile(file, "w") as new:
+        for name, data in members.items():
+            new.writestr(name, data)
+    return file
+
+
+def tree_changed(change):
+    def apply(members):
+        tree = json.loads(members["model.json"])
+        change(tree)
+        members["model.json"] = json.dumps(tree).encode()
+
+    return apply
+
+
+class Bomb:
+    def __reduce__(self):
+        return (exec, ("import os; os.environ['MERCER_BOMB'] = '1'",))
+
+
+def plant_pickle(members):
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Bomb()], dtype=object), allow_pickle=True)
+    members["arrays/0.npy"] = buffer.getvalue()
+
+
+def plant_hashed_pickle(members):
+    from hashlib import sha256
+
+    plant_pickle(members)
+    digest = sha256(members["arrays/0.npy"]).hexdigest()
+    tree_changed(lambda tree: tree["digests"].update({"arrays/0.npy": digest}))(members)
+
+
+def swap_arrays(members):
+    a, b = "arrays/0.npy", "arrays/1.npy"
+    members[a], members[b] = members[b], members[a]
+
+
+def plant(node):
+    return tree_changed(lambda tree: tree.update(root=node))
+
+
+def nest(members):
+    deep = '{"list": [' * 5000 + "]}" * 5000
+    tree = members["model.json"].decode()
+    members["model.json"] = (tree[: tree.index('"root": ')] + '"root": ' + deep + "}").encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (plant_pickle, "not the one that was saved"),
+        (plant_hashed_pickle, "pickle"),
+        (swap_arrays, "not the one that was saved"),
+        (lambda members: members.pop("arrays/0.npy"), "damaged"),
+        (lambda members: members.pop("model.json"), "damaged"),
+        (plant({"part": ["os:system", {}]}), "unknown type"),
+        (plant({"part": ["cli:main", {}]}), "unknown type"),
+        (plant({"part": ["kernels.base:np", {}]}), "unknown type"),
+        (plant({"part": ["kernels.base:BaseEstimator", {}]}), "unknown type"),
+        (plant({"part": ["kernels.stationary:Gone", {}]}), "unknown type"),
+        (plant({"part": ["kernels.../os:system", {}]}), "no name of a part"),
+        (plant({"eval": "1"}), "'eval' is no kind of value"),
+        (plant({"dtype": "O"}), "no dtype"),
+        (nest, "damaged"),
+        (plant({"ref": 5}), "damaged"),
+        (tree_changed(lambda tree: tree.update(format=99)), "Upgrade mercer"),
+        (tree_changed(lambda tree: tree.pop("format")), "damaged"),
+    ],
+)
+def test_what_no_model_holds_is_refused(file, change, message, monkeypatch):
+    monkeypatch.delenv("MERCER_BOMB", raising=False)
+    modules = set(sys.modules)
+    rewritten(file, change)
+    with pytest.raises(mercer.DamagedModel, match=message):
+        mercer.load(file)
+    assert "MERCER_BOMB" not in os.environ
+    assert all(name.startswith(("mercer", "numpy")) for name in set(sys.modules) - modules)
+
+
+def test_a_pickle_is_no_model(tmp_path):
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(mercer.DamagedModel, match="is no mercer model"):
+        mercer.load(path)
+    with pytest.raises(FileNotFoundError, match="is no file"):
+        mercer.load(tmp_path / "nothing")
+
+
+def corrupted(data, rng):
+    """Bytes flipped, cut, doubled, moved or overwritten."""
+    kind, data = rng.integers(5), bytearray(data)
+    at, size = int(rng.integers(len(data))), int(rng.integers(1, 64))
+    if kind == 0:
+        for i in rng.integers(len(data), size=rng.integers(1, 8)):
+            data[i] ^= int(rng.integers(1, 256))
+    elif kind == 1:
+        del data[at:]
+    elif kind == 2:
+        data[at:at] = data[at : at + size]
+    elif kind == 3:
+        del data[at : at + size]
+    else:
+        data[at : at + size] = rng.bytes(size)
+    return bytes(data)
+
+
+def test_corrupted_files_fail_with_one_kind_of_error(file, pairs):
+    rng = np.random.default_rng(0)
+    whole, wanted = file.read_bytes(), mercer.load(file).predict(pairs[0])
+    refused = 0
+    for _ in range(COUNT):
+        file.write_bytes(corrupted(whole, rng))
+        try:
+            model = mercer.load(file)
+        except mercer.DamagedModel:
+            refused += 1
+        else:  # the damage was to bytes that say nothing, such as a zip's date
+            assert_array_equal(model.predict(pairs[0]), wanted)
+    assert refused > 0.8 * COUNT
