@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.exceptions import ConvergenceWarning
 
+import mercer
 from mercer import JointKernelMap
 from mercer.decoders import Candidates, Threshold
 from mercer.estimators import joint_kernel_map
@@ -163,3 +164,11 @@ def test_another_array_library_stays_itself(small, pairs, monkeypatch):
         got = model.fit(X, Y).predict(X)
         assert hasattr(got, "__array_namespace__")
         assert_allclose(np.asarray(got), expected, atol=3e-2)
+
+
+def test_a_saved_model_predicts_the_same(pairs, tmp_path):
+    X, Y = pairs
+    for kernel in KERNELS:
+        model = JointKernelMap(kernel, C=0.3, tol=1e-2).fit(X, Y)
+        again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+        assert_allclose(again.predict(X), model.predict(X), atol=1e-12)

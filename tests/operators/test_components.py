@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Linear
@@ -179,3 +180,11 @@ def test_torch_or_another_library_stays_itself(data):
         got = model.fit(X, Y).predict(X)
         assert hasattr(got, "__array_namespace__")
         assert_allclose(np.asarray(got), expected, atol=IDENTITY)
+
+
+def test_a_saved_model_predicts_the_same(data, tmp_path):
+    X, Y = data
+    for kernel in KERNELS.values():
+        model = KernelDependency(kernel, alpha=0.1, fit_intercept=True).fit(X, Y)
+        again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+        assert_allclose(again.predict(X), model.predict(X), atol=1e-12)
