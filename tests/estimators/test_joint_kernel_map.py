@@ -10,13 +10,34 @@ import mercer
 from mercer import JointKernelMap
 from mercer.decoders import Candidates, Threshold
 from mercer.estimators import joint_kernel_map
-from mercer.kernels import RBF, Linear
+from mercer.kernels import RBF, Function, Kernel, Linear
 from mercer.operators import Covariance, Identity, Patchwise, Pointwise, joint
 from mercer.solvers.margins import JointMargins, MarginAscent, PointMargins
 from mercer.testing import check_structured_estimator
 
 KERNELS = [RBF(1.0), RBF(1.0) * Covariance(), Patchwise(RBF(1.0), size=1, overlap=0),
            0.5 * RBF(1.0) * Identity() + 0.5 * Pointwise()]  # fmt: skip
+
+
+class Precise(Kernel):
+    """The joint kernel of a fitted operator-valued kernel, one pair at a time."""
+
+    def __init__(self, fitted):
+        self.fitted = fitted
+
+    def __sklearn_clone__(self):
+        return self
+
+    def _gram(self, A, B):
+        grams = {}
+
+        def value(a, b):
+            key = (a[0].tobytes(), b[0].tobytes())
+            if key not in grams:
+                grams[key] = self.fitted.gram(a[0][None], b[0][None]).blocks()[0, 0]
+            return a[1] @ grams[key] @ b[1]
+
+        return np.array([[value(a, b) for b in B] for a in A])
 
 
 @pytest.fixture
@@ -172,3 +193,43 @@ def test_a_saved_model_predicts_the_same(pairs, tmp_path):
         model = JointKernelMap(kernel, C=0.3, tol=1e-2).fit(X, Y)
         again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
         assert_allclose(again.predict(X), model.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_any_joint_kernel_gives_the_scores_of_the_operator_valued_one(kernel, pairs):
+    """Said both ways, on outputs of mean zero: a joint kernel as such cannot centre them."""
+    X, Y = pairs
+    Y = Y - Y.mean(axis=0)
+    settings = {"C": 0.5, "tol": 1e-8, "max_iter": 50_000}
+    parts = JointKernelMap(kernel, decoder=Candidates(), **settings).fit(X, Y)
+    J = Precise(parts.kernel_)
+    whole = JointKernelMap(joint=J, **settings).fit(X, Y)
+    assert whole.objective_ == pytest.approx(parts.objective_, rel=1e-6)
+    assert_allclose(whole.embed(X).inner(Y), parts.embed(X).inner(Y), atol=1e-3)
+    assert_allclose(whole.predict(X), parts.predict(X))
+
+
+def test_a_joint_kernel_that_is_not_bilinear_chooses_among_training_outputs():
+    def rhyme(a, b):
+        return float((a[0][-1] == b[0][-1]) * (a[1][-1] == b[1][-1])) + 0.1 * float(a == b)
+
+    words, rhymes = ["cat", "dog", "hat", "log"], ["mat", "fog", "mat", "fog"]
+    same = Function(lambda a, b: float(a == b), of_items=True)
+    model = JointKernelMap(joint=Function(rhyme, of_items=True), output_kernel=same, C=10.0)
+    assert model.fit(words, rhymes).predict(["bat", "frog"]).tolist() == ["mat", "fog"]
+    assert [len(top) for top in model.predict_top(["bat"], k=5)] == [2]
+    with pytest.raises(ValueError, match="scores but no predicted points"):
+        model.score(words, rhymes)
+    with pytest.raises(ValueError, match="is none of them"):
+        model.embed(["bat"]).inner(["cat"])
+
+
+def test_joint_and_kernel_are_one_or_the_other(pairs):
+    with pytest.raises(ValueError, match="give kernel= or joint=, not both"):
+        JointKernelMap(RBF(1.0), joint=joint(RBF(1.0))).fit(*pairs)
+
+
+def test_a_joint_kernel_of_too_many_pairs_is_refused(rng, pairs):
+    X = rng.normal(size=(70, 2))
+    with pytest.raises(ValueError, match="all 70 inputs with all 70 outputs, up to 4000 pairs"):
+        JointKernelMap(joint=joint(RBF(1.0))).fit(X, X)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -13,12 +12,13 @@ from sklearn.utils import check_random_state
 from .._arrays import Array, Items, count, host, like, take, unique
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import OrthonormalFrame
-from ..kernels import Kernel
+from ..kernels import Kernel, as_kernel
 from ..kernels.base import whole
-from ..operators import JointKernel, OperatorKernel, as_operator_kernel
+from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
 from .base import StructuredEstimator, input_default, output_default, warn_if_constant
 from .coupled import CoupledMap
+from .joint_scores import CandidateFrame, ScoreMap, every_pair
 from .regression import LeastWeights, PointMap, Sides
 
 
@@ -39,6 +39,10 @@ class JointKernelMap(StructuredEstimator):
         An operator-valued kernel, such as ``Patchwise(RBF(3.0))``; a joint kernel that
         `mercer.operators.joint` made (its output kernel then stands for `output_kernel`); a
         scalar kernel, for the tensor product with the output kernel; None is ``RBF("median")``.
+    joint
+        In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
+        It need not be bilinear in Φ(y), so that there are no points to centre or to decode: the
+        prediction is the best training output.
     output_kernel
         The kernel l on outputs; None is `Linear`.
     C
@@ -106,6 +110,7 @@ class JointKernelMap(StructuredEstimator):
         tol: float = 1e-3,
         max_iter: int = 5000,
         random_state: Any = 0,
+        joint: Any = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -114,6 +119,7 @@ class JointKernelMap(StructuredEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.joint = joint
 
     def fit(self, X: Items, y: Items) -> JointKernelMap:
         """Learn from pairs.
@@ -135,36 +141,68 @@ class JointKernelMap(StructuredEstimator):
         output_kernel.fit(y)
         warn_if_constant(output_kernel, y)
         self.decoder_ = self._decoder(output_kernel).fit(output_kernel, y)
-        sides = Sides(kernel, output_kernel, X, y, intercept=True)
+        self.output_kernel_, self.outputs_ = output_kernel, y
+        if self.joint is None:
+            self._fit_points(ascent, chosen, kernel, X, y)
+        else:
+            self._fit_scores(ascent, X, y)
+            self.input_kernel_ = kernel
+
+    def _fit_points(
+        self, ascent: MarginAscent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
+    ) -> None:
+        """With an operator-valued kernel, in coordinates of the outputs."""
+        sides = Sides(kernel, self.output_kernel_, X, y, intercept=True)
         V = sides.output_coordinates(chosen)
         self.kernel_ = clone(chosen).fit(X, V.rows)
-        sides = replace(sides, kernel=self.kernel_.inputs)
-        coef = self._ascend(ascent, X, y, V.rows)
+        positions, own = unique(y)
+        rows, candidates = host(V.rows), host(V.rows)[positions]
+        margins = _margins(self.kernel_, X, take(V.rows, positions))
+        found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
+        coef = ascent.C * rows - found @ candidates
         frame = OrthonormalFrame(V.map)
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
         self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
-        self.input_kernel_ = sides.kernel
-        self.output_kernel_, self.outputs_ = output_kernel, y
+        self.input_kernel_ = self.kernel_.inputs
 
-    def _ascend(self, ascent: MarginAscent, X: Items, y: Items, rows: Array) -> np.ndarray:
-        """The coefficients d_i of the solution, (n, q)."""
+    def _fit_scores(self, ascent: MarginAscent, X: Items, y: Items) -> None:
+        """With any joint kernel, by its Gram matrix over all inputs and candidates."""
         positions, own = unique(y)
-        V, candidates = host(rows), host(rows)[positions]
-        losses = (V * V).sum(axis=1)[:, None] - V @ candidates.T
-        losses[np.arange(len(V)), own] = 0.0  # but for rounding they are
-        found = ascent.solve(_margins(self.kernel_, X, take(rows, positions)), losses, own)
+        candidates = take(y, positions)
+        n, m = count(X), count(candidates)
+        if n * m > SMALL:
+            raise ValueError(
+                f"joint= takes the joint kernel of all {n} inputs with all {m} outputs, up to "
+                f"{SMALL} pairs: give an operator-valued kernel, or fewer examples."
+            )
+        pairs = every_pair(X, candidates)
+        self.joint_ = clone(as_kernel(self.joint)).fit(pairs)
+        margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
+        inner = host(self.output_kernel_(y, candidates))
+        weights = -self._ascend(ascent, margins, inner, own, candidates)
+        weights[np.arange(n), own] += ascent.C
+        kept = np.flatnonzero(weights)
+        map = ScoreMap(self.joint_, candidates, pairs[kept], weights.reshape(-1)[kept])
+        frame = CandidateFrame(self.output_kernel_, candidates)
+        self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
+
+    def _ascend(
+        self, ascent: MarginAscent, margins: Margins, inner: np.ndarray, own: np.ndarray, y: Items
+    ) -> np.ndarray:
+        """The weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
+        losses = inner[np.arange(len(own)), own][:, None] - inner
+        found = ascent.solve(margins, losses, own)
         if not found.converged:
             warnings.warn(
                 f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
                 f"{found.gap:.3g}, {found.gap / abs(found.objective):.2%} of the objective: raise "
                 "max_iter or tol, or lower C.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        self.candidates_ = take(y, positions)
-        self.dual_coef_ = found.weights
+        self.candidates_, self.dual_coef_ = y, found.weights
         self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
-        return ascent.C * V - found.weights @ candidates
+        return found.weights
 
     def _ascent(self) -> MarginAscent:
         for name in ("C", "tol"):
@@ -176,6 +214,10 @@ class JointKernelMap(StructuredEstimator):
         return MarginAscent(float(self.C), float(self.tol), whole(self.max_iter, "max_iter"), seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
+        if self.joint is not None and self.kernel is not None:
+            raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
+        if self.joint is not None:
+            return Separable(Kernel(), Identity()), output_default(self.output_kernel)
         if not isinstance(self.kernel, JointKernel):
             kernel = as_operator_kernel(input_default(self.kernel))
             return kernel, output_default(self.output_kernel)
@@ -193,7 +235,8 @@ class JointKernelMap(StructuredEstimator):
                     "maps have not in closed form: use decoder=Candidates()."
                 )
             return clone(self.decoder)
-        return natural(output_kernel) if output_kernel.invertible else Candidates()
+        points = output_kernel.invertible and self.joint is None
+        return natural(output_kernel) if points else Candidates()
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [self._kernels()[0].inputs]

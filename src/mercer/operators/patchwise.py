@@ -17,7 +17,7 @@ class Patchwise(ComponentKernel):
     As an operator-valued kernel it is diagonal: a pixel of the output sees the patches of the
     input that it lies in, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p). Pixels that lie in the same
     patches share one scalar kernel, so a fit is one ridge regression for each such set of pixels
-    (121 of them for 32 × 32 pixels), never an equation over all pixels of all images.
+    (64 of them for 32 × 32 pixels), never an equation over all pixels of all images.
 
     Parameters
     ----------
