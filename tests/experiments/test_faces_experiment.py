@@ -42,12 +42,16 @@ def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path, monkeypa
         assert (folder / name).stat().st_size > 1000
 
 
-def test_a_file_of_another_form_is_named_in_a_sentence(tmp_path):
-    np.save(tmp_path / "flat.npy", np.zeros((3, 4)))
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((3, 4), "must hold one array of numbers"), ((3, 2, 4, 4), "6 are needed at least, got 3")],
+)
+def test_a_file_of_another_form_is_named_in_a_sentence(shape, message, tmp_path):
+    np.save(tmp_path / "flat.npy", np.zeros(shape))
     command = ["reproduce", "faces", "--faces", str(tmp_path / "flat.npy"), "--out", str(tmp_path)]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 1
-    assert "must hold one array of numbers" in done.output.replace("\n", " ")
+    assert message in done.output.replace("\n", " ")
 
 
 def test_without_the_faces_a_sentence_says_where_to_put_them(tmp_path, monkeypatch):

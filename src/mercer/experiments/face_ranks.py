@@ -98,7 +98,8 @@ def draw(path: Path, runs: list[Run], rows: int) -> None:
         axis.set_title(title, fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
     low, high = axes[0].get_ylim()
-    ticks = [t for t in (1e-4 * k * 10**e for e in range(4) for k in (1, 2, 5)) if low < t < high]
+    steps = [k * 10.0**e for e in range(-5, 1) for k in (1, 1.5, 2, 3, 4, 6)]
+    ticks = [step for step in steps if low < step < high]
     axes[0].set_yticks(ticks, labels=[f"{t:.3g}" for t in ticks])
     axes[0].legend(fontsize=8, frameon=False)
     figure.savefig(path, dpi=130)

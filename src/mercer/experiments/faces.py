@@ -12,7 +12,7 @@ import numpy as np
 from rich.progress import Progress
 from scipy.spatial.distance import cdist
 
-from ..datasets import Faces, load_cmu_faces, load_faces
+from ..datasets import Faces, WrongData, load_cmu_faces, load_faces
 from .face_models import METHODS, Fit
 from .face_ranks import CORTES, Run, claims, draw, named, sweep
 from .pictures import grid
@@ -27,8 +27,8 @@ PUBLISHED = {
 SETTINGS = {"paper": "the paper's parameters", "chosen": "chosen by leaving people out"}
 METRIC, LARGE = "mean squared error", "error, all turned views"
 SIDE, SPLITS, LARGE_SPLITS = 32, 10, 3
-TRAIN, TEST, ROWS = 20, 80, 60
-"""People to train and to test on, and training rows at most."""
+TRAIN, TEST, ROWS, FEWEST = 20, 80, 60, 6
+"""People to train and to test on, training rows at most, and people at least."""
 COMPARED = (30, 100, None)
 """Ranks whose differences from Cortes on all examples are worth a line."""
 PROTOCOL = (
@@ -85,6 +85,9 @@ def run(folder: Path, console: Any, quick: bool = False, faces: str | Path | Non
     """Both experiments, on the CMU faces or on those of a file or folder."""
     given = load_cmu_faces() if faces is None else load_faces(faces)
     small = given.shrunk(SIDE)
+    people = len(np.unique(small.subject))
+    if people < FEWEST:
+        raise WrongData(f"people are kept apart: {FEWEST} are needed at least, got {people}.")
     report = Report(
         "faces", title="Turned faces to the front", baseline=CORTES,
         lower_is_better=[METRIC, LARGE], wide=True, attribution=given.attribution,
