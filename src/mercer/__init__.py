@@ -9,6 +9,7 @@ from .estimators import (
     JointKernelMap,
     KernelDependency,
     KernelDependencyCV,
+    MaxMarginMarkovNetwork,
     SequenceTransducer,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
+    "MaxMarginMarkovNetwork",
     "SequenceTransducer",
     "__version__",
     "load",

@@ -4,6 +4,7 @@ from .conformal import ConformalSets
 from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .max_margin import MaxMarginMarkovNetwork
 from .sequence_transducer import SequenceTransducer
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
+    "MaxMarginMarkovNetwork",
     "SequenceTransducer",
 ]
