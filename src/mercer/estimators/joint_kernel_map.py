@@ -225,7 +225,8 @@ class JointKernelMap(StructuredEstimator):
             raise ValueError(
                 f"{self.kernel} has its output kernel already: leave output_kernel at None."
             )
-        return self.kernel.kernel, output_default(self.kernel.output_kernel)
+        kernel = as_operator_kernel(self.kernel.kernel)
+        return kernel, output_default(self.kernel.output_kernel)
 
     def _decoder(self, output_kernel: Kernel) -> Decoder:
         if self.decoder is not None:

@@ -86,8 +86,8 @@ def joint(kernel: Any, output_kernel: Any = None) -> JointKernel:
     >>> J = joint(0.5 * RBF(1.0) * Identity() + 0.5 * Pointwise())
     >>> pairs = [([1.0, 2.0], [3.0, 4.0]), ([1.0, 2.0], [1.0, 0.0])]
     >>> J.fit(pairs)(pairs)
-    array([[49. ,  3. ],
-           [ 3. ,  1. ]])
+    array([[49.,  3.],
+           [ 3.,  1.]])
     """
     return JointKernel(as_operator_kernel(kernel), output_kernel)
 
