@@ -87,9 +87,10 @@ def exact(n):
 
 def moments(n, m, rows):
     """Moments of n pairs at m landmarks, float32 products, against the bare product loop."""
+    from mercer.streams import Gathering
+
     from mercer.features import Explicit, Nystroem
     from mercer.kernels import Linear
-    from mercer.streams import Gathering
 
     torch.manual_seed(0)
     X = torch.randn(n, 64, dtype=torch.float32)  # on the host: blocks stream from there
@@ -125,7 +126,9 @@ def moments(n, m, rows):
         )
     error = torch.linalg.norm(result["float32"] - result["float64"])
     scale = torch.linalg.norm(result["float64"])
-    console.print(f"relative error of the float32 moments: {float(error / scale):.1e} (wanted: ratio ≤ 1.4)")
+    console.print(
+        f"relative error of the float32 moments: {float(error / scale):.1e} (wanted: ratio ≤ 1.4)"
+    )
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_overlap", "_arrays", "_linalg", "_memory", "_extras", "_parts"},
+    {"_overlap", "_arrays", "_linalg", "_memory", "_plan", "_extras", "_parts"},
     {"curves"},
     {"kernels", "datasets"},
     {"features"},
     {"operators"},
-    {"solvers"},
+    {"solvers", "streams"},
     {"embedding"},
     {"decoders", "metrics"},
     {"estimators"},
@@ -66,7 +66,7 @@ def test_this_test_sees_imports():
     assert "kernels" in set(imported_rooms(Path("decoders/direct.py")))
 
 
-ROOMS = ["kernels", "features", "operators", "solvers", "decoders", "estimators"]
+ROOMS = ["kernels", "features", "operators", "streams", "solvers", "decoders", "estimators"]
 
 
 @pytest.mark.parametrize("name", ["mercer", *(f"mercer.{room}" for room in ROOMS)])
@@ -85,7 +85,10 @@ PUBLIC = {
         "Normalized", "Polynomial", "Power", "Precomputed", "Product", "Scaled", "Sum",
         "VectorKernel", "as_kernel",
     },
-    ".features": {"Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA"},
+    ".features": {
+        "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
+        "RandomFourier", "RandomPivotedCholesky",
+    },
     ".operators": {
         "ConditionalCovariance", "Covariance", "Identity", "Matrix", "Moments", "Operator",
         "OperatorKernel", "Separable", "as_operator_kernel",

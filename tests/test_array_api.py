@@ -12,7 +12,13 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._arrays import host, unique
 from mercer.decoders import Candidates, FixedPoint, Gradient
-from mercer.features import IncompleteCholesky, KernelPCA
+from mercer.features import (
+    IncompleteCholesky,
+    KernelPCA,
+    Nystroem,
+    RandomFourier,
+    RandomPivotedCholesky,
+)
 from mercer.kernels import (
     RBF,
     Centered,
@@ -171,13 +177,35 @@ def test_decoders(decoder, data, strict, same_kind):
             assert score == pytest.approx(score_other, abs=CLOSE)
 
 
-@pytest.mark.parametrize("map", [IncompleteCholesky(5), KernelPCA(3)], ids=str)
+MAPS = [
+    IncompleteCholesky(5), KernelPCA(3), Nystroem(5, random_state=0),
+    RandomPivotedCholesky(5, random_state=0), RandomFourier(6, random_state=0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("map", MAPS, ids=str)
 def test_low_rank(map, data, strict, same_kind):
     X, Y, X_new = data
     model = KernelDependency(RBF(1.0) * Covariance(), RBF(2.0), features=map, output_features=map)
     wanted = model.fit(X, Y).embed(X_new).inner(Y)
     A, V, B = strict(X, Y, X_new)
     same_kind(model.fit(A, V).embed(B).inner(V), wanted)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("groups", [None, np.arange(12) // 3], ids=["one", "group"])
+def test_low_rank_inputs_of_outputs_without_coordinates(intercept, groups, data, strict, same_kind):
+    X, Y, X_new = data
+    model = KernelDependencyCV(
+        RBF(1.0), RBF(2.0), features=Nystroem(5, random_state=0), fit_intercept=intercept
+    )
+    plain = model.fit(X, Y, groups=groups)
+    wanted, risk, left_out = plain.predict(X_new), plain.loo_risk_, plain.loo_embed().coordinates
+    A, V, B = strict(X, Y, X_new)
+    model.fit(A, V, groups=groups)
+    same_kind(model.predict(B), wanted)
+    same_kind(model.loo_embed().coordinates, left_out)
+    assert model.loo_risk_ == pytest.approx(risk, abs=CLOSE)
 
 
 def test_plain_numbers_and_images(data, rng, strict, same_kind, kind):

@@ -5,7 +5,16 @@ import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, Decoder, Direct, FixedPoint, Gradient
-from mercer.features import Exact, Explicit, FeatureMap, IncompleteCholesky, KernelPCA
+from mercer.features import (
+    Exact,
+    Explicit,
+    FeatureMap,
+    IncompleteCholesky,
+    KernelPCA,
+    Nystroem,
+    RandomFourier,
+    RandomPivotedCholesky,
+)
 from mercer.kernels import (
     RBF,
     Centered,
@@ -95,22 +104,35 @@ def test_operators(operator):
     check_operator(operator)
 
 
-@pytest.mark.parametrize("map", [Exact(), KernelPCA(), IncompleteCholesky()], ids=kind)
+FULL_MAPS = [
+    Exact(), KernelPCA(), IncompleteCholesky(), RandomPivotedCholesky(random_state=0),
+    Nystroem(rank=9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("map", FULL_MAPS, ids=kind)
 @pytest.mark.parametrize("kernel", [RBF(), Linear(), Polynomial(2)], ids=kind)
 def test_feature_maps(map, kernel):
     check_feature_map(map, kernel, VECTORS)
 
 
 @pytest.mark.parametrize(
-    "map", [KernelPCA(2), KernelPCA(2, center=True), IncompleteCholesky(3)], ids=kind
-)
+    "map",
+    [
+        KernelPCA(2), KernelPCA(2, center=True), IncompleteCholesky(3), Nystroem(3, random_state=0),
+        Nystroem(landmarks=VECTORS[:4] + 0.1), RandomPivotedCholesky(3, random_state=0),
+        RandomFourier(6, random_state=0), RandomFourier(7, orthogonal=False, random_state=0),
+    ],
+    ids=kind,
+)  # fmt: skip
 def test_feature_maps_of_low_rank(map):
     check_feature_map(map, RBF(), VECTORS, tolerance=np.inf)
 
 
 def test_feature_maps_on_words():
-    for map in (Exact(), KernelPCA(), IncompleteCholesky()):
+    for map in FULL_MAPS:
         check_feature_map(map, LETTERS, WORDS)
+    check_feature_map(Nystroem(landmarks=["abc", "xyz"]), LETTERS, WORDS, tolerance=np.inf)
 
 
 def test_explicit_features():
@@ -143,6 +165,8 @@ MODELS = [
     KernelDependency(RBF() * Covariance(), RBF(), fit_intercept=True),
     KernelDependency(RBF() * ConditionalCovariance(), RBF(), decoder=Candidates()),
     KernelDependency(RBF(), RBF(), features=IncompleteCholesky(4), output_features=KernelPCA(2)),
+    KernelDependency(RBF(), RBF(), features=Nystroem(4, random_state=0)),
+    KernelDependencyCV(RBF(), RBF(), features=Nystroem(4, random_state=0), fit_intercept=True),
     KernelDependency(RBF(), RBF(), decoder=Gradient(max_iter=2000, tol=1e-10)),
     KernelDependencyCV([RBF() * Identity(), RBF() * Covariance()], RBF(), fit_intercept=True),
 ]

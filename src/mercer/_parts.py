@@ -22,6 +22,7 @@ ROOMS = (
     "features",
     "operators",
     "solvers",
+    "streams",
     "decoders",
     "estimators",
     "embedding",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ class Frame:
     """Vectors of the output feature space in which points are written."""
 
     kernel: Kernel
+    compact: ClassVar[bool] = False
+    """Whether the vectors are orthonormal coordinates rather than the training outputs."""
 
     def evaluate(self, Y: Items) -> Array:
         """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
@@ -47,6 +50,7 @@ class OrthonormalFrame(Frame):
     """Orthonormal coordinates, given by a fitted feature map of the outputs."""
 
     map: FeatureMap
+    compact: ClassVar[bool] = True
 
     @property
     def kernel(self) -> Kernel:  # type: ignore[override]
@@ -196,6 +200,33 @@ class Embedding:
                 f"examples, got {count(values)}."
             )
         return self.weights @ like(values, self.weights)
+
+
+class Deferred(Embedding):
+    """Points whose coordinates are made when somebody first asks for them."""
+
+    make: Callable[[], Array]
+    left_out: np.ndarray
+
+    def __init__(
+        self,
+        make: Callable[[], Array],
+        frame: Frame,
+        left_out: np.ndarray,
+        inputs: Items | None = None,
+    ):
+        self.__dict__.update(make=make, frame=frame, left_out=left_out, inputs=inputs, weigh=None)
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """One row a point, in `frame`."""
+        return self.make()
+
+    def __len__(self) -> int:
+        return len(self.left_out)
+
+    def __repr__(self) -> str:
+        return f"Deferred({len(self)} points)"
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:

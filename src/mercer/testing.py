@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -158,10 +159,17 @@ def check_feature_map(
     _close(host(map.transform(items)), U, ROOT * scale, "transform differs from fit_transform")
     if np.isfinite(tolerance):
         _close(U @ U.T, K, tolerance * scale, "transform(A) @ transform(A).T is not k(A)")
+    if np.isfinite(map.trace_error_):
+        missed = 1.0 - (U * U).sum() / K.trace() if not map.centered else map.trace_error_
+        _near(map.trace_error_, missed, "trace_error_ is not tr(K - UUᵀ) / tr K")
     excess = (U * U).sum(axis=1) - K.diagonal()
     _claim(excess.max() < ROOT * scale or map.projects, "coordinates are longer than the items")
     M = np.random.default_rng(0).normal(size=(U.shape[1], 2))
     _close(host(map.compose(M).transform(items)), U @ M, ROOT * scale, "compose is not a product")
+    bare, weights = map.unweighted()
+    B = host(bare.transform(items))
+    whole = B if weights is None else B @ host(weights)
+    _close(whole, U, ROOT * scale, "unweighted() and its matrix are not the map")
     coordinates = clone(map).fit_coordinates(kernel, items)
     S = host(coordinates.moment)
     rows = host(coordinates.rows)
@@ -223,6 +231,37 @@ def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
     _claim(_equal(model.predict(X), predicted), "a failed refit changed the model")
     score = model.score(X, y)
     _claim(np.isfinite(score) and score <= 1, f"score is {score}")
+
+
+def check_stream_learner(model: Any, X: Items, y: Items) -> None:
+    """A model of a stream is the same under every cut, goes on after a refusal, and copies.
+
+    Parameters
+    ----------
+    model
+        The estimator, with feature maps that do not need all pairs; it is cloned here.
+    X, y
+        At least six pairs of its kinds of input and output.
+    """
+    n = count(y)
+
+    def blocks(*edges: int) -> list:
+        cuts = [range(a, b) for a, b in pairwise([0, *edges, n])]
+        return [(_some(X, list(cut)), _some(y, list(cut))) for cut in cuts]
+
+    whole = clone(model).fit(blocks())
+    predicted = whole.predict(X)
+    _claim(count(predicted) == n, "predict gives another number of outputs than inputs")
+    for cut in ((1,), (n // 2,), (2, n // 2, n - 1)):
+        again = clone(model).fit(blocks(*cut)).predict(X)
+        _claim(_equal(again, predicted), f"cut at {cut}, the stream gives another model")
+    generated = clone(model).fit(block for block in blocks(n // 2))
+    _claim(_equal(generated.predict(X), predicted), "a generator gives another model")
+    short = (X, _some(y, list(range(n - 1))))
+    _refuses(lambda: whole.fit([*blocks(), short]), "a block with y one shorter than X")
+    _claim(_equal(whole.predict(X), predicted), "a refused block changed the model")
+    for copied in (pickle.loads(pickle.dumps(whole)), copy.deepcopy(whole)):
+        _claim(_equal(copied.predict(X), predicted), "a copy predicts otherwise")
 
 
 # -- helpers ----------------------------------------------------------------------------------

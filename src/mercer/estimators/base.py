@@ -15,11 +15,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace, take
+from .._plan import Plan, Problem
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
 from ..kernels import RBF, Kernel, Linear, as_kernel
+from ..kernels.base import whole
 from ..kernels.on_device import OnDevice
+from ..operators import Covariance, Identity, OperatorKernel
 from .regression import PointMap
 
 BLOCK = 4096
@@ -67,9 +70,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
-        single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
-        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+        self.flat_ = is_flat(output_kernel, outputs, y)
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -90,6 +91,39 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.points_.map.coefficients
+
+    def plan(self, n: int, p: int = 1, q: int = 1, rank: int | None = None) -> Plan:
+        """What a fit would cost by each route, in memory and multiplications.
+
+        Parameters
+        ----------
+        n
+            The number of pairs.
+        p
+            The number of input features, or of multiplications that a kernel value takes.
+        q
+            The number of output features, where the output kernel has finite ones.
+        rank
+            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
+
+        Returns
+        -------
+        Plan
+            A table that prints itself; `best` is the route that has room, exact where one has.
+
+        Examples
+        --------
+        >>> from mercer import KernelDependency
+        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
+        >>> plan.best.name, [route.name for route in plan]
+        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
+        """
+        p, q = whole(p, "p"), whole(q, "q")
+        rank = None if rank is None else whole(rank, "rank")
+        return self._problem(whole(n, "n"), p, q).plan(rank)
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        raise NotImplementedError
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -211,6 +245,15 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         raise NotImplementedError
 
 
+def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
+    """Whether outputs were given as plain numbers.
+
+    Only vectors of length one can have been that; ragged curves have no ndim.
+    """
+    single = kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+
+
 def all_or_none(kernels: list[Kernel]) -> bool:
     """Whether X is precomputed, under all kernels of a choice or under none."""
     kinds = {kernel.pairwise for kernel in kernels}
@@ -236,6 +279,19 @@ def output_default(kernel: Any) -> Kernel:
             "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
         )
     return kernel
+
+
+def problem(
+    kernels: list[OperatorKernel], output: Kernel, n: int, p: int, q: int, choice: bool = False
+) -> Problem:
+    """What the costs of a fit depend on."""
+    coupled = [kernel for kernel in kernels if not kernel.separable]
+    if coupled:
+        raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
+    operators = [kernel.separated().operator for kernel in kernels]
+    identity = all(type(operator) is Identity for operator in operators)
+    dense = sum(not isinstance(operator, Identity | Covariance) for operator in operators)
+    return Problem(n, p, q if output.finite else None, identity, dense, choice)
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items
-from .._memory import require_exact
+from .._plan import require_exact
 from ..embedding import OrthonormalFrame
 from ..features import Coordinates, FeatureMap
 from ..operators import BlockGram, OperatorKernel

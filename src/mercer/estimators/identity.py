@@ -6,21 +6,14 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, like, namespace, put, take
-from .._memory import require_exact
+from .._plan import CHOLESKY_SQUARES, LEFT_OUT_SQUARES, require_exact
 from ..embedding import Embedding, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Explicit
 from ..features.landmarks import Spanned
 from ..operators import Identity, Operator
 from ..solvers import Cholesky
 from ..solvers.tridiagonal import Tridiagonal, TridiagonalLeaveOneOut
-from .regression import (
-    CHOLESKY_SQUARES,
-    LEFT_OUT_SQUARES,
-    DualWeights,
-    Equation,
-    PointMap,
-    Sides,
-)
+from .regression import DualWeights, Equation, PointMap, Sides
 
 MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""

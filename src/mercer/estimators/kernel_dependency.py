@@ -6,28 +6,31 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Items
+from .._plan import Problem
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Separable, as_operator_kernel
+from ..operators import Identity, Operator, Separable, as_operator_kernel
 from .base import (
-    StructuredEstimator,
     decodable,
     input_default,
     on_device,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
 from .componentwise import unseparated
 from .identity import left_out_identity, solve_identity
-from .regression import PointMap, Sides, factored, group_labels
+from .low_rank import SpannedEquation, solve_low_rank, spans
+from .regression import Equation, PointMap, Sides, factored, group_labels
+from .streaming import BlockLearner
 
 SOLVERS = ("auto", "cholesky", "spectral")
 
 
-class KernelDependency(StructuredEstimator):
+class KernelDependency(BlockLearner):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
     Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
@@ -50,7 +53,8 @@ class KernelDependency(StructuredEstimator):
     fit_intercept
         Whether the means of both feature spaces are taken off first.
     solver
-        "cholesky" (identity operator only), "spectral" (any), or "auto".
+        "cholesky" (identity operator only), "spectral" (any), or "auto": the cheaper of those
+        that have room, as `plan` tells.
     device
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
         where X is: arrays of PyTorch or CuPy stay on their device anyway.
@@ -61,6 +65,8 @@ class KernelDependency(StructuredEstimator):
         What was fitted, length scales settled.
     n_features_in_
         The number of input features, where inputs are vectors.
+    stream_
+        Of a model of a stream, what further blocks are added to: moments and a sample.
 
     References
     ----------
@@ -102,25 +108,38 @@ class KernelDependency(StructuredEstimator):
         self.solver = solver
         self.device = device
 
-    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependency:
+    def fit(self, X: Items, y: Items = None, groups: Items | None = None) -> KernelDependency:
         """Learn from pairs.
 
         Parameters
         ----------
         X
-            Inputs: an array, or a sequence of whatever the input kernel compares.
+            Inputs: an array, or a sequence of whatever the input kernel compares. Or pairs that
+            come in blocks: an iterable of (X, y), the path of files, a `mercer.streams.Stream`,
+            Dask's arrays, bags and delayed blocks.
         y
-            As many outputs, likewise.
+            As many outputs, likewise; None where `X` has them.
         groups
             A label for each pair; a decoder that is calibrated on left-out predictions leaves
             pairs of one label (a subject, a speaker) out together.
         """
         return self._fit_afresh(X, y, groups=groups)
 
-    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
-        alpha = positive_alpha(self.alpha)
+    def _separable(self) -> Separable:
+        return as_operator_kernel(input_default(self.kernel)).separated()
+
+    def _alpha(self) -> float:
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
+        return positive_alpha(self.alpha)
+
+    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+        alpha = self._alpha()
+        stream = self._as_stream(X, y, groups)
+        if stream is not None:
+            self._learn(self._gathered(stream))
+            stream.finish()
+            return
         chosen = as_operator_kernel(input_default(self.kernel))
         if self.device is not None and not chosen.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
@@ -146,14 +165,20 @@ class KernelDependency(StructuredEstimator):
         self.output_kernel_, self.outputs_ = output_kernel, y
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
-        short = isinstance(operator, Identity) and sides.features is None
-        if self.solver == "cholesky" and not short:
-            raise ValueError(
-                "solver='cholesky' is for the identity operator with exact features; "
-                "use solver='auto'."
-            )
-        points = solve_identity(sides, alpha) if short and self.solver != "spectral" else None
-        return factored(sides, operator).solve(alpha) if points is None else points
+        identity = isinstance(operator, Identity)
+        if self.solver == "cholesky" and not identity:
+            raise ValueError("solver='cholesky' is for the identity operator; use solver='auto'.")
+        planned = self._problem(sides.n, 1, 1).plan().exact.name
+        solver = planned if self.solver == "auto" else self.solver
+        short = solve_identity if sides.features is None else solve_low_rank
+        points = short(sides, alpha) if solver == "cholesky" else None
+        return self._equation(sides, operator).solve(alpha) if points is None else points
+
+    def _equation(self, sides: Sides, operator: Operator) -> Equation:
+        """The way for every α, which also gives the left-out points."""
+        if spans(sides, [operator]):
+            return SpannedEquation(sides, operator, sides.input_coordinates())
+        return factored(sides, operator)
 
     def _fit_separable(
         self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
@@ -189,7 +214,7 @@ class KernelDependency(StructuredEstimator):
             left_out = left_out_identity(sides, alpha, labels, raw)
             if left_out is not None:
                 return self._solved(sides, operator, alpha), left_out
-        equation = factored(sides, operator)
+        equation = self._equation(sides, operator)
         loo = equation.leave_one_out(labels)
         points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
         return equation.solve(alpha), points
@@ -197,3 +222,7 @@ class KernelDependency(StructuredEstimator):
     def _scalar_kernels(self) -> list[Kernel]:
         kernel = as_operator_kernel(input_default(self.kernel))
         return [kernel.inputs]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        kernel = as_operator_kernel(input_default(self.kernel))
+        return problem([kernel], output_default(self.output_kernel), n, p, q)

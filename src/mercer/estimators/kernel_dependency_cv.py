@@ -10,32 +10,38 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count
-from .._memory import require_exact
+from .._plan import SPECTRAL_SQUARES, Problem, require_exact
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel, as_operator_kernel
+from ..solvers import Spectral
+from ..streams import PairSource, Sample, Stream
 from .base import (
-    StructuredEstimator,
     all_or_none,
     decodable,
     input_default,
     on_device,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
 from .componentwise import unseparated
 from .identity import IdentityEquation, reduces
-from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
+from .low_rank import SpannedEquation, spans
+from .regression import Equation, Sides, group_labels
+from .stream_choice import StreamChoice, StreamTrial, held_out
+from .streamed import Gathered
+from .streaming import StreamLearner
 
 CRITERIA = ("loo", "gcv")
 ALPHAS = tuple(np.logspace(-6, 1, 15))
 
 
-class KernelDependencyCV(StructuredEstimator):
+class KernelDependencyCV(StreamLearner):
     """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
 
     One eigendecomposition for each distinct scalar kernel (and for each dense operator) gives the
@@ -64,9 +70,11 @@ class KernelDependencyCV(StructuredEstimator):
     kernel_, output_kernel_, alpha_
         What was chosen.
     loo_risk_, loo_score_
-        Its leave-one-out risk (mean squared distance in feature space), and its score.
+        Its leave-one-out risk (mean squared distance in feature space), and its score; of a
+        stream, over the pairs of its sample.
     cv_results_
-        A dictionary of columns, one entry a trial.
+        A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
+        of the pairs held out.
 
     Notes
     -----
@@ -112,38 +120,90 @@ class KernelDependencyCV(StructuredEstimator):
         self.fit_intercept = fit_intercept
         self.device = device
 
-    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependencyCV:
+    def fit(
+        self,
+        X: Items,
+        y: Items = None,
+        groups: Items | None = None,
+        validation: Any = None,
+    ) -> KernelDependencyCV:
         """Choose and learn.
 
         Parameters
         ----------
         X, y
-            As in `KernelDependency`.
+            As in `KernelDependency`. Of a stream, the pairs of its sample are left out.
         groups
             A label for each pair: pairs of one label (a subject, a speaker) are left out together.
+        validation
+            Pairs to choose by instead, (X, y) or a stream: they are read once, and the risk of
+            every choice on them follows from their moments.
         """
-        return self._fit_afresh(X, y, groups=groups)
+        return self._fit_afresh(X, y, groups=groups, validation=validation)
 
     # -- choosing -----------------------------------------------------------------------------
 
-    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+    def _fit(self, X: Items, y: Items, groups: Items | None, validation: Any = None) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
         self._check_choices(kernels, outputs, groups)
+        stream = self._as_stream(X, y, groups)
+        if stream is None and validation is not None:
+            stream = Stream([(X, y)])
+        if stream is not None:
+            self._fit_stream(stream, validation)
+            stream.finish()
+            return
         first = on_device(clone(kernels[0].inputs), self.device)
         first_output = on_device(clone(outputs[0]), self.device)
         checked, y = self._check_pairs(first, first_output, X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
+        best, rows = self._best(self._trials(kernels, outputs, pairs))
+        self._adopt(best, rows, pairs)
+
+    def _fit_stream(self, stream: PairSource, validation: Any) -> None:
+        """Choose over a stream: by pairs held out, or by those of its sample, left out."""
+        outputs = self._output_kernels()
+        if self.criterion == "gcv" or len(outputs) > 1:
+            raise ValueError('on a stream give one output kernel, and criterion="loo".')
+        if validation is not None and self.scoring is not None:
+            raise ValueError(
+                "validation= is judged by its moments alone, which know the risk but no scoring: "
+                "leave one of the two out (without validation, scoring judges the sample)."
+            )
+        scalars = by_scalar([kernel.separated() for kernel in self._kernels()])
+        kernels, operators = zip(*scalars, strict=True)
+        gathered = Gathered.of(stream, self._parts(kernels, outputs[0]))
+        self._adopt_stream(gathered)
+        choice = StreamChoice(
+            gathered,
+            operators,
+            self._alphas(),
+            self.fit_intercept,
+            None if validation is None else held_out(validation, gathered),
+            self.decoder_,
+            None if self.scoring is None else lambda found: self._scored(found, gathered.sample),
+        )
+        best, rows = self._best(choice.trials())
+        self.points_ = best.equation.point_map(Spectral().solve(best.spectra, best.alpha))
+        self.kernel_, self.alpha_, self.input_kernel_ = best.kernel, best.alpha, best.kernel.scalar
+        loo, self.loo_points_ = best.left_out()
+        self.decoder_ = calibrated(self.decoder_, self.loo_points_, self.outputs_)
+        self.loo_risk_, self.loo_score_ = loo.risk(loo.residuals(best.alpha)), best.score
+        self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _best(self, trials: Iterator[Any]) -> tuple[Any, list[dict]]:
+        """The best trial, the first of equals, and a row of the report for each."""
         best, rows = None, []
-        for trial in self._trials(kernels, outputs, pairs):
+        for trial in trials:
             rows.append(trial.row())
             if best is None or not self._worth(trial) <= self._worth(best):
                 best = trial
         assert best is not None
         if np.isnan(self._worth(best)):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        self._adopt(best, rows, pairs)
+        return best, rows
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
@@ -170,6 +230,9 @@ class KernelDependencyCV(StructuredEstimator):
             kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
+            if spans(sides, operators):
+                yield SpannedEquation(sides, operators[0], sides.input_coordinates())
+                continue
             for operator in operators:
                 own = operator.own_coordinates
                 if own not in shared:
@@ -199,12 +262,12 @@ class KernelDependencyCV(StructuredEstimator):
                 trial = replace(trial, score=self._scored(predictions, equation.sides))
             yield trial
 
-    def _scored(self, predictions: Items, sides: Sides) -> float:
+    def _scored(self, predictions: Items, sides: Sides | Sample) -> float:
         told = Told(self._flattened(predictions))
         scorer = check_scoring(told, scoring=self.scoring)
         return float(scorer(told, sides.X, self._flattened(sides.y)))
 
-    def _worth(self, trial: Trial) -> float:
+    def _worth(self, trial: Trial | StreamTrial) -> float:
         return -trial.risk if self.scoring is None else trial.score
 
     def _adopt(self, best: Trial, rows: list[dict], pairs: Pairs) -> None:
@@ -254,6 +317,9 @@ class KernelDependencyCV(StructuredEstimator):
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.inputs for kernel in self._kernels()]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        return problem(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
         coupled = [kernel for kernel in kernels if not kernel.separable]

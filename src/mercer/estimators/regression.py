@@ -11,18 +11,12 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite
-from .._memory import require_exact
+from .._plan import OUTPUT_SQUARES, SPECTRAL_SQUARES, require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..kernels import Kernel
 from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, LeaveOneOut, LeftOut, Spectra, Spectral
-
-CHOLESKY_SQUARES = 2.5
-SPECTRAL_SQUARES = 7.5
-OUTPUT_SQUARES = 4.0
-LEFT_OUT_SQUARES = 4.5
-"""Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +174,7 @@ class Equation:
         vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
         moments = Moments(sides.n, U.moment, vu, V.moment)
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
-        self.frame = OrthonormalFrame(V.map)
+        self.frame: Frame = OrthonormalFrame(V.map)
 
     @cached_property
     def operator_kernel(self) -> Separable:

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
@@ -39,6 +40,10 @@ class Kernel(BaseEstimator):
     """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
+    spectral = False
+    """Whether k(a, b) is a function of a - b, with `frequencies` of its Fourier transform."""
+    isotropic = False
+    """Whether the frequencies have no preferred direction."""
 
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
@@ -69,6 +74,10 @@ class Kernel(BaseEstimator):
         """Finite coordinates of the items, one row each, where the kernel is `finite`."""
         raise NotImplementedError(f"{self} has no finite features")
 
+    def sparse_features(self, A: Items) -> sparse.csr_array:
+        """The same as a sparse matrix, for kernels whose features are many and mostly zero."""
+        return sparse.csr_array(self.features(A))
+
     def preimage(self, F: Array) -> Items:
         """The items whose features are the rows of `F`, where the kernel is `invertible`."""
         raise NotImplementedError(f"{self} cannot undo its features")
@@ -84,6 +93,10 @@ class Kernel(BaseEstimator):
     def diag_vjp(self, A: Array, c: Array) -> Array:
         """The gradient of Σ_i c_i k(A_i, A_i) with respect to A, where `differentiable`."""
         raise NotImplementedError(f"{self} has no derivative")
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Draws from the spectral measure of k, one row a frequency, where `spectral`."""
+        raise NotImplementedError(f"{self} has no spectral measure")
 
     # -- what everybody calls -----------------------------------------------------------------
 

@@ -17,6 +17,7 @@ class Stationary(VectorKernel):
     """A kernel of the distance over a length scale, a number or "median"."""
 
     accepts_sparse = True
+    spectral = True
 
     def __init__(self, length_scale: float | str = "median"):
         self.length_scale = length_scale
@@ -40,6 +41,7 @@ class Radial(Stationary):
 
     radial = True
     differentiable = True
+    isotropic = True
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i)."""
@@ -70,6 +72,10 @@ class RBF(Radial):
         D2 = squared(A, B)
         D2 *= -0.5 / settled(self) ** 2
         return exp(D2)
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Gaussian, of standard deviation 1/ℓ."""
+        return random.normal(size=shape) / settled(self)
 
     def slope(self, D2: Array) -> Array:
         """K / 2ℓ²."""
@@ -112,6 +118,14 @@ class Matern(Radial):
         polynomial = {1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return polynomial * xp.exp(-r)
 
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
+        self._root()
+        omega = random.normal(size=shape) / settled(self)
+        if self.nu == inf:
+            return omega
+        return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
+
     def slope(self, D2: Array) -> Array:
         """By the chain rule in r² = (2nu) D2 / ℓ²."""
         xp, ell = namespace(D2), settled(self)
@@ -145,6 +159,10 @@ class Laplacian(Stationary):
         D = absolute(A, B)
         D *= -1.0 / settled(self)
         return exp(D)
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Cauchy of scale 1/ℓ in every dimension."""
+        return random.standard_cauchy(size=shape) / settled(self)
 
 
 KERNELS["rbf"] = RBF

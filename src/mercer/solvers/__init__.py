@@ -10,6 +10,7 @@ from .cholesky import Cholesky
 from .componentwise import ComponentLeaveOneOut, Componentwise
 from .conjugate_gradient import ConjugateGradient
 from .leave_one_out import LeaveOneOut, LeftOut
+from .sample_leave_one_out import SampleLeaveOneOut
 from .spectral import Spectra, Spectral
 from .tridiagonal import Tridiagonal
 
@@ -21,6 +22,7 @@ __all__ = [
     "LeaveOneOut",
     "LeftOut",
     "Moments",
+    "SampleLeaveOneOut",
     "Spectra",
     "Spectral",
     "Tridiagonal",
