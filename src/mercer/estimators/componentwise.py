@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._memory import require_exact
+from .._plan import require_exact
 from ..embedding import OrthonormalFrame
 from ..features import Coordinates
 from ..operators import ComponentGram, OperatorKernel
