@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, namespace, take
+from .._arrays import Array, Items, count, namespace
 from ..kernels import RBF, Kernel, as_kernel
 from .components import ComponentGram, ComponentKernel
 
@@ -94,19 +94,26 @@ class Patchwise(ComponentKernel):
         member = np.einsum("ri,cj->rcij", rows, columns).reshape(self.width_, -1)
         self.members_, labels = np.unique(member, axis=0, return_inverse=True)
         self.labels_ = labels.reshape(-1)
-        every = namespace(X).concat([_cut(X, patch) for patch in self.patches_])
-        self.kernel_ = clone(self._given()).fit(every)
+        self.kernel_ = clone(self._given()).fit(self._every(X))
         return self
+
+    def _every(self, X: Array) -> Array:
+        """All patches of all images, patch by patch."""
+        xp = namespace(X)
+        return xp.concat([xp.take(X, xp.asarray(patch), axis=1) for patch in self.patches_])
+
+    def _parts(self, X: Array) -> list[Array]:
+        """The same as one batch a patch, checked once for all."""
+        every, n = self.kernel_.check(self._every(X), "patches"), count(X)
+        return [every[start : start + n, ...] for start in range(0, count(every), n)]
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """The patches' matrices once each, summed as the pixels want them."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
-        alike = A is B
-        grams = []
-        for patch in self.patches_:
-            part = _cut(A, patch)
-            grams.append(self.kernel_(part, None if alike else _cut(B, patch)))
+        left = self._parts(A)
+        right = left if B is A else self._parts(B)
+        grams = [self.kernel_._gram(a, b) for a, b in zip(left, right, strict=True)]
 
         def scalar(label: int) -> Array:
             first, *rest = np.flatnonzero(self.members_[label])
@@ -135,11 +142,6 @@ def _inside(outputs: int, inputs: int, places: list[int], size: int) -> np.ndarr
     at = (np.arange(outputs) + 0.5) * inputs / outputs
     begin = np.array(places)
     return (at[:, None] > begin) & (at[:, None] < begin + size)
-
-
-def _cut(X: Array, pixels: np.ndarray) -> Array:
-    xp = namespace(X)
-    return xp.matrix_transpose(take(xp.matrix_transpose(X), pixels))
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
