@@ -87,10 +87,9 @@ def exact(n):
 
 def moments(n, m, rows):
     """Moments of n pairs at m landmarks, float32 products, against the bare product loop."""
-    from mercer.streams import Gathering
-
     from mercer.features import Explicit, Nystroem
     from mercer.kernels import Linear
+    from mercer.streams import Gathering
 
     torch.manual_seed(0)
     X = torch.randn(n, 64, dtype=torch.float32)  # on the host: blocks stream from there
@@ -108,7 +107,7 @@ def moments(n, m, rows):
         return S
 
     def gather(precision):
-        gathering = Gathering(map, outputs, landmarks[:256], sample, precision=precision)
+        gathering = Gathering(map, outputs, landmarks[:256], sample, products=precision)
         for start in range(0, n, rows):
             x = X[start : start + rows].to("cuda", dtype=torch.float64)
             y = Y[start : start + rows].to("cuda", dtype=torch.float64)

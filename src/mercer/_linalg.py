@@ -72,7 +72,11 @@ def add_square(S: Array, A: Array) -> Array:
     the whole matrix in the end.
     """
     if is_foreign(S):
-        return S + namespace(A).matrix_transpose(A) @ A
+        xp = namespace(A)
+        return S + xp.astype(xp.matrix_transpose(A) @ A, S.dtype, copy=False)
+    if A.dtype == np.float32:
+        S += scipy.linalg.blas.ssyrk(1.0, np.ascontiguousarray(A).T)
+        return S
     return scipy.linalg.blas.dsyrk(
         1.0, np.ascontiguousarray(A).T, beta=1.0, c=S, overwrite_c=S.flags.f_contiguous
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import _memory
 from ._memory import GIB, SHARE
@@ -199,9 +200,12 @@ class Problem:
         return side + outputs + n * m * q + spectrum + self.conditional * EIGH * q**3
 
 
-def require_exact(n: int, squares: float, of: str = "pairs") -> None:
-    """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room."""
-    needed, free = 8.0 * squares * n * n, SHARE * _memory.available()
+def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
+    """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room.
+
+    `where` is an array on the device that computes, or the device's name.
+    """
+    needed, free = 8.0 * squares * n * n, SHARE * _memory.room(where)
     if needed > free:
         largest = max(1, Problem(n, identity=False).largest_rank(free))
         likewise = " (and output_features= likewise)" if of == "pairs" else ""

@@ -21,7 +21,7 @@ MANY = 1000
 
 def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     """The short way for the identity operator; None where α is too small for it."""
-    require_exact(sides.n, CHOLESKY_SQUARES)
+    require_exact(sides.n, CHOLESKY_SQUARES, where=sides.where)
     dual = DualWeights(sides.kernel, sides.X, alpha, sides.intercept)
     try:
         factor, means = dual.factored
@@ -49,7 +49,7 @@ def left_out_identity(
     With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
     outputs of the others and none on their own.
     """
-    require_exact(sides.n, LEFT_OUT_SQUARES)
+    require_exact(sides.n, LEFT_OUT_SQUARES, where=sides.where)
     K = sides.kernel.checked_gram(sides.X)
     xp = namespace(K)
     eye = like(np.eye(sides.n), K)

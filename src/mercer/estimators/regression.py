@@ -42,6 +42,11 @@ class Sides:
         pairwise = self.kernel.pairwise  # then X itself holds kernel values, and no diagonal
         return is_foreign(self.X if pairwise else self.kernel.diag(take(self.X, [0])))
 
+    @property
+    def where(self) -> Any:
+        """What tells the device that computes: the inputs, or the name that a kernel has."""
+        return self.X if is_foreign(self.X) else getattr(self.kernel, "device", None)
+
     def input_coordinates(self) -> Coordinates:
         """U, with a diagonal moment where it is exact."""
         map = Exact() if self.features is None else clone(self.features)
@@ -51,7 +56,8 @@ class Sides:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
         map = self._output_map(operator)
         if self.features is not None and isinstance(map, Exact):
-            require_exact(self.n, OUTPUT_SQUARES)  # inputs of low rank alone leave n² for outputs
+            # Inputs of low rank alone leave n² for outputs.
+            require_exact(self.n, OUTPUT_SQUARES, where=self.where)
         V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
@@ -216,7 +222,7 @@ class Equation:
 def factored(sides: Sides, operator: Operator) -> Equation:
     """The general way, for any operator."""
     if sides.features is None:
-        require_exact(sides.n, SPECTRAL_SQUARES)
+        require_exact(sides.n, SPECTRAL_SQUARES, where=sides.where)
     U = sides.input_coordinates()
     return Equation(sides, operator, U, sides.output_coordinates(operator))
 

@@ -31,6 +31,7 @@ class Parts:
     features: FeatureMap | None
     output_features: FeatureMap | None
     intercept: bool
+    products: str = "float64"
 
     @property
     def size(self) -> int:
@@ -62,7 +63,8 @@ class Gathered:
         gatherings = []
         for kernel in kernels:
             inputs = _fitted("features", parts.features, kernel, sample.X)
-            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, parts.intercept))
+            how = parts.intercept, parts.products
+            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, *how))
         require_moments([tuple(gathering.vu.shape) for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
         stream.gather(expected, gatherings)
