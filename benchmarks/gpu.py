@@ -107,7 +107,7 @@ def moments(n, m, rows):
         return S
 
     def gather(precision):
-        gathering = Gathering(map, outputs, landmarks[:256], sample, products=precision)
+        gathering = Gathering(map, outputs, landmarks[:256], sample, precision=precision)
         for start in range(0, n, rows):
             x = X[start : start + rows].to("cuda", dtype=torch.float64)
             y = Y[start : start + rows].to("cuda", dtype=torch.float64)

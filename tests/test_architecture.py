@@ -90,10 +90,10 @@ PUBLIC = {
         "RandomFourier", "RandomPivotedCholesky",
     },
     ".operators": {
-        "ConditionalCovariance", "Covariance", "Identity", "Matrix", "Moments", "Operator",
-        "OperatorKernel", "Separable", "as_operator_kernel",
+        "ConditionalCovariance", "Covariance", "CurlFree", "DivergenceFree", "Identity", "Matrix",
+        "Moments", "Operator", "OperatorKernel", "Separable", "Transformed", "as_operator_kernel",
     },
-    ".solvers": {"Cholesky", "LeaveOneOut", "Moments", "Spectral"},
+    ".solvers": {"BlockConjugateGradient", "Cholesky", "LeaveOneOut", "Moments", "Spectral"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},
     ".testing": {
         "check_decoder", "check_feature_map", "check_kernel", "check_operator",

@@ -10,6 +10,7 @@ from .estimators import (
     KernelDependency,
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
+    OnlineKernelDependency,
     SequenceTransducer,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
+    "OnlineKernelDependency",
     "SequenceTransducer",
     "__version__",
     "load",

@@ -71,12 +71,12 @@ def add_square(S: Array, A: Array) -> Array:
     Half of the multiplications, and no array of the size of S for every block; `mirrored` gives
     the whole matrix in the end.
     """
+    xp = namespace(S)
+    if A.dtype != S.dtype:  # a product of fewer digits, summed with all of them
+        square = xp.astype(xp.matrix_transpose(A) @ A, S.dtype)
+        return S + square if is_foreign(S) else np.add(S, square, out=S)
     if is_foreign(S):
-        xp = namespace(A)
-        return S + xp.astype(xp.matrix_transpose(A) @ A, S.dtype, copy=False)
-    if A.dtype == np.float32:
-        S += scipy.linalg.blas.ssyrk(1.0, np.ascontiguousarray(A).T)
-        return S
+        return S + xp.matrix_transpose(A) @ A
     return scipy.linalg.blas.dsyrk(
         1.0, np.ascontiguousarray(A).T, beta=1.0, c=S, overwrite_c=S.flags.f_contiguous
     )

@@ -25,6 +25,7 @@ from .embedding import Embedding, SpanFrame
 from .features import FeatureMap
 from .kernels import Kernel
 from .operators import Moments, Operator, OperatorKernel
+from .operators.base import dense as _full
 
 IDENTITY = 1e-10
 ROOT = 1e-7
@@ -135,6 +136,13 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     if kernel.componentwise:
         diagonal = kernel.by_component(items).blocks()
         _close(diagonal, blocks, ROOT * scale, "by_component gives other values")
+    some = np.array([n * q - 1, 0]) % gram.columns.size
+    _close(
+        host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
+    )
+    if gram.terms is not None:
+        total = np.sum([np.kron(host(K), host(_full(B))) for K, B in gram.terms], axis=0)
+        _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(_some(items, [1, 0]), items)
     _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
 

@@ -64,6 +64,11 @@ def test_fit_names_the_block_and_leaves_the_model(name):
     assert_allclose(fitted.predict(X), before, rtol=0, atol=0)
 
 
+def test_a_generator_is_refused_alike():
+    with pytest.raises(BadBlock, match="block 1 of the stream"):
+        model().fit(iter([(X, Y), (X, None), (X, Y)]))
+
+
 @pytest.mark.parametrize("block", [X, (X,), (X, Y, Y), {"X": X, "y": Y}], ids=type)
 def test_blocks_are_pairs(block):
     with pytest.raises(BadBlock, match=r"block 1 of the stream: a block is a pair \(X, y\)"):

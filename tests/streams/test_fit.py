@@ -15,6 +15,7 @@ from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, R
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
 from mercer.streams import Rows, Shards, Stream
+from tolerances import SINGLE
 
 AGREE = 1e-8
 OPERATORS = [Identity(), Covariance(), ConditionalCovariance(0.1)]
@@ -295,6 +296,17 @@ def test_a_tiny_ridge(pairs, solver):
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.parametrize("asarray", [np.asarray, array_api_strict.asarray], ids=["numpy", "strict"])
+def test_products_of_fewer_digits(pairs, asarray):
+    X, Y = map(asarray, pairs)
+    model = KernelDependency(RBF(2.0), alpha=0.1, features=IncompleteCholesky(10))
+    exact = clone(model).fit(Stream([(X, Y)]))
+    single = clone(model).fit(Stream([(X, Y)], precision="float32"))
+    assert str(single.stream_.gatherings[0].uu.dtype).endswith("float64")
+    error = np.abs(np.asarray(single.predict(X)) - np.asarray(exact.predict(X))).max()
+    assert 0 < error < SINGLE
+
+
 def test_cholesky_is_for_the_identity(pairs):
     with pytest.raises(ValueError, match="is for the identity operator"):
         KernelDependency(Linear() * Covariance(), solver="cholesky").fit([pairs])
@@ -347,6 +359,7 @@ WRONG = {
     "sample": ({"sample": 1}, "sample must be a whole number of pairs, at least 2"),
     "block": ({"block": 0}, "block must be a positive whole number"),
     "every": ({"every": 0}, "every must be a positive whole number"),
+    "precision": ({"precision": "float16"}, "precision must be one of"),
     "seed": ({"random_state": None}, "random_state of a stream must be a number"),
 }
 

@@ -121,19 +121,3 @@ def test_other_array_libraries(rng):
     assert part.n == 0 and float(np.abs(host(part.vu)).max()) == 0
     moments = gathering.moments
     same(moments.about(*moments.means), Moments.of(X - X.mean(0), X - X.mean(0)))
-
-
-@pytest.mark.parametrize("library", [np, array_api_strict], ids=["numpy", "strict"])
-def test_products_in_single_precision(library, rng):
-    X, Y = (library.asarray(rng.normal(size=(3000, 4))) for _ in range(2))
-    inputs, outputs = (
-        Nystroem(rank=20, random_state=0).fit(RBF(2.0), X),
-        Explicit().fit(Linear(), Y),
-    )
-    exact, single = (Gathering(inputs, outputs, X, Y, products=p) for p in module.PRODUCTS)
-    for gathering in (exact, single):
-        gathering.add(X, Y)
-    same(single.moments, exact.moments, tolerance=1e-4)
-    assert host(single.moments.uu).dtype == np.float64
-    with pytest.raises(ValueError, match="products must be one of"):
-        Gathering(inputs, outputs, X, Y, products="float16")

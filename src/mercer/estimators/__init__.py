@@ -5,6 +5,7 @@ from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .max_margin import MaxMarginMarkovNetwork
+from .online import OnlineKernelDependency
 from .sequence_transducer import SequenceTransducer
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
+    "OnlineKernelDependency",
     "SequenceTransducer",
 ]

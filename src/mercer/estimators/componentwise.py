@@ -13,7 +13,7 @@ from ..embedding import OrthonormalFrame
 from ..features import Coordinates
 from ..operators import ComponentGram, OperatorKernel
 from ..solvers.componentwise import ComponentLeaveOneOut, Componentwise
-from .coupled import CoupledEquation, CoupledMap
+from .coupled import CoupledMap
 from .regression import Equation, LeastWeights, PointMap, Sides
 
 SQUARES = 2.0
@@ -25,6 +25,9 @@ class ComponentEquation(Equation):
 
     As many equations of n unknowns as there are distinct scalar kernels, not one of nq.
     """
+
+    effort = (None, None)
+    """Solved directly: no rounds, no residual."""
 
     def __init__(self, sides: Sides, kernel: OperatorKernel, V: Coordinates):
         if sides.features is not None:
@@ -59,9 +62,3 @@ class ComponentEquation(Equation):
         require_exact(s.n, SQUARES * (int(gram.labels.max()) + 1))
         groups = labels if labels.max() + 1 < s.n else None
         return ComponentLeaveOneOut(gram, self.V.rows, s.intercept, groups)
-
-
-def unseparated(sides: Sides, kernel: OperatorKernel, V: Coordinates) -> Equation:
-    """The equation of a kernel that is no scalar kernel times an operator."""
-    kind = ComponentEquation if kernel.componentwise else CoupledEquation
-    return kind(sides, kernel, V)

@@ -11,7 +11,8 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Operator, Separable, as_operator_kernel
+from ..operators import Identity, Operator, OperatorKernel, Separable, as_operator_kernel
+from ..solvers import BlockConjugateGradient
 from .base import (
     decodable,
     input_default,
@@ -21,13 +22,15 @@ from .base import (
     problem,
     warn_if_constant,
 )
-from .componentwise import unseparated
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
 from .regression import Equation, PointMap, Sides, factored, group_labels
 from .streaming import BlockLearner
+from .waves import coupled_equation
 
-SOLVERS = ("auto", "cholesky", "spectral")
+SOLVERS = ("auto", "cholesky", "spectral", "dense", "cg")
+COUPLED_SOLVERS = ("auto", "dense", "cg")
+"""Those for operator-valued kernels that do not separate; the others are for those that do."""
 
 
 class KernelDependency(BlockLearner):
@@ -53,8 +56,10 @@ class KernelDependency(BlockLearner):
     fit_intercept
         Whether the means of both feature spaces are taken off first.
     solver
-        "cholesky" (identity operator only), "spectral" (any), or "auto": the cheaper of those
-        that have room, as `plan` tells.
+        "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
+        for kernels that do not separate "dense", "cg" or a
+        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheaper of those that have room,
+        as `plan` tells.
     device
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
         where X is: arrays of PyTorch or CuPy stay on their device anyway.
@@ -65,6 +70,9 @@ class KernelDependency(BlockLearner):
         What was fitted, length scales settled.
     n_features_in_
         The number of input features, where inputs are vectors.
+    n_iter_, residual_
+        Rounds of conjugate gradients and the relative residual that they left; None where the
+        equation was solved directly.
     stream_
         Of a model of a stream, what further blocks are added to: moments and a sample.
 
@@ -86,6 +94,9 @@ class KernelDependency(BlockLearner):
     array([[ 0.14, -0.99]])
     """
 
+    n_iter_: int | None = None
+    residual_: float | None = None
+
     def __init__(
         self,
         kernel: Any = None,
@@ -95,7 +106,7 @@ class KernelDependency(BlockLearner):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
-        solver: str = "auto",
+        solver: Any = "auto",
         device: str | None = None,
     ):
         self.kernel = kernel
@@ -125,22 +136,21 @@ class KernelDependency(BlockLearner):
         """
         return self._fit_afresh(X, y, groups=groups)
 
-    def _separable(self) -> Separable:
-        return as_operator_kernel(input_default(self.kernel)).separated()
+    def _operator_kernel(self) -> OperatorKernel:
+        return as_operator_kernel(input_default(self.kernel))
 
     def _alpha(self) -> float:
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
         return positive_alpha(self.alpha)
 
     def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
         alpha = self._alpha()
+        self._check_solver(self._operator_kernel())
         stream = self._as_stream(X, y, groups)
         if stream is not None:
             self._learn(self._gathered(stream))
             stream.finish()
             return
-        chosen = as_operator_kernel(input_default(self.kernel))
+        chosen = self._operator_kernel()
         if self.device is not None and not chosen.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
         kernel = on_device(clone(chosen.inputs), self.device)
@@ -157,12 +167,27 @@ class KernelDependency(BlockLearner):
         decoder = natural(bare) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(decodable(output_kernel), y)
         labels = group_labels(groups, sides.n)
-        solve = self._fit_separable if chosen.separable else self._fit_coupled
+        waves = self.features is not None and self.features.operator_valued
+        separable = chosen.separable and not waves
+        solve = self._fit_separable if separable else self._fit_coupled
         points = solve(sides, chosen, alpha, labels, raw)
         if points is not None:
             self.decoder_ = decoder.calibrate(points, y)
         self.input_kernel_ = self.kernel_.inputs
         self.output_kernel_, self.outputs_ = output_kernel, y
+
+    def _check_solver(self, kernel: OperatorKernel) -> None:
+        iterative = isinstance(self.solver, BlockConjugateGradient)
+        if not iterative and self.solver not in SOLVERS:
+            raise ValueError(
+                f"solver must be one of {SOLVERS} or a BlockConjugateGradient, got {self.solver!r}."
+            )
+        fits = SOLVERS[:3] if kernel.separable else COUPLED_SOLVERS
+        if self.solver not in fits and not (iterative and not kernel.separable):
+            kind = "separates" if kernel.separable else "does not separate"
+            raise ValueError(
+                f"solver={self.solver!r} is not for {kernel}, which {kind}: use one of {fits}."
+            )
 
     def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
         identity = isinstance(operator, Identity)
@@ -197,12 +222,13 @@ class KernelDependency(BlockLearner):
     ) -> Embedding | None:
         """Solve with a kernel that does not separate; left-out points where they are wanted."""
         V = sides.output_coordinates(kernel)
-        equation = unseparated(sides, kernel, V)
+        equation = coupled_equation(sides, kernel, V, self.solver)
         points = None
         if self.decoder_.calibrates:
             loo = equation.leave_one_out(labels)
             points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
         self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
+        self.n_iter_, self.residual_ = equation.effort
         return points
 
     def _left_out(

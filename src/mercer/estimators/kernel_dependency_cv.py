@@ -29,13 +29,13 @@ from .base import (
     warn_if_constant,
 )
 from .choice import Pairs, Told, Trial, by_scalar, calibrated
-from .componentwise import unseparated
 from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
 from .regression import Equation, Sides, group_labels
 from .stream_choice import StreamChoice, StreamTrial, held_out
-from .streamed import Gathered
+from .streamed import Gathered, separated
 from .streaming import StreamLearner
+from .waves import coupled_equation
 
 CRITERIA = ("loo", "gcv")
 ALPHAS = tuple(np.logspace(-6, 1, 15))
@@ -172,7 +172,9 @@ class KernelDependencyCV(StreamLearner):
                 "validation= is judged by its moments alone, which know the risk but no scoring: "
                 "leave one of the two out (without validation, scoring judges the sample)."
             )
-        scalars = by_scalar([kernel.separated() for kernel in self._kernels()])
+        if self.features is not None and self.features.operator_valued:
+            raise ValueError(f"features={self.features} are chosen over pairs held whole only.")
+        scalars = by_scalar([separated(kernel) for kernel in self._kernels()])
         kernels, operators = zip(*scalars, strict=True)
         gathered = Gathered.of(stream, self._parts(kernels, outputs[0]))
         self._adopt_stream(gathered)
@@ -219,13 +221,14 @@ class KernelDependencyCV(StreamLearner):
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
-        for kernel in [kernel for kernel in kernels if not kernel.separable]:
+        waves = self.features is not None and self.features.operator_valued
+        for kernel in [kernel for kernel in kernels if waves or not kernel.separable]:
             sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
             own = kernel.own_coordinates
             if own not in shared:
                 shared[own] = sides.output_coordinates(kernel)
-            yield unseparated(sides, kernel, shared[own])
-        separable = [kernel.separated() for kernel in kernels if kernel.separable]
+            yield coupled_equation(sides, kernel, shared[own])
+        separable = [kernel.separated() for kernel in kernels if kernel.separable and not waves]
         for scalar, operators in by_scalar(separable):
             kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))

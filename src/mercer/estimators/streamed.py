@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +14,7 @@ from .._plan import require_moments
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
-from ..operators import Identity, Moments, Operator
+from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, SampleLeaveOneOut, Spectra, Spectral
 from ..streams import Expected, Gathering, PairSource, Sample
 from .regression import PointMap
@@ -31,7 +32,8 @@ class Parts:
     features: FeatureMap | None
     output_features: FeatureMap | None
     intercept: bool
-    products: str = "float64"
+    waves: OperatorKernel | None = None
+    """The operator-valued kernel, where `features` are of one."""
 
     @property
     def size(self) -> int:
@@ -62,8 +64,8 @@ class Gathered:
         outputs = _fitted("output_features", parts.output_features, output_kernel, sample.y)
         gatherings = []
         for kernel in kernels:
-            inputs = _fitted("features", parts.features, kernel, sample.X)
-            how = parts.intercept, parts.products
+            inputs = _inputs(parts, kernel, outputs, sample)
+            how = parts.intercept, stream.precision
             gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, *how))
         require_moments([tuple(gathering.vu.shape) for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
@@ -79,6 +81,24 @@ class Gathered:
         start = self.gatherings[0].n
         sample = self.sample.with_block(start, inputs, outputs)
         return Gathered(self.expected, sample, more, self.blocks + 1)
+
+
+def _inputs(parts: Parts, kernel: Kernel, outputs: FeatureMap, sample: Sample) -> FeatureMap:
+    if parts.waves is None:
+        return _fitted("features", parts.features, kernel, sample.X)
+    fitted = clone(parts.waves).fit(sample.X, outputs.transform(sample.y))
+    return clone(parts.features).fit(fitted, sample.X)
+
+
+def separated(kernel: OperatorKernel) -> Separable:
+    """A kernel as one scalar kernel times one operator, whose moments solve every equation."""
+    if not kernel.separable:
+        raise ValueError(
+            f"{kernel} does not separate: learn it from a stream with "
+            "KernelDependency(features=mercer.features.RandomOperatorFourier(rank)) where it is a "
+            "function of x - x', else with mercer.OnlineKernelDependency."
+        )
+    return kernel.separated()
 
 
 def _fitted(name: str, given: FeatureMap | None, kernel: Kernel, items: Items) -> FeatureMap:
@@ -149,6 +169,11 @@ class StreamEquation:
             except np.linalg.LinAlgError:
                 pass  # α is lost in the rounding: the spectrum drops what is
         return self.point_map(Spectral().solve(self.spectra(operator), alpha))
+
+    def solve_waves(self, alpha: float) -> PointMap:
+        """The map g in random operator features, which know how to."""
+        inputs: Any = self.gathering.inputs
+        return self._map(inputs.solve(self.moments.uu, self.moments.vu, alpha))
 
     def point_map(self, coef: Array) -> PointMap:
         """The map of coefficients for the turned coordinates."""

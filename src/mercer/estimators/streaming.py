@@ -16,7 +16,7 @@ from .._arrays import Items, is_foreign
 from ..decoders import natural
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..operators import Separable
+from ..operators import OperatorKernel, Separable
 from ..streams import PairSource, Stream, as_stream, is_dask, mapped
 from .base import (
     StructuredEstimator,
@@ -26,7 +26,7 @@ from .base import (
     output_default,
     warn_if_constant,
 )
-from .streamed import Gathered, Parts, StreamEquation, streamless
+from .streamed import Gathered, Parts, StreamEquation, separated, streamless
 
 
 class StreamLearner(StructuredEstimator):
@@ -122,13 +122,13 @@ def _streams(model: BlockLearner) -> bool:
 class BlockLearner(StreamLearner):
     """A structured estimator of given parameters: one more block is one more sum.
 
-    A subclass says which kernel it is, `_separable`, and at which ridge, `_alpha`.
+    A subclass says which kernel it is, `_operator_kernel`, and at which ridge, `_alpha`.
     """
 
     output_kernel: Any
     solver: str
 
-    def _separable(self) -> Separable:
+    def _operator_kernel(self) -> OperatorKernel:
         """The operator-valued kernel as given."""
         raise NotImplementedError
 
@@ -163,12 +163,17 @@ class BlockLearner(StreamLearner):
         return self
 
     def _gathered(self, stream: PairSource) -> Gathered:
-        output_kernel = output_default(self.output_kernel)
-        return Gathered.of(stream, self._parts([self._separable().scalar], output_kernel))
+        output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
+        if self.features is None or not self.features.operator_valued:
+            return Gathered.of(stream, self._parts([separated(kernel).scalar], output_kernel))
+        parts = self._parts([kernel.inputs], output_kernel)
+        return Gathered.of(stream, replace(parts, waves=kernel))
 
     def _learn(self, gathered: Gathered) -> None:
         """Solve in the moments of a stream."""
-        alpha, operator = self._alpha(), self._separable().operator
+        if gathered.gatherings[0].inputs.operator_valued:
+            return self._learn_waves(gathered)
+        alpha, operator = self._alpha(), separated(self._operator_kernel()).operator
         self._adopt_stream(gathered)
         equation = StreamEquation(gathered.gatherings[0], gathered.sample, self.fit_intercept)
         if self.decoder_.calibrates:
@@ -178,3 +183,16 @@ class BlockLearner(StreamLearner):
         self.points_ = equation.solve(operator, alpha, self.solver)
         self.input_kernel_ = gathered.expected.kernels[0]
         self.kernel_ = Separable(self.input_kernel_, operator)
+
+    def _learn_waves(self, gathered: Gathered) -> None:
+        """The same in random operator features."""
+        self._adopt_stream(gathered)
+        if self.decoder_.calibrates:
+            raise ValueError(
+                f"{self.decoder_} is calibrated on left-out predictions, which random operator "
+                "features of a stream have none of: fit pairs held whole, or give another decoder."
+            )
+        equation = StreamEquation(gathered.gatherings[0], gathered.sample, self.fit_intercept)
+        self.points_ = equation.solve_waves(self._alpha())
+        self.input_kernel_ = gathered.expected.kernels[0]
+        self.kernel_ = equation.gathering.inputs.operator_kernel_

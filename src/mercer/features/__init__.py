@@ -9,6 +9,7 @@ from .explicit import Explicit
 from .fourier import RandomFourier
 from .landmarks import Exact, KernelPCA
 from .nystroem import Nystroem
+from .operator_fourier import RandomOperatorFourier
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "KernelPCA",
     "Nystroem",
     "RandomFourier",
+    "RandomOperatorFourier",
     "RandomPivotedCholesky",
 ]

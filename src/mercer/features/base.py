@@ -21,6 +21,8 @@ class FeatureMap(BaseEstimator):
 
     projects = False
     """Whether distances are taken in the coordinates (Weston's kernel PCA), not in k's space."""
+    operator_valued = False
+    """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
     trace_error_ = nan

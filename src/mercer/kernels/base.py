@@ -32,6 +32,8 @@ class Kernel(BaseEstimator):
     """Whether `preimage` undoes `features` on all of the feature space."""
     radial = False
     """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
+    smooth = False
+    """Whether it is radial with a `curvature`: its gradients are functions with a kernel too."""
     differentiable = False
     """Whether `vjp` and `diag_vjp` give derivatives."""
     accepts_sparse = False
@@ -85,6 +87,15 @@ class Kernel(BaseEstimator):
     def slope(self, D2: Array) -> Array:
         """-dk/d(‖a - b‖²) as a function of the squared distance, where `radial`."""
         raise NotImplementedError(f"{self} is not a function of the distance with a slope")
+
+    def curvature(self, D2: Array) -> Array:
+        """d²k/d(‖a - b‖²)² as a function of the squared distance, where `smooth`."""
+        raise NotImplementedError(f"{self} is not twice differentiable in the squared distance")
+
+    @property
+    def bending(self) -> float | None:
+        """Curvature over slope, where that is a number: a Gaussian's, else None."""
+        return None
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """The gradient of Σ_ij C_ij k(A_i, B_j) with respect to A, where `differentiable`."""

@@ -68,6 +68,8 @@ class RBF(Radial):
     array([[1.    , 0.6065]])
     """
 
+    smooth = True
+
     def _gram(self, A: Array, B: Array) -> Array:
         D2 = squared(A, B)
         D2 *= -0.5 / settled(self) ** 2
@@ -81,6 +83,15 @@ class RBF(Radial):
         """K / 2ℓ²."""
         ell = settled(self)
         return namespace(D2).exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
+
+    def curvature(self, D2: Array) -> Array:
+        """K / 4ℓ⁴."""
+        return self.slope(D2) * self.bending
+
+    @property
+    def bending(self) -> float:
+        """1 / 2ℓ²."""
+        return 0.5 / settled(self) ** 2
 
 
 class Matern(Radial):
@@ -104,6 +115,7 @@ class Matern(Radial):
     # The exponential kernel has a kink at zero: no slope, no derivative.
     radial = property(lambda self: self.nu != 0.5)
     differentiable = property(lambda self: self.nu != 0.5)
+    smooth = property(lambda self: self.nu >= 2.5)
 
     def _gram(self, A: Array, B: Array) -> Array:
         if self.nu == 0.5:  # the root of a rounded zero is 1e-8, and the kink at zero shows it
@@ -134,6 +146,15 @@ class Matern(Radial):
         scale = self._root() / ell
         r = xp.sqrt(D2) * scale
         return {1.5: 0.5, 2.5: (1.0 + r) / 6.0}[self.nu] * scale**2 * xp.exp(-r)
+
+    def curvature(self, D2: Array) -> Array:
+        """The slope's own, for nu ≥ 2.5: below that it has none at zero."""
+        if self.nu == inf:
+            return self.slope(D2) * (0.5 / settled(self) ** 2)
+        if self.nu != 2.5:
+            raise ValueError(f"{self} is not twice differentiable at zero: use nu=2.5 or inf.")
+        xp, scale = namespace(D2), self._root() / settled(self)
+        return xp.exp(-scale * xp.sqrt(D2)) * (scale**4 / 12.0)
 
     def _root(self) -> float:
         if self.nu not in self.SMOOTHNESS:

@@ -5,10 +5,11 @@ the paper follow from the same three moments of the data (`Moments`).
 """
 
 from .base import Operator
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .components import ComponentGram, ComponentKernel
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
+from .fields import CurlFree, DivergenceFree
 from .identity import Identity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
@@ -17,6 +18,8 @@ from .moments import Moments
 from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .slots import Slots
+from .transformed import Transformed
 
 __all__ = [
     "BlockGram",
@@ -26,7 +29,9 @@ __all__ = [
     "ConditionalCovariance",
     "CoupledKernel",
     "Covariance",
+    "CurlFree",
     "DenseGram",
+    "DivergenceFree",
     "FromJoint",
     "Identity",
     "JointKernel",
@@ -39,6 +44,7 @@ __all__ = [
     "Pointwise",
     "Separable",
     "Slots",
+    "Transformed",
     "as_operator_kernel",
     "joint",
 ]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, namespace, take
-from .block_gram import BlockGram, Slots
+from .block_gram import BlockGram
 from .coupled import CoupledKernel
+from .slots import Slots
 
 
 class ComponentGram(BlockGram):

@@ -10,9 +10,10 @@ from sklearn.base import clone
 from .._arrays import Array, Items, as_items, count, object_array, take
 from ..features import Coordinates, Exact, Explicit
 from ..kernels import Kernel, Linear, as_kernel
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
 from .separable import as_operator_kernel
+from .slots import Slots
 
 BILINEAR = 1e-8
 """How far, relative to its values, a joint kernel may be from linear in an output."""

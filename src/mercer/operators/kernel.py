@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items
@@ -31,6 +32,9 @@ class OperatorKernel(BaseEstimator):
 
     componentwise = False
     """Whether its values are diagonal in output coordinates; then `by_component` gives them."""
+
+    spectral = False
+    """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
 
     __array_ufunc__ = None
 
@@ -61,6 +65,16 @@ class OperatorKernel(BaseEstimator):
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """The same as a scalar kernel for each component, where it is `componentwise`."""
         raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random waves of which the kernel is the mean, where it is `spectral`.
+
+        Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
+        each belongs to, with E Σ_s cos⟨ω_r(s), x - x'⟩ a_s a_sᵀ = K(x, x').
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no spectrum")
 
     def __add__(self, other: Any) -> OperatorKernel:
         from .separable import OperatorSum, as_operator_kernel

@@ -33,11 +33,11 @@ class Matrix(Operator):
     def matrix(self, moments: Moments) -> Array:
         """B, after it was checked."""
         B = self.B if is_foreign(self.B) else np.asarray(self.B, dtype=np.float64)
-        q = int(moments.vu.shape[0])
+        q = int(moments.vv.shape[0])
         if B.ndim != 2 or tuple(B.shape) != (q, q):
             raise ValueError(
                 f"Matrix(B) must be ({q}, {q}), one row for each of the {q} output components; "
                 f"got shape {tuple(B.shape)}."
             )
         check_gram(B, "operator matrix B")
-        return namespace(moments.vu).asarray(like(B, moments.vu), copy=True)
+        return namespace(moments.vv).asarray(like(B, moments.vv), copy=True)

@@ -9,6 +9,8 @@ from .expected import Expected
 from .gathering import Gathering
 from .sample import Sample
 
+PRECISIONS = ("float64", "float32")
+
 
 class PairSource:
     """Pairs that come in blocks: what they look like, a sample of them, and their moments.
@@ -19,14 +21,20 @@ class PairSource:
         How many pairs to keep; None leaves it to the model.
     random_state
         The seed of the sample, a number.
+    precision
+        Of the products of a block, "float64" or "float32"; their sums are float64.
     """
 
-    def __init__(self, sample: int | None = None, random_state: int = 0):
+    def __init__(
+        self, sample: int | None = None, random_state: int = 0, precision: str = "float64"
+    ):
         if sample is not None and (not isinstance(sample, int | np.integer) or sample < 2):
             raise ValueError(f"sample must be a whole number of pairs, at least 2, got {sample!r}.")
         if not isinstance(random_state, int | np.integer):
             raise ValueError(f"random_state of a stream must be a number, got {random_state!r}.")
-        self.size, self.seed = sample, int(random_state)
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
+        self.size, self.seed, self.precision = sample, int(random_state), precision
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
         """What its blocks are like, read off the first."""

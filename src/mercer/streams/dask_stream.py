@@ -33,13 +33,21 @@ class DaskStream(PairSource):
         (X, y) or two lists.
     y
         The outputs, where `X` has the inputs alone.
-    sample, random_state
+    sample, random_state, precision
         As in `Stream`.
     """
 
-    def __init__(self, X: Any, y: Any = None, *, sample: int | None = None, random_state: int = 0):
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample: int | None = None,
+        random_state: int = 0,
+        precision: str = "float64",
+    ):
         require("dask", "dask")
-        super().__init__(sample, random_state)
+        super().__init__(sample, random_state, precision)
         self.read, self.parts, self.lengths = delayed_blocks(X, y)
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:

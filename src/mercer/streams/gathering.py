@@ -15,9 +15,8 @@ from .expected import naming
 
 ROWS = 1024
 """Pairs whose coordinates are held at once: small enough to stay in the cache."""
-DEVICE_ROWS = 16384
-"""The same on a device, which wants large products."""
-PRODUCTS = ("float64", "float32")
+FOREIGN_ROWS = 16384
+"""The same for arrays on a device, which wants them by the thousand."""
 PROBE = 16
 """Pairs by whose coordinates two gatherings are told apart."""
 PARTS = ("uu", "vu", "vv", "u", "v")
@@ -40,10 +39,8 @@ class Gathering:
     center
         Whether means matter: moments are then taken about the mean of `X` and `y`, which is near
         that of the stream, so that nothing cancels when the mean is taken off in the end.
-    products
-        "float32" multiplies blocks in single precision: twice as fast on a CPU, more on some GPUs.
-        The blocks are still added up in double precision, so that the relative error of the
-        moments stays near 1e-7 whatever the number of pairs.
+    precision
+        Of the products of a block, "float64" or "float32"; their sums are float64.
 
     Notes
     -----
@@ -63,12 +60,10 @@ class Gathering:
         X: Items,
         y: Items,
         center: bool = False,
-        products: str = "float64",
+        precision: str = "float64",
     ):
-        if products not in PRODUCTS:
-            raise ValueError(f"products must be one of {PRODUCTS}, got {products!r}.")
         self.inputs, self.outputs, self.center = inputs, outputs, center
-        self.products = products
+        self.precision = precision
         few = np.arange(min(CENTRE, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
         self.bare, self.weights = inputs.unweighted()
@@ -120,7 +115,7 @@ class Gathering:
 
     def add(self, X: Items, y: Items) -> None:
         """Add a block of checked pairs; one that is refused half-way is half added: use a copy."""
-        for rows in blocks(count(y), DEVICE_ROWS if is_foreign(self.uu) else ROWS):
+        for rows in blocks(count(y), FOREIGN_ROWS if is_foreign(self.uu) else ROWS):
             self._add(part(X, rows), part(y, rows))
 
     def add_block(self, number: int, X: Items, y: Items) -> None:
@@ -139,11 +134,12 @@ class Gathering:
                 "its kernel values or features are not finite: the items are too large for the "
                 "kernel. Rescale them, or choose another kernel."
             )
-        if self.products == "float32":
+        if self.precision == "float32":
             U, V = xp.astype(U, xp.float32), xp.astype(V, xp.float32)
         Vt = xp.matrix_transpose(V)
         self.uu = add_square(self.uu, U)
-        self.vu, self.vv = self.vu + _wide(Vt @ U), self.vv + _wide(Vt @ V)
+        self.vu = self.vu + xp.astype(Vt @ U, self.vu.dtype)
+        self.vv = self.vv + xp.astype(Vt @ V, self.vv.dtype)
         self.u, self.v, self.n = self.u + u, self.v + v, self.n + int(U.shape[0])
 
     def merge(self, raw: Moments) -> None:
@@ -172,12 +168,6 @@ class Gathering:
         assert self.origin is not None
         a, b = self.origin
         return (a if self.weights is None else a @ self.weights), b
-
-
-def _wide(A: Array) -> Array:
-    """In double precision."""
-    xp = namespace(A)
-    return A if A.dtype == xp.float64 else xp.astype(A, xp.float64)
 
 
 def _ordered(S: Array) -> Array:
