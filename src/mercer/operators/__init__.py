@@ -13,7 +13,9 @@ from .fields import CurlFree, DivergenceFree
 from .identity import Identity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
+from .learned import LearnedOperator
 from .matrix import Matrix
+from .mixture import Mixture, mixtures
 from .moments import Moments
 from .patchwise import Patchwise
 from .pointwise import Pointwise
@@ -35,7 +37,9 @@ __all__ = [
     "FromJoint",
     "Identity",
     "JointKernel",
+    "LearnedOperator",
     "Matrix",
+    "Mixture",
     "Moments",
     "Operator",
     "OperatorKernel",
@@ -47,4 +51,5 @@ __all__ = [
     "Transformed",
     "as_operator_kernel",
     "joint",
+    "mixtures",
 ]
