@@ -131,6 +131,13 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     _close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
     written = gram.rows.join(G @ gram.columns.split(C))
     _close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    pairings = np.einsum("ijpq,ip,jq->ij", blocks, C, C)
+    _close(host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'")
+    column = np.einsum("ipq,q->ip", blocks[:, 1], C[1])
+    _close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
+    if kernel.componentwise:
+        diagonal = kernel.by_component(items).blocks()
+        _close(diagonal, blocks, ROOT * scale, "by_component gives other values")
     some = np.array([n * q - 1, 0]) % gram.columns.size
     _close(
         host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"

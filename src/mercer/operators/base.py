@@ -25,6 +25,9 @@ class Operator(BaseEstimator):
     learnt = False
     """Whether B comes of the fit itself, so that `learn` has to see the ridge."""
 
+    uniform = False
+    """Whether B is a number times the identity, whatever the data."""
+
     __array_ufunc__ = None
 
     def matrix(self, moments: Moments) -> Array:
@@ -80,6 +83,7 @@ class SumOperator(Operator):
         return f"({self.left} + {self.right})"
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    uniform = property(lambda self: self.left.uniform and self.right.uniform)
 
     def matrix(self, moments: Moments) -> Array:
         """The sum of the two matrices."""
@@ -98,6 +102,7 @@ class ScaledOperator(Operator):
         return f"{self.scale:g} * {self.operator}"
 
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    uniform = property(lambda self: self.operator.uniform)
 
     def matrix(self, moments: Moments) -> Array:
         """The matrix, scaled."""
