@@ -31,6 +31,11 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
         Where to draw.
     """
     check_is_fitted(model)
+    if not hasattr(model, "cv_results_"):
+        raise TypeError(
+            f"risk is a picture of a choice, which {type(model).__name__} did not make: fit a "
+            "KernelDependencyCV."
+        )
     results, axes = model.cv_results_, _axes(ax)
     scored = not np.isnan(results["score"]).all()
     values = results["score" if scored else "risk"]

@@ -135,7 +135,7 @@ class ConformalSets(BaseEstimator):
         out = np.isin(labels, names[:kept])
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
         self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
-        self.jackknife_ = None
+        self.jackknife_: Jackknife | None = None
         shape = self._shape(self.model_.embed(_rows(X, rest)))
         outputs = self.model_.output_kernel_.as_outputs(_rows(y, held))
         scores = shape.scores(self.model_.embed(_rows(X, held)), outputs)
@@ -155,8 +155,8 @@ class ConformalSets(BaseEstimator):
             )
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         outputs = self.model_.outputs_
-        self.jackknife_ = Jackknife.of(self.model_, checked, outputs, labels)
-        points = self.jackknife_.points
+        jackknife = Jackknife.of(self.model_, checked, outputs, labels)
+        self.jackknife_, points = jackknife, jackknife.points
         self.shape_ = self._shape(points)
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
         self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
