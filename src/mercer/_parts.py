@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import host, is_foreign, object_array
+from ._lean import Lean
 
 ROOMS = (
     "kernels",
@@ -123,7 +124,7 @@ class Writer:
         room = module.split(".")[1] if module.startswith("mercer.") else ""
         if isinstance(value, type) or room not in ROOMS or "<" in kind.__qualname__:
             raise TypeError(_refusal(path, value))
-        state = _state(value)
+        state = _state(value.lean() if isinstance(value, Lean) else value)
         name = f"{module.removeprefix('mercer.')}:{kind.__qualname__}"
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
 
@@ -186,7 +187,11 @@ class Reader:
         kind = part_type(name)
         values = {str(key): self.read(node) for key, node in state.items()}
         part: Any = object.__new__(kind)
-        part.__dict__.update(values)
+        slots = _slots(kind)
+        for slot in slots & values.keys():
+            object.__setattr__(part, slot, values.pop(slot))
+        if values:
+            part.__dict__.update(values)
         return part
 
 
@@ -233,7 +238,14 @@ def _state(part: Any) -> dict[str, Any]:
     if any("__getstate__" in vars(c) for c in own):
         return dict(part.__getstate__())
     lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
-    return {name: value for name, value in vars(part).items() if name not in lazy}
+    state = {slot: getattr(part, slot) for slot in sorted(_slots(type(part)))}
+    state |= getattr(part, "__dict__", {})
+    return {name: value for name, value in state.items() if name not in lazy}
+
+
+def _slots(kind: type) -> set[str]:
+    """The attributes of a part that has no dictionary for them."""
+    return {slot for c in kind.__mro__ for slot in c.__dict__.get("__slots__", ())}
 
 
 def _is_graph(value: Any) -> bool:

@@ -18,6 +18,7 @@ from .._arrays import (
     take,
     unique,
 )
+from .._lean import Lean
 from ..embedding import Embedding
 from ..kernels import Kernel
 from .base import Decoder, Ranked
@@ -27,7 +28,7 @@ POINTS, CANDIDATES = 1024, 2048
 """Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
 
 
-class Candidates(Decoder):
+class Candidates(Lean, Decoder):
     """The best of a set of candidates: one blocked matrix product and an argmax.
 
     Parameters
@@ -67,6 +68,13 @@ class Candidates(Decoder):
         self.outputs_ = take(pool, positions)
         self.numbers_ = None if given else numbers
         return self
+
+    def lean(self) -> Candidates:
+        """Without the number of every training output, which only left-out points ask for."""
+        bare = super().lean()
+        if "numbers_" in vars(self):
+            bare.numbers_ = None
+        return bare
 
     def decode(self, points: Embedding) -> Items:
         """The best candidate of each point."""

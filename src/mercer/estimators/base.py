@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse, vstack
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace, take
+from .._lean import Lean
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
@@ -26,7 +27,7 @@ BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
-class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class StructuredEstimator(Lean, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
     A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
@@ -38,6 +39,21 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
     output_kernel_: Kernel
     decoder_: Any
     outputs_: Items
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "loo_points_": "left-out predictions",
+    }
+
+    def lean(self) -> Any:
+        """A copy with what prediction needs: at low rank nothing is as long as the training data.
+
+        The model that is saved. Gone are the training outputs, left-out predictions and, at low
+        rank, the weights of predictions on the training outputs.
+        """
+        bare = super().lean()
+        if "points_" in vars(self):
+            bare.points_ = self.points_.lean()
+        return bare
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -141,7 +157,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"got {len(candidates)}."
             )
         lists = iter(candidates)
-        return Candidates(lambda x: next(lists)).fit(self.output_kernel_, self.outputs_)
+        return Candidates(lambda x: next(lists)).fit(self.output_kernel_, vars(self).get("outputs_", ()))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""

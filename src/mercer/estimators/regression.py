@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -99,7 +99,8 @@ class PointMap:
     frame
         The vectors that the coordinates refer to.
     weigher
-        What gives the weights of g(x) on the training outputs, when somebody asks.
+        What gives the weights of g(x) on the training outputs, when somebody asks; None where the
+        training data is gone.
     """
 
     map: FeatureMap
@@ -111,7 +112,13 @@ class PointMap:
         """The points of a batch of inputs."""
         C = self.map.transform(X)
         C = C if self.offset is None else C + self.offset
+        if self.weigher is None:
+            return Embedding(C, self.frame)
         return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
+
+    def lean(self) -> PointMap:
+        """The same map without training data that it does not itself stand on."""
+        return replace(self, weigher=None if self.weigher is None else self.weigher.lean(self.map))
 
 
 class DualWeights(FeatureMap):
@@ -157,6 +164,10 @@ class DualWeights(FeatureMap):
         """As a weigher: the same."""
         return self.transform(X)
 
+    def lean(self, map: FeatureMap) -> DualWeights:
+        """Kept: the map stands on the same inputs."""
+        return self
+
 
 @dataclass(frozen=True)
 class LeastWeights:
@@ -170,6 +181,10 @@ class LeastWeights:
         V = self.frame.evaluate(self.y)
         xp = namespace(V)
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
+
+    def lean(self, map: FeatureMap) -> LeastWeights | None:
+        """Kept where the map has a row for every training example anyway."""
+        return self if map.coefficients.shape[0] >= count(self.y) else None
 
 
 class Equation:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, object_array, take, unique
+from .._lean import Lean
 from ..decoders.base import Ranked
 from ..kernels._sequences import Alphabet, as_given, as_sequences
 from ..metrics import exact_match
@@ -20,7 +21,7 @@ BLOCK = 4096
 """Inputs that are decoded at once."""
 
 
-class SequenceTransducer(BaseEstimator):
+class SequenceTransducer(Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
@@ -115,6 +116,8 @@ class SequenceTransducer(BaseEstimator):
         self.folds = folds
         self.unalignable = unalignable
         self.random_state = random_state
+
+    dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 
     # -- fit ----------------------------------------------------------------------------------
 
