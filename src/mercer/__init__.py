@@ -4,7 +4,13 @@ Map the output into a feature space with a kernel, solve one ridge equation ther
 operator-valued kernel, and decode the predicted point back into an output.
 """
 
-from .estimators import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
+from .estimators import (
+    ConformalSets,
+    KernelDependency,
+    KernelDependencyCV,
+    MaxMarginMarkovNetwork,
+    SequenceTransducer,
+)
 
 __version__ = "0.1.0"
 
@@ -15,6 +21,7 @@ __all__ = [
     "DamagedModel",
     "KernelDependency",
     "KernelDependencyCV",
+    "MaxMarginMarkovNetwork",
     "SequenceTransducer",
     "__version__",
     "load",

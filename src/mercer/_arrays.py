@@ -204,6 +204,17 @@ def sqnorms(A: Array) -> Array:
     return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
 
 
+def power(A: Array, exponent: int) -> Array:
+    """A to a positive whole power, entry by entry, by products: `**` takes ten times as long."""
+    result = None
+    while exponent:
+        if exponent % 2:
+            result = A if result is None else result * A
+        exponent //= 2
+        A = A * A if exponent else A
+    return result
+
+
 def dense(A: Array) -> Array:
     """The same rows, dense."""
     return A.toarray() if sparse.issparse(A) else A

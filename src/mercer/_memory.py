@@ -33,14 +33,15 @@ def _container() -> float:
     return float("inf") if limit == "max" else float(limit) - float(used)
 
 
-def require_exact(n: int, squares: float) -> None:
+def require_exact(n: int, squares: float, of: str = "pairs") -> None:
     """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room."""
     needed, free = 8.0 * squares * n * n, SHARE * available()
     if needed > free:
         rank = max(1, int(free / (8.0 * 4 * n)))
+        likewise = " (and output_features= likewise)" if of == "pairs" else ""
         raise MemoryError(
-            f"an exact fit of {n} pairs needs about {needed / GIB:.1f} GiB, and "
+            f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
-            f"features=mercer.features.IncompleteCholesky(rank={min(rank, 2000)}) "
-            f"(and output_features= likewise); ranks up to about {rank} would fit."
+            f"features=mercer.features.IncompleteCholesky(rank={min(rank, 2000)})"
+            f"{likewise}; ranks up to about {rank} would fit."
         )

@@ -3,6 +3,13 @@
 from .conformal import ConformalSets
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
+from .max_margin import MaxMarginMarkovNetwork
 from .sequence_transducer import SequenceTransducer
 
-__all__ = ["ConformalSets", "KernelDependency", "KernelDependencyCV", "SequenceTransducer"]
+__all__ = [
+    "ConformalSets",
+    "KernelDependency",
+    "KernelDependencyCV",
+    "MaxMarginMarkovNetwork",
+    "SequenceTransducer",
+]

@@ -8,7 +8,7 @@ from numbers import Real
 
 from sklearn.base import clone
 
-from .._arrays import Array, Items, namespace
+from .._arrays import Array, Items, namespace, power
 from .base import Kernel, Wrapper, as_kernel
 
 
@@ -185,10 +185,10 @@ class Power(Wrapper):
         return int(self.exponent)
 
     def _gram(self, A: Items, B: Items) -> Array:
-        return self.inner._gram(A, B) ** self._degree()
+        return power(self.inner._gram(A, B), self._degree())
 
     def _diag(self, A: Items) -> Array:
-        return self.inner._diag(A) ** self._degree()
+        return power(self.inner._diag(A), self._degree())
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """By the chain rule."""

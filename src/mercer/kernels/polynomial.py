@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, products, sqnorms
+from .._arrays import Array, power, products, sqnorms
 from .base import KERNELS, VectorKernel, positive
 
 
@@ -30,10 +30,10 @@ class Polynomial(VectorKernel):
         return positive(self.gamma, "gamma") * inner + self.coef0
 
     def _gram(self, A: Array, B: Array) -> Array:
-        return self._affine(products(A, B)) ** int(self.degree)
+        return power(self._affine(products(A, B)), int(self.degree))
 
     def _diag(self, A: Array) -> Array:
-        return self._affine(sqnorms(A)) ** int(self.degree)
+        return power(self._affine(sqnorms(A)), int(self.degree))
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""

@@ -1,0 +1,73 @@
+"""Labellings of chains: their scores and the best of them, compiled.
+
+A chain has scores nodes[t, c] of label c at place t and edges[b, c] of label c after label b.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def best_path(nodes, edges, path):
+    """Write the best labelling of a chain and return its score: Viterbi's recursion."""
+    length, size = nodes.shape
+    if length == 0:
+        return 0.0
+    value, before = nodes[0].copy(), np.zeros((length, size), dtype=np.int64)
+    for t in range(1, length):
+        reached = np.full(size, -np.inf)
+        for b in range(size):
+            for c in range(size):
+                if value[b] + edges[b, c] > reached[c]:
+                    reached[c] = value[b] + edges[b, c]
+                    before[t, c] = b
+        value = reached + nodes[t]
+    best = np.argmax(value)
+    path[length - 1] = best
+    for t in range(length - 1, 0, -1):
+        path[t - 1] = before[t, path[t]]
+    return value[best]
+
+
+@njit(cache=True)
+def path_value(nodes, edges, path):
+    """The score of a labelling."""
+    total = 0.0
+    for t in range(len(nodes)):
+        total += nodes[t, path[t]]
+        if t > 0:
+            total += edges[path[t - 1], path[t]]
+    return total
+
+
+@njit(cache=True)
+def add_loss(nodes, gold):
+    """Add the Hamming loss to the scores: one for every label that is not the right one."""
+    for t in range(len(gold)):
+        for c in range(nodes.shape[1]):
+            if c != gold[t]:
+                nodes[t, c] += 1.0
+
+
+@njit(cache=True)
+def best_paths(nodes, edges, starts, paths):
+    """Write the best labelling of every chain; chain i has places starts[i]:starts[i + 1]."""
+    for i in range(len(starts) - 1):
+        here = slice(starts[i], starts[i + 1])
+        best_path(nodes[here], edges, paths[here])
+
+
+@njit(cache=True)
+def total_hinge(nodes, edges, starts, gold):
+    """Σ_i max_y Δ(y_i, y) + score(y) - score(y_i): by how far margins fall short, in all."""
+    total = 0.0
+    path = np.empty(len(gold), dtype=gold.dtype)
+    for i in range(len(starts) - 1):
+        here = slice(starts[i], starts[i + 1])
+        own = nodes[here].copy()
+        total -= path_value(own, edges, gold[here])
+        add_loss(own, gold[here])
+        total += best_path(own, edges, path)
+    return total

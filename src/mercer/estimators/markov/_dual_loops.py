@@ -1,0 +1,190 @@
+"""Block-coordinate Frank–Wolfe with pairwise steps over the labellings met so far, compiled.
+
+A block is a chain. Its dual variables are the weights of its active labellings (its corners of the
+polytope), which sum to one. Arguments that come together:
+
+rows, gram     K (gram) or coordinates U with UUᵀ = K, one row a place of any chain
+W              (labels, columns of rows): A.T @ rows, so that W.T (gram) or rows @ W.T is K A
+A              (places, labels): node scores are K A
+edges          (labels, labels): edge scores
+paths, weights, sizes
+               of each chain the active labellings, their weights and their number
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ._chain_loops import add_loss, best_path, path_value
+
+ENOUGH = 0.3
+"""Steps among the active labellings stop at this share of the gap that the oracle found."""
+NO_ROOM = -1.0
+
+
+@njit(cache=True)
+def node_scores(rows, gram, W, first, last):
+    """K A at the places of one chain."""
+    if gram:
+        return W[:, first:last].T.copy()
+    return np.dot(rows[first:last], W.T)
+
+
+@njit(cache=True)
+def chain_gram(rows, gram, first, last):
+    """K between the places of one chain."""
+    if gram:
+        return rows[first:last, first:last].copy()
+    return np.dot(rows[first:last], rows[first:last].T)
+
+
+@njit(cache=True)
+def sqdistance(u, v, K, transitions):
+    """‖ψ(x, u) - ψ(x, v)‖² of two labellings of a chain, over the places where they differ."""
+    total = 0.0
+    for t in range(len(u)):
+        node = u[t] != v[t]
+        edge = t > 0 and (node or u[t - 1] != v[t - 1])
+        for r in range(len(u)):
+            if node and u[r] != v[r]:
+                alike = int(u[t] == u[r]) + int(v[t] == v[r])
+                total += (alike - int(u[t] == v[r]) - int(v[t] == u[r])) * K[t, r]
+            if edge and r > 0:
+                alike = int(u[t - 1] == u[r - 1] and u[t] == u[r])
+                alike += int(v[t - 1] == v[r - 1] and v[t] == v[r])
+                alike -= int(u[t - 1] == v[r - 1] and u[t] == v[r])
+                alike -= int(v[t - 1] == u[r - 1] and v[t] == u[r])
+                total += alike * transitions
+    return total
+
+
+@njit(cache=True)
+def move(u, v, step, K, transitions, nodes, edges, change):
+    """Take `step` of dual weight from labelling v to u: scores of u fall, those of v rise."""
+    for t in range(len(u)):
+        if u[t] != v[t]:
+            change[t, u[t]] -= step
+            change[t, v[t]] += step
+            for r in range(len(u)):
+                nodes[r, u[t]] -= step * K[r, t]
+                nodes[r, v[t]] += step * K[r, t]
+        if t > 0:
+            edges[u[t - 1], u[t]] -= step * transitions
+            edges[v[t - 1], v[t]] += step * transitions
+
+
+@njit(cache=True)
+def copy_path(path, to):
+    """Write a labelling to another place; a slice assignment takes a second to compile."""
+    for t in range(len(path)):
+        to[t] = path[t]
+
+
+@njit(cache=True)
+def place_of(path, paths):
+    """Where a labelling stands among others; their number where it does not."""
+    for a in range(len(paths)):
+        differs = False
+        for t in range(len(path)):
+            differs |= paths[a, t] != path[t]
+        if not differs:
+            return a
+    return len(paths)
+
+
+@njit(cache=True)
+def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps):
+    """Pairwise steps with exact line search, from the worst active labelling to the best."""
+    for step in range(steps):
+        best, worst = np.argmax(values), -1
+        for a in range(len(weights)):
+            if weights[a] > 0.0 and (worst < 0 or values[a] < values[worst]):
+                worst = a
+        ahead = values[best] - values[worst]
+        if ahead <= 0.0 or (step > 0 and C * ahead <= ENOUGH * gap):
+            return
+        u, v = paths[best], paths[worst]
+        share, curvature = weights[worst], C * sqdistance(u, v, K, transitions)
+        if curvature * share > ahead:
+            share = ahead / curvature
+        weights[best] += share
+        weights[worst] -= share  # exactly zero where all of it was taken
+        move(u, v, C * share, K, transitions, nodes, edges, change)
+        for a in range(len(weights)):
+            values[a] = path_value(nodes, edges, paths[a])
+
+
+@njit(cache=True)
+def compact(paths, weights, size):
+    """Forget the labellings of no weight; return how many are left."""
+    kept = 0
+    for a in range(size):
+        if weights[a] > 0.0:
+            copy_path(paths[a], paths[kept])
+            weights[kept] = weights[a]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def push(rows, first, change, W, A):
+    """Bring A and W up to date with the change of one chain."""
+    for c in range(change.shape[1]):
+        for t in range(change.shape[0]):
+            step = change[t, c]
+            if step != 0.0:
+                A[first + t, c] += step
+                for j in range(rows.shape[1]):
+                    W[c, j] += step * rows[first + t, j]
+
+
+@njit(cache=True)
+def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps):
+    """Ask the oracle about one chain, step towards its answer; return gap and active labellings.
+
+    The gap is the chain's own share of the duality gap; where it is small, nothing is done.
+    """
+    last = first + len(gold)
+    nodes = node_scores(rows, gram, W, first, last)
+    add_loss(nodes, gold)
+    path = np.empty(len(gold), dtype=paths.dtype)
+    best, mean = best_path(nodes, edges, path), 0.0
+    values = np.empty(size + 1)
+    for a in range(size):
+        values[a] = path_value(nodes, edges, paths[a])
+        mean += weights[a] * values[a]
+    gap = C * (best - mean)
+    if gap <= small:
+        return max(gap, 0.0), size
+    new = place_of(path, paths[:size])
+    if new == len(paths):
+        return NO_ROOM, size
+    if new == size:
+        copy_path(path, paths[new])
+        weights[new], values[new] = 0.0, best
+        size += 1
+    K, change = chain_gram(rows, gram, first, last), np.zeros(nodes.shape)
+    improve(
+        paths[:size], weights[:size], values[:size], gap, C, transitions, K, nodes, edges, change,
+        steps,
+    )  # fmt: skip
+    push(rows, first, change, W, A)
+    return gap, compact(paths, weights, size)
+
+
+@njit(cache=True)
+def sweep(
+    order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
+    steps,
+):  # fmt: skip
+    """Visit chains in order; return how many were done before one had no room for a labelling."""
+    for done, i in enumerate(order):
+        first, last = starts[i], starts[i + 1]
+        gap, sizes[i] = visit(
+            rows, gram, gold[first:last], first, C, transitions, W, A, edges,
+            paths[i, :, : last - first], weights[i], sizes[i], small, steps,
+        )  # fmt: skip
+        if gap == NO_ROOM:
+            return done
+    return len(order)

@@ -1,0 +1,69 @@
+"""Chains laid end to end: the vectors of all places, their labels, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Items
+from ...kernels import Kernel, Positions
+from ...kernels._sequences import Alphabet, as_sequences
+
+LABEL = np.int32
+"""Numbers of labels, in every labelling: one type, and so one compiled version of each loop."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Sequences of vectors: chain i has the rows starts[i]:starts[i + 1] of `vectors`."""
+
+    vectors: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, X: Items, kernel: Kernel, width: int | None = None) -> Chains:
+        """A batch of ragged sequences of finite vectors, of the given width if there is one."""
+        items = Positions(kernel).check(X, "X")
+        filled = [item for item in items if len(item)]
+        if width is None and not filled:
+            raise ValueError("X holds empty sequences alone: there is no place to learn from.")
+        if filled and width not in (None, filled[0].shape[1]):
+            raise ValueError(
+                f"X holds vectors of length {filled[0].shape[1]}, but the model was fitted on "
+                f"vectors of length {width}."
+            )
+        vectors = np.concatenate(filled) if filled else np.zeros((0, width or 0))
+        return cls(vectors, np.concatenate([[0], np.cumsum([len(item) for item in items])]))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of places of each chain."""
+        return np.diff(self.starts)
+
+    def split(self, rows: Any) -> list:
+        """What was found for all places, chain by chain."""
+        return np.split(rows, self.starts[1:-1])
+
+
+def labelled(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray]:
+    """Outputs, their labels, and the number of the label of every place."""
+    if y is None:
+        raise ValueError("MaxMarginMarkovNetwork requires y to be passed, but y is None.")
+    outputs = as_sequences(y, "y")
+    if len(outputs) != len(chains.lengths):
+        raise ValueError(
+            f"X and y must have the same length, one output for each input: got "
+            f"{len(chains.lengths)} inputs and {len(outputs)} outputs."
+        )
+    for i, (length, output) in enumerate(zip(chains.lengths, outputs, strict=True)):
+        if len(output) != length:
+            raise ValueError(
+                f"y[{i}] has {len(output)} labels, but X[{i}] has {length} vectors: every vector "
+                "has one label. Where lengths differ, mercer.SequenceTransducer aligns them."
+            )
+        if any(label is None or label != label for label in output):
+            raise ValueError(f"y[{i}] holds a label that is missing (None or NaN): remove it.")
+    labels = Alphabet.of(outputs)
+    return outputs, labels, labels.encode(outputs).flat.astype(LABEL)
