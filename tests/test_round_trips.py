@@ -70,10 +70,10 @@ MODELS = [
     (KernelDependencyCV(k.RBF() * o.Covariance(), k.RBF()), NUMBERS, VECTORS),
     (KernelDependencyCV(k.Spectrum(2), k.Labels(), fit_intercept=True), WORDS, SETS),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
-    (ConformalSets(KernelDependency()), NUMBERS, VECTORS),
-    (ConformalSets(KernelDependency(), kind="band", calibration="jackknife+"), NUMBERS, VECTORS),
-    (ConformalSets(KernelDependency(k.RBF(), k.Kendall())), NUMBERS, RANKS),
-    (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), calibration="jackknife+"), NUMBERS,
+    (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
+    (ConformalSets(KernelDependency(), 0.6, kind="band", calibration="jackknife+"), NUMBERS, VECTORS),
+    (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6), NUMBERS, RANKS),
+    (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6, calibration="jackknife+"), NUMBERS,
      RANKS),
 ]  # fmt: skip
 UNSAVED = {
