@@ -9,7 +9,7 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_overlap", "_arrays", "_linalg", "_memory", "_extras", "_lean", "_parts", "_part_types"},
+    {"_overlap", "_arrays", "_linalg", "_memory", "_extras", "_lean", "_parts", "_part_types", "_progress"},
     {"curves"},
     {"kernels", "datasets"},
     {"features"},

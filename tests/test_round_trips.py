@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
+from mercer import (
+    ConformalSets,
+    KernelDependency,
+    KernelDependencyCV,
+    MaxMarginMarkovNetwork,
+    SequenceTransducer,
+)
 from mercer import decoders as d
 from mercer import features as f
 from mercer import kernels as k
@@ -69,6 +75,8 @@ MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),
     (KernelDependencyCV(k.RBF() * o.Covariance(), k.RBF()), NUMBERS, VECTORS),
     (KernelDependencyCV(k.Spectrum(2), k.Labels(), fit_intercept=True), WORDS, SETS),
+    (MaxMarginMarkovNetwork(k.RBF(), features=f.IncompleteCholesky(3)),
+     [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
     (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(), 0.6, kind="band", calibration="jackknife+"), NUMBERS, VECTORS),

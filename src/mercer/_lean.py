@@ -21,7 +21,7 @@ class Lean:
     def lean(self) -> Any:
         """A copy with what `predict` needs and no more: what `mercer.save` writes."""
         bare = copy.copy(self)
-        for name in self.dropped:
+        for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's: who watched the fit
             bare.__dict__.pop(name, None)
         return bare
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace, take
 from .._lean import Lean
+from .._progress import Observed, Steps, observed
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
@@ -27,7 +28,7 @@ BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
-class StructuredEstimator(Lean, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
     A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
@@ -39,6 +40,7 @@ class StructuredEstimator(Lean, MultiOutputMixin, RegressorMixin, BaseEstimator)
     output_kernel_: Kernel
     decoder_: Any
     outputs_: Items
+    _steps: Steps
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "loo_points_": "left-out predictions",
@@ -62,9 +64,19 @@ class StructuredEstimator(Lean, MultiOutputMixin, RegressorMixin, BaseEstimator)
         fresh = copy.copy(self)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(fresh, name)
-        fresh._fit(X, y, **params)
+
+        def fit(steps: Steps) -> None:
+            fresh._steps = steps
+            fresh._fit(X, y, **params)
+            del fresh._steps
+
+        observed(fresh, fresh._most_steps(), fit, X, y)
         self.__dict__ = fresh.__dict__
         return self
+
+    def _most_steps(self) -> int:
+        """How many steps a fit has at most that `_steps` tells of; none is one whole."""
+        return 0
 
     def _check_pairs(self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items) -> tuple:
         """Validated inputs and outputs of equal number, at least two."""

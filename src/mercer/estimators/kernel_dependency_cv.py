@@ -58,6 +58,8 @@ class KernelDependencyCV(StructuredEstimator):
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
     decoder, features, output_features, fit_intercept, device
         As in `KernelDependency`.
+    verbose
+        Whether a bar shows how many of the choices were tried.
 
     Attributes
     ----------
@@ -100,6 +102,7 @@ class KernelDependencyCV(StructuredEstimator):
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
         device: str | None = None,
+        verbose: bool = False,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -111,6 +114,7 @@ class KernelDependencyCV(StructuredEstimator):
         self.output_features = output_features
         self.fit_intercept = fit_intercept
         self.device = device
+        self.verbose = verbose
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependencyCV:
         """Choose and learn.
@@ -136,7 +140,7 @@ class KernelDependencyCV(StructuredEstimator):
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
         best, rows = None, []
-        for trial in self._trials(kernels, outputs, pairs):
+        for trial in self._steps(self._trials(kernels, outputs, pairs), "trial"):
             rows.append(trial.row())
             if best is None or not self._worth(trial) <= self._worth(best):
                 best = trial
@@ -144,6 +148,12 @@ class KernelDependencyCV(StructuredEstimator):
         if np.isnan(self._worth(best)):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
         self._adopt(best, rows, pairs)
+
+    def _most_steps(self) -> int:
+        try:
+            return len(self._kernels()) * len(self._output_kernels()) * int(np.size(self.alphas))
+        except (TypeError, ValueError):
+            return 0  # they make no sense: the fit says why
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
