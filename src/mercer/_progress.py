@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """No callbacks can be set."""
-
-    def with_callbacks(method: Callable) -> Callable:
-        """The method as it is."""
-        return method
-
+import sklearn
 
 T = TypeVar("T")
-WATCHED = ("_skl_callbacks", "_parent_callback_ctx")
-"""What scikit-learn sets on an estimator that somebody watches."""
 
 
-class Observed(CallbackSupportMixin):
+class Observed:
     """An estimator whose fit can be watched: by callbacks, and by a bar where it is `verbose`."""
 
     verbose: bool = False
+
+    def set_callbacks(self, *callbacks: Any) -> Any:
+        """Have a fit watched by callbacks of scikit-learn's, such as its `ProgressBar`.
+
+        Parameters
+        ----------
+        *callbacks
+            What is told of the begin and end of a fit and of its steps; none for nobody.
+        """
+        if find_spec("sklearn.callback") is None:
+            raise ImportError(
+                f"scikit-learn has callbacks from 1.9 on, and this is {sklearn.__version__}: "
+                "upgrade it, or use verbose=True where the estimator has it."
+            )
+        return _support().set_callbacks(self, *callbacks)
 
 
 class Steps:
@@ -36,8 +40,9 @@ class Steps:
 
     def __init__(self, estimator: Observed, total: int):
         self.estimator = estimator
-        watched = any(name in vars(estimator) for name in WATCHED)
-        self.context = estimator._init_callback_context(max_subtasks=total) if watched else None
+        self.context: Any = None
+        if _watched(estimator):
+            self.context = _support()._init_callback_context(estimator, max_subtasks=total)
         self.bar = _bar() if estimator.verbose else None
         self.task = self.bar and self.bar.add_task(type(estimator).__name__, total=total or None)
 
@@ -69,12 +74,28 @@ class Steps:
         return result
 
 
-@with_callbacks
-def observed(
-    estimator: Observed, total: int, body: Callable[[Steps], T], X: Any = None, y: Any = None
-) -> T:
-    """What `body` gives for the steps of a fit that has at most `total` of them."""
-    return Steps(estimator, total).run(body, X, y)
+def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
+    """What `body` gives for the steps of a fit on X and y that has at most `total` of them."""
+
+    def fit(estimator: Observed) -> T:
+        return Steps(estimator, total).run(body, X, y)
+
+    if not _watched(estimator):
+        return fit(estimator)
+    from sklearn.callback import with_callbacks
+
+    return with_callbacks(fit)(estimator)  # callbacks are told of the end whatever happens
+
+
+def _watched(estimator: Observed) -> bool:
+    """Whether scikit-learn has set somebody to watch, on the estimator or on a search around it."""
+    return any(name in vars(estimator) for name in ("_skl_callbacks", "_parent_callback_ctx"))
+
+
+def _support() -> Any:
+    from sklearn.callback import CallbackSupportMixin  # slow to import, seldom needed
+
+    return CallbackSupportMixin
 
 
 def _bar() -> Any:

@@ -81,6 +81,12 @@ def test_interrupted_transducers(verbose, monkeypatch):
     assert set(vars(model)) == names
 
 
+def test_older_versions_of_scikit_learn_have_no_callbacks(monkeypatch, pairs):
+    monkeypatch.setattr("mercer._progress.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="callbacks from 1.9 on"):
+        KernelDependency().set_callbacks(Counts())
+
+
 # -- scikit-learn's callbacks -----------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count
@@ -210,6 +209,8 @@ class KernelDependencyCV(StructuredEstimator):
             yield trial
 
     def _scored(self, predictions: Items, sides: Sides) -> float:
+        from sklearn.metrics import check_scoring  # slow to import, not always needed
+
         told = Told(self._flattened(predictions))
         scorer = check_scoring(told, scoring=self.scoring)
         return float(scorer(told, sides.X, self._flattened(sides.y)))
