@@ -125,7 +125,9 @@ def moments(n, m, rows):
         )
     error = torch.linalg.norm(result["float32"] - result["float64"])
     scale = torch.linalg.norm(result["float64"])
-    console.print(f"relative error of the float32 moments: {float(error / scale):.1e} (wanted: ratio ≤ 1.4)")
+    console.print(
+        f"relative error of the float32 moments: {float(error / scale):.1e} (wanted: ratio ≤ 1.4)"
+    )
 
 
 if __name__ == "__main__":

@@ -9,12 +9,23 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_overlap", "_arrays", "_linalg", "_memory", "_extras", "_lean", "_parts", "_part_types", "_progress"},
+    {
+        "_overlap",
+        "_arrays",
+        "_linalg",
+        "_memory",
+        "_plan",
+        "_extras",
+        "_lean",
+        "_progress",
+        "_parts",
+        "_part_types",
+    },
     {"curves"},
     {"kernels", "datasets"},
     {"features"},
-    {"operators"},
-    {"solvers"},
+    {"operators", "losses"},
+    {"solvers", "streams"},
     {"embedding"},
     {"decoders", "metrics"},
     {"estimators"},
@@ -66,7 +77,7 @@ def test_this_test_sees_imports():
     assert "kernels" in set(imported_rooms(Path("decoders/direct.py")))
 
 
-ROOMS = ["kernels", "features", "operators", "solvers", "decoders", "estimators"]
+ROOMS = ["kernels", "features", "operators", "streams", "solvers", "decoders", "estimators"]
 
 
 @pytest.mark.parametrize("name", ["mercer", *(f"mercer.{room}" for room in ROOMS)])
@@ -85,15 +96,18 @@ PUBLIC = {
         "Normalized", "Polynomial", "Power", "Precomputed", "Product", "Scaled", "Sum",
         "VectorKernel", "as_kernel",
     },
-    ".features": {"Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA"},
-    ".operators": {
-        "ConditionalCovariance", "Covariance", "Identity", "Matrix", "Moments", "Operator",
-        "OperatorKernel", "Separable", "as_operator_kernel",
+    ".features": {
+        "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
+        "RandomFourier", "RandomPivotedCholesky",
     },
-    ".solvers": {"Cholesky", "LeaveOneOut", "Moments", "Spectral"},
+    ".operators": {
+        "ConditionalCovariance", "Covariance", "CurlFree", "DivergenceFree", "Identity", "Matrix",
+        "Moments", "Operator", "OperatorKernel", "Separable", "Transformed", "as_operator_kernel",
+    },
+    ".solvers": {"BlockConjugateGradient", "Cholesky", "LeaveOneOut", "Moments", "Spectral"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},
     ".testing": {
-        "check_decoder", "check_feature_map", "check_kernel", "check_operator",
+        "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",
         "check_structured_estimator",
     },
 }  # fmt: skip

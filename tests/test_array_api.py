@@ -12,7 +12,15 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._arrays import host, unique
 from mercer.decoders import Candidates, FixedPoint, Gradient
-from mercer.features import IncompleteCholesky, KernelPCA
+from mercer.estimators import OnlineKernelDependency
+from mercer.features import (
+    IncompleteCholesky,
+    KernelPCA,
+    Nystroem,
+    RandomFourier,
+    RandomOperatorFourier,
+    RandomPivotedCholesky,
+)
 from mercer.kernels import (
     RBF,
     Centered,
@@ -26,7 +34,16 @@ from mercer.kernels import (
     Precomputed,
     Spectrum,
 )
-from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
+from mercer.operators import (
+    ConditionalCovariance,
+    Covariance,
+    CurlFree,
+    DivergenceFree,
+    Identity,
+    Matrix,
+    Transformed,
+)
+from mercer.solvers import BlockConjugateGradient
 
 CLOSE = 1e-8
 
@@ -171,13 +188,35 @@ def test_decoders(decoder, data, strict, same_kind):
             assert score == pytest.approx(score_other, abs=CLOSE)
 
 
-@pytest.mark.parametrize("map", [IncompleteCholesky(5), KernelPCA(3)], ids=str)
+MAPS = [
+    IncompleteCholesky(5), KernelPCA(3), Nystroem(5, random_state=0),
+    RandomPivotedCholesky(5, random_state=0), RandomFourier(6, random_state=0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("map", MAPS, ids=str)
 def test_low_rank(map, data, strict, same_kind):
     X, Y, X_new = data
     model = KernelDependency(RBF(1.0) * Covariance(), RBF(2.0), features=map, output_features=map)
     wanted = model.fit(X, Y).embed(X_new).inner(Y)
     A, V, B = strict(X, Y, X_new)
     same_kind(model.fit(A, V).embed(B).inner(V), wanted)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("groups", [None, np.arange(12) // 3], ids=["one", "group"])
+def test_low_rank_inputs_of_outputs_without_coordinates(intercept, groups, data, strict, same_kind):
+    X, Y, X_new = data
+    model = KernelDependencyCV(
+        RBF(1.0), RBF(2.0), features=Nystroem(5, random_state=0), fit_intercept=intercept
+    )
+    plain = model.fit(X, Y, groups=groups)
+    wanted, risk, left_out = plain.predict(X_new), plain.loo_risk_, plain.loo_embed().coordinates
+    A, V, B = strict(X, Y, X_new)
+    model.fit(A, V, groups=groups)
+    same_kind(model.predict(B), wanted)
+    same_kind(model.loo_embed().coordinates, left_out)
+    assert model.loo_risk_ == pytest.approx(risk, abs=CLOSE)
 
 
 def test_plain_numbers_and_images(data, rng, strict, same_kind, kind):
@@ -281,3 +320,44 @@ def test_a_coupled_kernel_stays_on_the_host(data):
     for model in (KernelDependency(kernel, device="cpu"), KernelDependencyCV(kernel, device="cpu")):
         with pytest.raises(ValueError, match="device='cpu' is for kernel \\* operator"):
             model.fit(X, Y)
+
+
+COUPLED = [
+    CurlFree(1.0), DivergenceFree(1.0) + RBF(1.0) * Covariance(),
+    RBF(0.5) + Linear() * Covariance(),
+    RBF(0.5) * Covariance() + RBF(1.0) * ConditionalCovariance() + Linear(),
+    Transformed(RBF(1.0), [np.eye(2), -np.eye(2)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("kernel", COUPLED, ids=range(len(COUPLED)))
+def test_kernels_that_do_not_separate(kernel, intercept, data, strict, same_kind):
+    X, Y, X_new = data[0], data[1][:, :2], data[2]
+    A, B, A_new = strict(X, Y, X_new)
+    for solver in ("auto", "dense", BlockConjugateGradient(1e-12)):
+        model = KernelDependency(kernel, alpha=0.1, fit_intercept=intercept, solver=solver)
+        wanted = model.fit(X, Y).predict(X_new)
+        same_kind(model.fit(A, B).predict(A_new), wanted)
+    model = KernelDependencyCV(kernel, alphas=[0.1, 1.0], fit_intercept=intercept)
+    wanted = model.fit(X, Y).loo_predict()
+    same_kind(model.fit(A, B).loo_predict(), wanted)
+
+
+@pytest.mark.parametrize("kernel", [CurlFree(1.0), DivergenceFree(1.0) + RBF(1.0)], ids=str)
+def test_random_waves(kernel, data, strict, same_kind):
+    X, Y, X_new = data[0], data[1][:, :2], data[2]
+    A, B, A_new = strict(X, Y, X_new)
+    model = KernelDependencyCV(kernel, alphas=[0.1, 1.0], features=RandomOperatorFourier(8, 0))
+    wanted = model.fit(X, Y).predict(X_new), model.loo_predict()
+    model.fit(A, B)
+    same_kind(model.predict(A_new), wanted[0])
+    same_kind(model.loo_predict(), wanted[1])
+
+
+def test_online_learning(data, strict, same_kind):
+    X, Y, X_new = data[0], data[1][:, :2], data[2]
+    A, B, A_new = strict(X, Y, X_new)
+    model = OnlineKernelDependency(CurlFree(1.0), budget=6)
+    wanted = model.fit(X, Y).predict(X_new)
+    same_kind(model.fit(A, B).predict(A_new), wanted)

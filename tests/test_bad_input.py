@@ -274,7 +274,7 @@ def test_outputs_that_differ_do_not_warn():
 def test_a_fit_that_has_no_room_is_refused_before_it_starts(Model, operator, monkeypatch):
     monkeypatch.setattr(_memory, "available", lambda: 1e6)
     A = np.random.default_rng(0).normal(size=(1000, 2))
-    with pytest.raises(MemoryError, match=r"1000 pairs needs about .*IncompleteCholesky\(rank="):
+    with pytest.raises(MemoryError, match=r"1000 pairs needs about .*RandomPivotedCholesky\(rank="):
         Model(RBF(1.0) * operator, RBF(1.0)).fit(A, A)
 
 

@@ -5,7 +5,16 @@ import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, Decoder, Direct, FixedPoint, Gradient
-from mercer.features import Exact, Explicit, FeatureMap, IncompleteCholesky, KernelPCA
+from mercer.features import (
+    Exact,
+    Explicit,
+    FeatureMap,
+    IncompleteCholesky,
+    KernelPCA,
+    Nystroem,
+    RandomFourier,
+    RandomPivotedCholesky,
+)
 from mercer.kernels import (
     RBF,
     Centered,
@@ -13,17 +22,28 @@ from mercer.kernels import (
     Gaussian,
     Kernel,
     Laplacian,
+    LaplacianRegularized,
     Linear,
     Matern,
     Normalized,
     Polynomial,
     Precomputed,
 )
-from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Operator
+from mercer.losses import EpsilonInsensitive, Huber
+from mercer.operators import (
+    ConditionalCovariance,
+    Covariance,
+    Identity,
+    LearnedOperator,
+    Matrix,
+    Mixture,
+    Operator,
+)
 from mercer.testing import (
     check_decoder,
     check_feature_map,
     check_kernel,
+    check_loss,
     check_operator,
     check_structured_estimator,
 )
@@ -58,6 +78,7 @@ VECTOR_KERNELS = [
     Gaussian(Polynomial(2), 3.0),
     Centered(RBF()), Centered(Linear()), RBF() + Linear(), RBF() * Polynomial(2), 0.3 * Linear(),
     Linear() ** 3, Function(lambda A, B: A @ B.T), Normalized(Centered(RBF())),
+    LaplacianRegularized(RBF(), neighbors=2), LaplacianRegularized(Linear(), gamma=0.0),
 ]  # fmt: skip
 
 
@@ -70,7 +91,9 @@ def test_kernels_on_vectors(kernel, items):
 
 
 @pytest.mark.parametrize(
-    "kernel", [LETTERS, Normalized(LETTERS), Gaussian(LETTERS), LETTERS**2], ids=kind
+    "kernel",
+    [LETTERS, Normalized(LETTERS), Gaussian(LETTERS), LETTERS**2, LaplacianRegularized(LETTERS)],
+    ids=kind,
 )
 def test_kernels_on_words(kernel):
     check_kernel(kernel, WORDS)
@@ -88,6 +111,9 @@ def test_kernels_on_indices():
         ConditionalCovariance(1e-6), Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * Covariance(),
         Identity() + Covariance(),
         sum([Identity(), ConditionalCovariance(), Matrix(np.ones((3, 3)))]),
+        LearnedOperator(), LearnedOperator(power=0.5), Matrix.mean_regularized(3, 0.9),
+        Matrix.graph(np.ones((3, 3)), 0.1), Matrix.similarity(np.ones((3, 3))),
+        Mixture([Identity(), Covariance(), ConditionalCovariance()], [0.2, 0.5, 0.3]),
     ],
     ids=kind,
 )  # fmt: skip
@@ -95,22 +121,44 @@ def test_operators(operator):
     check_operator(operator)
 
 
-@pytest.mark.parametrize("map", [Exact(), KernelPCA(), IncompleteCholesky()], ids=kind)
+@pytest.mark.parametrize(
+    "loss",
+    [Huber(), Huber(0.7), EpsilonInsensitive(), EpsilonInsensitive(0.0), EpsilonInsensitive(2.0)],
+    ids=str,
+)
+def test_losses(loss):
+    check_loss(loss)
+
+
+FULL_MAPS = [
+    Exact(), KernelPCA(), IncompleteCholesky(), RandomPivotedCholesky(random_state=0),
+    Nystroem(rank=9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("map", FULL_MAPS, ids=kind)
 @pytest.mark.parametrize("kernel", [RBF(), Linear(), Polynomial(2)], ids=kind)
 def test_feature_maps(map, kernel):
     check_feature_map(map, kernel, VECTORS)
 
 
 @pytest.mark.parametrize(
-    "map", [KernelPCA(2), KernelPCA(2, center=True), IncompleteCholesky(3)], ids=kind
-)
+    "map",
+    [
+        KernelPCA(2), KernelPCA(2, center=True), IncompleteCholesky(3), Nystroem(3, random_state=0),
+        Nystroem(landmarks=VECTORS[:4] + 0.1), RandomPivotedCholesky(3, random_state=0),
+        RandomFourier(6, random_state=0), RandomFourier(7, orthogonal=False, random_state=0),
+    ],
+    ids=kind,
+)  # fmt: skip
 def test_feature_maps_of_low_rank(map):
     check_feature_map(map, RBF(), VECTORS, tolerance=np.inf)
 
 
 def test_feature_maps_on_words():
-    for map in (Exact(), KernelPCA(), IncompleteCholesky()):
+    for map in FULL_MAPS:
         check_feature_map(map, LETTERS, WORDS)
+    check_feature_map(Nystroem(landmarks=["abc", "xyz"]), LETTERS, WORDS, tolerance=np.inf)
 
 
 def test_explicit_features():
@@ -143,8 +191,19 @@ MODELS = [
     KernelDependency(RBF() * Covariance(), RBF(), fit_intercept=True),
     KernelDependency(RBF() * ConditionalCovariance(), RBF(), decoder=Candidates()),
     KernelDependency(RBF(), RBF(), features=IncompleteCholesky(4), output_features=KernelPCA(2)),
+    KernelDependency(RBF(), RBF(), features=Nystroem(4, random_state=0)),
+    KernelDependencyCV(RBF(), RBF(), features=Nystroem(4, random_state=0), fit_intercept=True),
     KernelDependency(RBF(), RBF(), decoder=Gradient(max_iter=2000, tol=1e-10)),
     KernelDependencyCV([RBF() * Identity(), RBF() * Covariance()], RBF(), fit_intercept=True),
+    KernelDependency(RBF() * LearnedOperator(), RBF(), fit_intercept=True),
+    KernelDependency(RBF() * Covariance(), loss=Huber(), fit_intercept=True),
+    KernelDependencyCV(
+        [RBF() * Identity(), RBF() * LearnedOperator()],
+        alphas=[0.1, 1.0],
+        loss=[None, EpsilonInsensitive(tol=1e-7, max_iter=10000)],
+        cv=2,
+    ),
+    KernelDependencyCV(LaplacianRegularized(RBF()), RBF()),
 ]
 
 
@@ -192,6 +251,16 @@ class Negative(Operator):
         return -np.eye(len(moments.vu))
 
 
+class Capped(Huber):
+    def value(self, r):
+        return np.minimum(super().value(r), 1.0)
+
+
+class Careless(Huber):
+    def proximal(self, r, tau):
+        return r
+
+
 class Halved(FeatureMap):
     def fit(self, kernel, A):
         self.kernel_ = kernel
@@ -218,6 +287,8 @@ class Shuffled(Decoder):
         (lambda: check_kernel(WrongDiagonal(), VECTORS), "diag"),
         (lambda: check_kernel(WrongDerivative(), VECTORS), "vjp is not the derivative"),
         (lambda: check_operator(Negative()), "not positive"),
+        (lambda: check_loss(Capped(2.0)), "not convex"),
+        (lambda: check_loss(Careless(2.0)), "does not minimise"),
         (lambda: check_feature_map(Halved(), Linear(), VECTORS), r"is not k\(A\)"),
         (lambda: check_decoder(Shuffled(), Linear(), VECTORS[:8]), "output 0 was not found again"),
     ],

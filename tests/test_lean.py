@@ -44,7 +44,10 @@ def pairs(rng):
 OUTPUTS = {
     "vectors": (None, lambda Y: Y),
     "rankings": (Kendall(), lambda Y: np.argsort(np.argsort(Y, axis=1), axis=1)),
-    "labels": (Labels(), lambda Y: [[c for c, v in zip("abcd", y) if v > 0] for y in Y]),
+    "labels": (
+        Labels(),
+        lambda Y: [[c for c, v in zip("abcd", y, strict=True) if v > 0] for y in Y],
+    ),
 }
 
 
@@ -52,9 +55,7 @@ OUTPUTS = {
 @pytest.mark.parametrize("operator", [1.0, Covariance()], ids=["identity", "covariance"])
 @pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_models_of_low_rank_store_landmarks(
-    Model, operator, outputs, intercept, pairs, tmp_path
-):
+def test_models_of_low_rank_store_landmarks(Model, operator, outputs, intercept, pairs, tmp_path):
     X, Y = pairs
     kernel, made = OUTPUTS[outputs]
     model = Model(RBF() * operator, kernel, features=IncompleteCholesky(RANK),

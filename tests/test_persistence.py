@@ -38,7 +38,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_plain_values(value):
     got = again(value)
     assert got == value
@@ -285,7 +285,9 @@ def test_parts_that_moved_are_found(file, pairs, monkeypatch):
     def moved(members):
         tree = members["model.json"].decode()
         assert '"kernels.stationary:RBF"' in tree
-        members["model.json"] = tree.replace("kernels.stationary:RBF", "kernels.gone:Gauss").encode()
+        members["model.json"] = tree.replace(
+            "kernels.stationary:RBF", "kernels.gone:Gauss"
+        ).encode()
 
     rewritten(file, moved)
     with pytest.raises(mercer.DamagedModel, match="this mercer has no such part"):

@@ -6,9 +6,11 @@ operator-valued kernel, and decode the predicted point back into an output.
 
 from .estimators import (
     ConformalSets,
+    JointKernelMap,
     KernelDependency,
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
+    OnlineKernelDependency,
     SequenceTransducer,
 )
 
@@ -19,9 +21,11 @@ from .persistence import DamagedModel, load, save
 __all__ = [
     "ConformalSets",
     "DamagedModel",
+    "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
+    "OnlineKernelDependency",
     "SequenceTransducer",
     "__version__",
     "load",

@@ -150,6 +150,25 @@ def take(items: Items, index: Array) -> Items:
     return object_array([items[i] for i in index])
 
 
+def concatenated(parts: Sequence[Items]) -> Items:
+    """Batches of one kind, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    known = [part if hasattr(part, "shape") else as_items(part) for part in parts]
+    return namespace(*known).concat(known, axis=0)
+
+
+def part(items: Items, rows: slice) -> Items:
+    """Consecutive items, without a copy where the container can give them so."""
+    if is_foreign(items):
+        return items[rows, ...]
+    if isinstance(items, np.ndarray):
+        return items[rows]
+    return take(items, np.arange(rows.start, rows.stop))
+
+
 def one(items: Items, i: int) -> Any:
     """The item at a position."""
     return items[int(i), ...] if is_foreign(items) else items[i]

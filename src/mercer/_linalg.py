@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
-from ._arrays import Array, host, is_foreign, namespace
+from ._arrays import Array, host, is_foreign, like, namespace
 
 EPS = float(np.finfo(np.float64).eps)
 INDEFINITE = 1e-8
@@ -65,6 +65,53 @@ def ridged(K: Array, alpha: float | Array) -> Array:
     return K
 
 
+def add_square(S: Array, A: Array) -> Array:
+    """S + AᵀA for a sum that goes on; of numpy's only the upper triangle is kept, in place.
+
+    Half of the multiplications, and no array of the size of S for every block; `mirrored` gives
+    the whole matrix in the end.
+    """
+    xp = namespace(S)
+    if A.dtype != S.dtype:  # a product of fewer digits, summed with all of them
+        square = xp.astype(xp.matrix_transpose(A) @ A, S.dtype)
+        return S + square if is_foreign(S) else np.add(S, square, out=S)
+    if is_foreign(S):
+        return S + xp.matrix_transpose(A) @ A
+    return scipy.linalg.blas.dsyrk(
+        1.0, np.ascontiguousarray(A).T, beta=1.0, c=S, overwrite_c=S.flags.f_contiguous
+    )
+
+
+def mirrored(S: Array) -> Array:
+    """The symmetric matrix that `add_square` has the upper triangle of."""
+    if is_foreign(S):
+        return S
+    upper = np.triu(S)
+    whole = upper + upper.T
+    np.fill_diagonal(whole, upper.diagonal())
+    return whole
+
+
+def congruent(S: Array, W: Array) -> Array:
+    """WᵀSW for a symmetric S, in half of the time where W is numpy's and upper triangular."""
+    triangular = not is_foreign(W) and W.shape[0] == W.shape[1]
+    if triangular and scipy.linalg.bandwidth(W)[0] == 0:
+        trmm = scipy.linalg.blas.dtrmm
+        return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
+    return namespace(W).matrix_transpose(W) @ (S @ W)
+
+
+def spectral_norm(A: Array, steps: int = 20) -> float:
+    """The largest singular value, by the power method: a few per cent low at worst, and cheap."""
+    xp = namespace(A)
+    At = xp.matrix_transpose(A)
+    x = like(np.random.default_rng(0).normal(size=A.shape[1]), A)
+    for _ in range(steps):
+        x = x / xp.sqrt(xp.sum(x * x))
+        x = At @ (A @ x)
+    return float(xp.sqrt(xp.sqrt(xp.sum(x * x))))
+
+
 @dataclass(frozen=True)
 class PositiveDefinite:
     """A positive definite matrix, factored once to be solved many times."""
@@ -84,22 +131,23 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        return _foreign_triangular(L, B)
+        turned = namespace(L).matrix_transpose(L)
+        return solve_triangular(turned, solve_triangular(L, B), lower=False)
 
 
-def _foreign_triangular(L: Array, B: Array) -> Array:
-    """(L Lᵀ)⁻¹ B, by the library's own triangular solver where it has one."""
-    xp = namespace(L)
-    Lt = xp.matrix_transpose(L)
+def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
+    """The solution X of L X = B for a triangular L, by the library's own solver if it has one."""
+    if not is_foreign(L):
+        return scipy.linalg.solve_triangular(L, B, lower=lower, check_finite=False)
     if is_torch_array(L):
         from torch.linalg import solve_triangular as solve
 
-        return solve(Lt, solve(L, B, upper=False), upper=True)
+        return solve(L, B, upper=not lower)
     if is_cupy_array(L):
-        from cupyx.scipy.linalg import solve_triangular
+        from cupyx.scipy.linalg import solve_triangular as solve
 
-        return solve_triangular(Lt, solve_triangular(L, B, lower=True), lower=False)
-    return xp.linalg.solve(Lt, xp.linalg.solve(L, B))
+        return solve(L, B, lower=lower)
+    return namespace(L).linalg.solve(L, B)
 
 
 def _foreign_cholesky(K: Array) -> Array:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import array_api_compat
 
 GIB = 2**30
 SHARE = 0.9
@@ -12,6 +15,21 @@ SHARE = 0.9
 def available() -> float:
     """Bytes that this process may still take; infinity where the system does not say."""
     return min(_machine(), _container())
+
+
+def room(where: Any = None) -> float:
+    """The same on the device of an array, or on a device by its name; here where it is the host."""
+    name = where if isinstance(where, str) else str(getattr(where, "device", "cpu"))
+    if "cuda" not in name.lower():
+        return available()
+    if array_api_compat.is_cupy_array(where):
+        import cupy
+
+        pooled = cupy.get_default_memory_pool().free_bytes()
+        return float(cupy.cuda.runtime.memGetInfo()[0] + pooled)
+    import torch
+
+    return float(torch.cuda.mem_get_info(None if isinstance(where, str) else where.device)[0])
 
 
 def _machine() -> float:
@@ -31,17 +49,3 @@ def _container() -> float:
     except OSError:
         return float("inf")
     return float("inf") if limit == "max" else float(limit) - float(used)
-
-
-def require_exact(n: int, squares: float, of: str = "pairs") -> None:
-    """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room."""
-    needed, free = 8.0 * squares * n * n, SHARE * available()
-    if needed > free:
-        rank = max(1, int(free / (8.0 * 4 * n)))
-        likewise = " (and output_features= likewise)" if of == "pairs" else ""
-        raise MemoryError(
-            f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
-            f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
-            f"features=mercer.features.IncompleteCholesky(rank={min(rank, 2000)})"
-            f"{likewise}; ranks up to about {rank} would fit."
-        )

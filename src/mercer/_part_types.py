@@ -13,7 +13,9 @@ ROOMS = (
     "kernels",
     "features",
     "operators",
+    "losses",
     "solvers",
+    "streams",
     "decoders",
     "estimators",
     "embedding",
@@ -21,7 +23,9 @@ ROOMS = (
     "tables",
 )
 """Where the parts of a model live; no other module is ever imported for a file."""
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
+}
 """Parts that have moved since they could first be saved: old name in files, present name.
 
 A name is ``module:Class``, the module without ``mercer.``. Whoever moves or renames a class that
@@ -64,7 +68,7 @@ def slots(kind: type) -> set[str]:
 
 def defaults(kind: type) -> dict[str, Any]:
     """The parameters that have a default: what a file lacks that is older than a parameter."""
-    if not issubclass(kind, BaseEstimator) or kind.__init__ is object.__init__:
+    if not issubclass(kind, BaseEstimator):
         return {}
-    parameters = inspect.signature(kind.__init__).parameters.values()
+    parameters = inspect.signature(kind).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not p.empty}

@@ -17,6 +17,7 @@ from ._arrays import host, is_foreign, object_array
 from ._lean import Lean
 from ._part_types import defaults, part_name, part_type, slots
 
+
 class Writer:
     """Turns a model into a tree; `arrays` are those that the tree refers to by number."""
 

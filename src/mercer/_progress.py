@@ -39,7 +39,7 @@ class Steps:
     """
 
     def __init__(self, estimator: Observed, total: int):
-        self.estimator = estimator
+        self.estimator, self.untold = estimator, total
         self.context: Any = None
         if _watched(estimator):
             self.context = _support()._init_callback_context(estimator, max_subtasks=total)
@@ -51,7 +51,7 @@ class Steps:
         if self.bar:
             self.bar.update(self.task, description=what)
         for item in items:
-            context = self.context and self.context.subcontext(task_name=what)
+            context = self._subcontext(what)
             if context:
                 context.call_on_fit_task_begin(estimator=self.estimator)
             yield item
@@ -59,6 +59,13 @@ class Steps:
                 self.bar.advance(self.task)
             if context and context.call_on_fit_task_end(estimator=self.estimator):
                 return
+
+    def _subcontext(self, what: str) -> Any:
+        """One for each step that was announced; what goes beyond is not told."""
+        if self.context is None or not self.untold:
+            return None
+        self.untold -= 1
+        return self.context.subcontext(task_name=what)
 
     def run(self, body: Callable[[Steps], T], X: Any, y: Any) -> T:
         """The fit itself, from its first step to its last."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ class Frame:
     """Vectors of the output feature space in which points are written."""
 
     kernel: Kernel
+    compact: ClassVar[bool] = False
+    """Whether the vectors are orthonormal coordinates rather than the training outputs."""
 
     def evaluate(self, Y: Items) -> Array:
         """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
@@ -31,6 +34,10 @@ class Frame:
 
     def points_sqnorm(self, C: Array) -> Array:
         """‖Σ_j C_tj e_j‖² for every row."""
+        raise NotImplementedError
+
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for every row of C (row) and of D (column)."""
         raise NotImplementedError
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
@@ -47,6 +54,7 @@ class OrthonormalFrame(Frame):
     """Orthonormal coordinates, given by a fitted feature map of the outputs."""
 
     map: FeatureMap
+    compact: ClassVar[bool] = True
 
     @property
     def kernel(self) -> Kernel:  # type: ignore[override]
@@ -64,6 +72,10 @@ class OrthonormalFrame(Frame):
     def points_sqnorm(self, C: Array) -> Array:
         """The squared length of the coordinates."""
         return namespace(C).sum(C * C, axis=1)
+
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """The inner products of the coordinates."""
+        return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """As the map is made of outputs."""
@@ -95,6 +107,14 @@ class SpanFrame(Frame):
         for rows in blocks(count(self.outputs), BLOCK):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
             total = total + namespace(C).sum((C[:, rows] @ L) * C, axis=1)
+        return total
+
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """CLDᵀ, the Gram matrix L in blocks."""
+        total = 0.0
+        for rows in blocks(count(self.outputs), BLOCK):
+            L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
+            total = total + (C[:, rows] @ L) @ namespace(D).matrix_transpose(D)
         return total
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
@@ -141,6 +161,12 @@ class Embedding:
         """⟨g(x), Φ(y)⟩, one row a point, one column an output."""
         E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
         return self.coordinates @ namespace(E).matrix_transpose(E)
+
+    def inner_points(self, other: Embedding) -> Array:
+        """⟨g(x), g(x')⟩, one row a point, one column a point of another batch of the same model."""
+        if other.frame is not self.frame:
+            raise ValueError("these points are of two different models: they share no space.")
+        return self.frame.points_inner(self.coordinates, other.coordinates)
 
     def sqnorm(self) -> Array:
         """‖g(x)‖² for every point."""
@@ -199,6 +225,33 @@ class Embedding:
                 f"examples, got {count(values)}."
             )
         return self.weights @ like(values, self.weights)
+
+
+class Deferred(Embedding):
+    """Points whose coordinates are made when somebody first asks for them."""
+
+    make: Callable[[], Array]
+    left_out: np.ndarray
+
+    def __init__(
+        self,
+        make: Callable[[], Array],
+        frame: Frame,
+        left_out: np.ndarray,
+        inputs: Items | None = None,
+    ):
+        self.__dict__.update(make=make, frame=frame, left_out=left_out, inputs=inputs, weigh=None)
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """One row a point, in `frame`."""
+        return self.make()
+
+    def __len__(self) -> int:
+        return len(self.left_out)
+
+    def __repr__(self) -> str:
+        return f"Deferred({len(self)} points)"
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:

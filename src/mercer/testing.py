@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ from .decoders import Decoder
 from .embedding import Embedding, SpanFrame
 from .features import FeatureMap
 from .kernels import Kernel
+from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
+from .operators.base import dense as _full
 
 IDENTITY = 1e-10
 ROOT = 1e-7
@@ -85,6 +88,7 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     if moments is None:
         rng = np.random.default_rng(0)
         moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
+    operator = operator.learn(moments, 1.0)
     B = host(operator.matrix(moments))
     B = np.diag(B) if B.ndim == 1 else B
     q = int(moments.vu.shape[0])
@@ -93,7 +97,7 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     _close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     _claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
-    again = host(clone(operator).matrix(moments))
+    again = host(clone(operator).learn(moments, 1.0).matrix(moments))
     _close(np.diag(again) if again.ndim == 1 else again, B, 0.0, "a clone gives another matrix")
 
 
@@ -129,8 +133,50 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     _close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
     written = gram.rows.join(G @ gram.columns.split(C))
     _close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    pairings = np.einsum("ijpq,ip,jq->ij", blocks, C, C)
+    _close(host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'")
+    column = np.einsum("ipq,q->ip", blocks[:, 1], C[1])
+    _close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
+    if kernel.componentwise:
+        diagonal = kernel.by_component(items).blocks()
+        _close(diagonal, blocks, ROOT * scale, "by_component gives other values")
+    some = np.array([n * q - 1, 0]) % gram.columns.size
+    _close(
+        host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
+    )
+    if gram.terms is not None:
+        total = np.sum([np.kron(host(K), host(_full(B))) for K, B in gram.terms], axis=0)
+        _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(_some(items, [1, 0]), items)
     _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
+
+
+def check_loss(loss: Loss) -> None:
+    """Convex, rising from zero, with a proximal step that minimises what it should.
+
+    Parameters
+    ----------
+    loss
+        The loss; a copy of it is settled on lengths from 0 to 10.
+    """
+    r = np.linspace(0.0, 10.0, 1001)
+    before = str(loss)
+    settled = clone(loss).settle(r)
+    _claim(str(loss) == before, "settle changes the loss, not a copy")
+    h = settled.value(r)
+    _claim(h.shape == r.shape and np.isfinite(h).all(), "the loss is not one number for a length")
+    _claim(abs(h[0]) <= IDENTITY, f"the loss of no residual is {h[0]:.3g}, not 0")
+    slopes = np.diff(h)
+    _claim((slopes >= -IDENTITY).all(), "the loss falls somewhere")
+    _claim((np.diff(slopes) >= -IDENTITY).all(), "the loss is not convex")
+    for tau in (0.1, 1.0, 10.0):
+        steps = settled.proximal(r, tau)
+        _claim(
+            (steps >= 0).all() and (steps <= r + IDENTITY).all(), "proximal lengthens a residual"
+        )
+        cost = settled.value(steps) + tau * (steps - r) ** 2
+        best = (h[None, :] + tau * (r[None, :] - r[:, None]) ** 2).min(axis=1)
+        _claim((cost <= best + IDENTITY).all(), "proximal does not minimise h + τ(· - r)²")
 
 
 def check_feature_map(
@@ -153,10 +199,17 @@ def check_feature_map(
     _close(host(map.transform(items)), U, ROOT * scale, "transform differs from fit_transform")
     if np.isfinite(tolerance):
         _close(U @ U.T, K, tolerance * scale, "transform(A) @ transform(A).T is not k(A)")
+    if np.isfinite(map.trace_error_):
+        missed = 1.0 - (U * U).sum() / K.trace() if not map.centered else map.trace_error_
+        _near(map.trace_error_, missed, "trace_error_ is not tr(K - UUᵀ) / tr K")
     excess = (U * U).sum(axis=1) - K.diagonal()
     _claim(excess.max() < ROOT * scale or map.projects, "coordinates are longer than the items")
     M = np.random.default_rng(0).normal(size=(U.shape[1], 2))
     _close(host(map.compose(M).transform(items)), U @ M, ROOT * scale, "compose is not a product")
+    bare, weights = map.unweighted()
+    B = host(bare.transform(items))
+    whole = B if weights is None else B @ host(weights)
+    _close(whole, U, ROOT * scale, "unweighted() and its matrix are not the map")
     coordinates = clone(map).fit_coordinates(kernel, items)
     S = host(coordinates.moment)
     rows = host(coordinates.rows)
@@ -218,6 +271,37 @@ def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
     _claim(_equal(model.predict(X), predicted), "a failed refit changed the model")
     score = model.score(X, y)
     _claim(np.isfinite(score) and score <= 1, f"score is {score}")
+
+
+def check_stream_learner(model: Any, X: Items, y: Items) -> None:
+    """A model of a stream is the same under every cut, goes on after a refusal, and copies.
+
+    Parameters
+    ----------
+    model
+        The estimator, with feature maps that do not need all pairs; it is cloned here.
+    X, y
+        At least six pairs of its kinds of input and output.
+    """
+    n = count(y)
+
+    def blocks(*edges: int) -> list:
+        cuts = [range(a, b) for a, b in pairwise([0, *edges, n])]
+        return [(_some(X, list(cut)), _some(y, list(cut))) for cut in cuts]
+
+    whole = clone(model).fit(blocks())
+    predicted = whole.predict(X)
+    _claim(count(predicted) == n, "predict gives another number of outputs than inputs")
+    for cut in ((1,), (n // 2,), (2, n // 2, n - 1)):
+        again = clone(model).fit(blocks(*cut)).predict(X)
+        _claim(_equal(again, predicted), f"cut at {cut}, the stream gives another model")
+    generated = clone(model).fit(block for block in blocks(n // 2))
+    _claim(_equal(generated.predict(X), predicted), "a generator gives another model")
+    short = (X, _some(y, list(range(n - 1))))
+    _refuses(lambda: whole.fit([*blocks(), short]), "a block with y one shorter than X")
+    _claim(_equal(whole.predict(X), predicted), "a refused block changed the model")
+    for copied in (pickle.loads(pickle.dumps(whole)), copy.deepcopy(whole)):
+        _claim(_equal(copied.predict(X), predicted), "a copy predicts otherwise")
 
 
 # -- helpers ----------------------------------------------------------------------------------

@@ -43,7 +43,10 @@ def main() -> None:
     expected = {}
     for name, (model, X, y) in MODELS.items():
         mercer.save(model.fit(X, y), folder / f"{name}.mercer")
-        expected[name] = {"X": list(map(_plain, X)), "predicted": list(map(_plain, model.predict(X)))}
+        expected[name] = {
+            "X": list(map(_plain, X)),
+            "predicted": list(map(_plain, model.predict(X))),
+        }
     (folder / "expected.json").write_text(json.dumps(expected) + "\n", "utf-8")
 
 

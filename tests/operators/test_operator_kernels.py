@@ -5,8 +5,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.kernels import RBF, Linear
-from mercer.operators import Blocks, Covariance, Identity
+from mercer.kernels import RBF, Linear, Matern
+from mercer.operators import (
+    Blocks,
+    Covariance,
+    CurlFree,
+    DivergenceFree,
+    Identity,
+    Transformed,
+)
 from mercer.testing import check_operator_kernel
 from tolerances import IDENTITY
 
@@ -21,6 +28,13 @@ def rotating(A, B):
 KERNELS = {
     "separable": RBF(1.0) * Covariance(),
     "sum": RBF(1.0) * Covariance() + RBF(2.0) * Identity(),
+    "curl-free": CurlFree(1.0),
+    "curl-free, of the data's length scale": CurlFree(),
+    "curl-free, Matérn": CurlFree(kernel=Matern(1.0, nu=2.5)),
+    "divergence-free": DivergenceFree(1.5),
+    "divergence-free, Matérn": DivergenceFree(kernel=Matern(1.0, nu=2.5)),
+    "both": CurlFree(1.0) + DivergenceFree(2.0) + RBF(1.0) * Covariance(),
+    "transformed": Transformed(RBF(1.0), [np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])]),
     "function": Blocks(rotating),
     "function and scalar": Blocks(rotating) + Linear(),
 }
@@ -50,6 +64,12 @@ def test_fits_and_left_out_predictions_are_those_of_the_whole_matrix(name, data)
         rest = np.setdiff1d(np.arange(20), own)
         c = np.linalg.solve(G[np.ix_(rest, rest)] + 0.1 * np.eye(18), Y.ravel()[rest])
         assert_allclose(model.loo_embed().coordinates[i], G[np.ix_(own, rest)] @ c, atol=IDENTITY)
+
+
+def test_a_function_that_is_not_finite_is_named(data):
+    X, Y = data
+    with pytest.raises(ValueError, match="returned NaN"):
+        KernelDependency(Blocks(lambda A, B: np.full((len(A), len(B), 2, 2), np.nan))).fit(X, Y)
 
 
 def test_a_function_of_the_wrong_shape_is_named(data):

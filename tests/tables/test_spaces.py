@@ -153,7 +153,7 @@ def test_sentences_are_compared_by_words_too(rng, tmp_path):
 
 
 def test_a_few_sets_make_labels():
-    cells = (["sea", "sun", "sand"] * 20)[:38] + ["sea;sun", "sand;sea"]
+    cells = [*["sea", "sun", "sand"] * 20, *["sea;sun", "sand;sea"] * 2]
     assert guess(table(y=cells), ["y"], output=True) == "labels"
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
 from .._arrays import (
-    Array,
     Items,
     blocks,
     count,
@@ -15,17 +15,21 @@ from .._arrays import (
     like,
     namespace,
     one,
+    part,
     take,
     unique,
 )
 from .._lean import Lean
-from ..embedding import Embedding
+from ..embedding import Embedding, Frame
 from ..kernels import Kernel
+from ._faiss import FaissIndex, appended
+from ._top import Best, merged
 from .base import Decoder, Ranked
 from .own_candidates import OwnCandidates
 
 POINTS, CANDIDATES = 1024, 2048
 """Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
+INDICES = (None, "faiss", "hnsw")
 
 
 class Candidates(Lean, Decoder):
@@ -36,9 +40,21 @@ class Candidates(Lean, Decoder):
     candidates
         The outputs to choose from; None for the training outputs; or a function that names, for
         an input x, the list of its own candidates. Of equal scores the first candidate wins.
+    index
+        None; "faiss" to search millions of candidates at the speed of single precision, with the
+        same answers; "hnsw" for an approximate search that looks at a few thousand of them
+        (`recall` says how good it is). Both need ``pip install "mercer[faiss]"`` and outputs in
+        finite coordinates: an output kernel with finite features, or `output_features`.
 
     Notes
     -----
+    With an index, scores 2⟨g, Φ(y)⟩ - l(y, y) are inner products with l(y, y) as one more
+    coordinate. faiss ranks them in single precision; the best k + 16 are scored again in double
+    precision, and an answer stands if its last score exceeds what any candidate beyond them could
+    reach within the rounding of float32. Where it does not, the point is searched in full: the
+    answers are those without an index. Arrays on a device, and left-out points, are always
+    searched in full, where they are.
+
     For leave-one-out points a training output is passed over where all its occurrences were left
     out with the point: a refit without them would not have known it.
 
@@ -52,13 +68,26 @@ class Candidates(Lean, Decoder):
     array([[4.]])
     """
 
-    def __init__(self, candidates: Items | Callable[[Any], Items] | None = None):
+    def __init__(
+        self,
+        candidates: Items | Callable[[Any], Items] | None = None,
+        index: str | None = None,
+    ):
         self.candidates = candidates
+        self.index = index
 
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
         """Keep the distinct candidates."""
+        if self.index not in INDICES:
+            raise ValueError(f"index must be one of {INDICES}, got {self.index!r}.")
         self.own_: OwnCandidates | None = None
+        self.indexed_: FaissIndex | None = None
         if callable(self.candidates):
+            if self.index is not None:
+                raise ValueError(
+                    f"index={self.index!r} is for one set of candidates; these are named by each "
+                    "input: leave index at None."
+                )
             self.own_ = OwnCandidates(self.candidates, kernel, y)
             return self
         given = self.candidates is not None
@@ -70,10 +99,10 @@ class Candidates(Lean, Decoder):
         return self
 
     def lean(self) -> Candidates:
-        """Without the number of every training output, which only left-out points ask for."""
+        """Without an index, which is made again, and what only left-out points ask for."""
         bare = super().lean()
-        if "numbers_" in vars(self):
-            bare.numbers_ = None
+        for name in {"numbers_", "indexed_"} & vars(self).keys():
+            setattr(bare, name, None)
         return bare
 
     def decode(self, points: Embedding) -> Items:
@@ -98,25 +127,65 @@ class Candidates(Lean, Decoder):
         ]
 
     def _search(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and scores of the best candidates, (points, k), with a running best."""
-        n, m = len(points), count(self.outputs_)
-        k = min(k, m)
-        best = np.zeros((n, k), dtype=np.intp)
-        scores = np.full((n, k), -np.inf)
-        owners = self._owners(points)
-        # The norm of a candidate rides along as one more coordinate: no second pass over scores.
-        C = _appended(2.0 * points.coordinates, -1.0)
-        for columns in blocks(m, CANDIDATES):
-            some = take(self.outputs_, np.arange(columns.start, columns.stop))
-            E = _appended(points.frame.evaluate(some), points.frame.sqnorms(some))
-            Et = namespace(E).matrix_transpose(E)
-            for rows in blocks(n, POINTS):
-                S = C[rows, :] @ Et
-                if owners is not None:
-                    own = points.left_out[rows, None] == owners[None, columns]  # type: ignore[index]
-                    S = namespace(S).where(namespace(S).asarray(own), like(-np.inf, S), S)
-                _merge(best[rows], scores[rows], S, columns.start)
+        """Numbers and scores of the best candidates, (points, k)."""
+        k = min(k, count(self.outputs_))
+        plain = points.left_out is None and not is_foreign(points.coordinates)
+        if self.index is None or not plain:
+            return self._scan(points, k)
+        index = self._indexed(points.frame)
+        best, scores, certain = index.search(points.coordinates, k)
+        if not certain.all():
+            again = np.flatnonzero(~certain)
+            some = Embedding(points.coordinates[again], points.frame)
+            best[again], scores[again] = self._scan(some, k)
         return best, scores
+
+    def _scan(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same by looking at all of them, with a running best."""
+        owners = self._owners(points)
+        rows = list(blocks(len(points), POINTS))
+        held: list[Best | None] = [None] * len(rows)
+        # The norm of a candidate rides along as one more coordinate: no second pass over scores.
+        C = appended(2.0 * points.coordinates, -1.0)
+        for columns in blocks(count(self.outputs_), CANDIDATES):
+            some = part(self.outputs_, columns)
+            E = appended(points.frame.evaluate(some), points.frame.sqnorms(some))
+            Et = namespace(E).matrix_transpose(E)
+            for i, block in enumerate(rows):
+                S = C[block, :] @ Et
+                if owners is not None:
+                    own = points.left_out[block, None] == owners[None, columns]  # type: ignore[index]
+                    own = namespace(S).asarray(own, device=device(S))
+                    S = namespace(S).where(own, like(-np.inf, S), S)
+                held[i] = merged(held[i], S, columns.start, k)
+        numbers, scores = ([host(best[j]) for best in held if best] for j in (0, 1))
+        return np.concatenate(numbers), np.concatenate(scores)
+
+    def _indexed(self, frame: Frame) -> FaissIndex:
+        """The index over the candidates in the coordinates of a frame, made once for it."""
+        if self.indexed_ is None or self.indexed_.frame is not frame:
+            self.indexed_ = FaissIndex(frame, self.outputs_, hnsw=self.index == "hnsw")
+        return self.indexed_
+
+    def recall(self, points: Embedding, k: int = 10) -> float:
+        """The share of the true best `k` candidates that `decode_top` finds.
+
+        1 without an index and with index="faiss"; what index="hnsw" loses.
+
+        Parameters
+        ----------
+        points
+            As many as one has the patience to compare exactly.
+        k
+            How many candidates of each.
+        """
+        k = min(k, count(self.outputs_))
+        found, wanted = self._search(points, k)[0], self._scan(points, k)[0]
+        return float(np.mean([np.isin(w, f).mean() for f, w in zip(found, wanted, strict=True)]))
+
+    def __getstate__(self) -> dict:
+        state = super().__getstate__()
+        return {**state, "indexed_": None} if "indexed_" in state else state  # made again on use
 
     def _owners(self, points: Embedding) -> np.ndarray | None:
         """The group that alone has a candidate; -1 where several have it."""
@@ -126,30 +195,3 @@ class Candidates(Lean, Decoder):
         for number, group in zip(self.numbers_, points.left_out, strict=True):
             first[number] = group if first[number] in (-2, group) else -1
         return first
-
-
-def _appended(A: Array, last: Array | float) -> Array:
-    xp = namespace(A)
-    column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
-    return xp.concat([A, column], axis=1)
-
-
-def _merge(best: np.ndarray, scores: np.ndarray, S: Array, offset: int) -> None:
-    """Let the columns of S compete with the best so far, which keep their place in ties."""
-    k = best.shape[1]
-    if k == 1:
-        column = host(namespace(S).argmax(S, axis=1))
-        top = host(namespace(S).max(S, axis=1)) if is_foreign(S) else S[np.arange(len(S)), column]
-        better = top > scores[:, 0]
-        best[better, 0], scores[better, 0] = column[better] + offset, top[better]
-        return
-    S = host(S)
-    if k < S.shape[1]:
-        chosen = np.sort(np.argpartition(-S, k - 1, axis=1)[:, :k], axis=1)
-    else:
-        chosen = np.broadcast_to(np.arange(S.shape[1]), S.shape)
-    both = np.concatenate([scores, np.take_along_axis(S, chosen, axis=1)], axis=1)
-    numbers = np.concatenate([best, chosen + offset], axis=1)
-    order = np.argsort(-both, axis=1, kind="stable")[:, :k]
-    best[:] = np.take_along_axis(numbers, order, axis=1)
-    scores[:] = np.take_along_axis(both, order, axis=1)

@@ -10,18 +10,32 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse, vstack
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace, take
+from .._arrays import (
+    Array,
+    Items,
+    blocks,
+    concatenated,
+    count,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    take,
+)
 from .._lean import Lean
+from .._plan import Plan, Problem
 from .._progress import Observed, Steps, observed
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
 from ..kernels import RBF, Kernel, Linear, as_kernel
+from ..kernels.base import whole
 from ..kernels.on_device import OnDevice
+from ..operators import Covariance, Identity, OperatorKernel
 from .regression import PointMap
 
 BLOCK = 4096
@@ -40,6 +54,7 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
     output_kernel_: Kernel
     decoder_: Any
     outputs_: Items
+    output_shape_: tuple[int, ...]
     _steps: Steps
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
@@ -55,7 +70,15 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
         bare = super().lean()
         if "points_" in vars(self):
             bare.points_ = self.points_.lean()
+        if "outputs_" in vars(self):
+            bare.output_shape_ = self._output_shape()
         return bare
+
+    def _output_shape(self) -> tuple[int, ...]:
+        """The shape of one output, where outputs are arrays."""
+        if "output_shape_" in vars(self):
+            return self.output_shape_
+        return tuple(getattr(self.outputs_, "shape", (0,))[1:])
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -95,9 +118,7 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        # Only vectors of length one can have been plain numbers; ragged curves have no ndim.
-        single = output_kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
-        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+        self.flat_ = is_flat(output_kernel, outputs, y)
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -119,6 +140,39 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
         check_is_fitted(self)
         return self.points_.map.coefficients
 
+    def plan(self, n: int, p: int = 1, q: int = 1, rank: int | None = None) -> Plan:
+        """What a fit would cost by each route, in memory and multiplications.
+
+        Parameters
+        ----------
+        n
+            The number of pairs.
+        p
+            The number of input features, or of multiplications that a kernel value takes.
+        q
+            The number of output features, where the output kernel has finite ones.
+        rank
+            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
+
+        Returns
+        -------
+        Plan
+            A table that prints itself; `best` is the route that has room, exact where one has.
+
+        Examples
+        --------
+        >>> from mercer import KernelDependency
+        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
+        >>> plan.best.name, [route.name for route in plan]
+        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
+        """
+        p, q = whole(p, "p"), whole(q, "q")
+        rank = None if rank is None else whole(rank, "rank")
+        return self._problem(whole(n, "n"), p, q).plan(rank)
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        raise NotImplementedError
+
     # -- predict ------------------------------------------------------------------------------
 
     def embed(self, X: Items) -> Embedding:
@@ -132,6 +186,25 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
         check_is_fitted(self)
         return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
 
+    def link_scores(self, X: Items, X2: Items | None = None) -> Array:
+        """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
+
+        With an output kernel on the nodes of a graph, whether they are linked; no pre-image is
+        needed.
+
+        Parameters
+        ----------
+        X, X2
+            Inputs such as the model was fitted on; one row of scores for each of X, one column for
+            each of X2 (None for X).
+
+        References
+        ----------
+        Brouard, d'Alché-Buc, Szafranski (ICML 2011).
+        """
+        points = self.embed(X)
+        return points.inner_points(points if X2 is None else self.embed(X2))
+
     def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
         """The decoded output of every input.
 
@@ -144,7 +217,7 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
         """
         decoder = self._decoder_for(X, candidates)
         parts = [decoder.decode(points) for points in self._points_in_parts(X)]
-        return self._flattened(_joined(parts))
+        return self._flattened(concatenated(parts))
 
     def predict_top(
         self, X: Items, k: int = 5, candidates: Sequence[Items] | None = None
@@ -169,7 +242,9 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
                 f"got {len(candidates)}."
             )
         lists = iter(candidates)
-        return Candidates(lambda x: next(lists)).fit(self.output_kernel_, vars(self).get("outputs_", ()))
+        return Candidates(lambda x: next(lists)).fit(
+            self.output_kernel_, vars(self).get("outputs_", ())
+        )
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
@@ -239,6 +314,15 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
         raise NotImplementedError
 
 
+def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
+    """Whether outputs were given as plain numbers.
+
+    Only vectors of length one can have been that; ragged curves have no ndim.
+    """
+    single = kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+
+
 def all_or_none(kernels: list[Kernel]) -> bool:
     """Whether X is precomputed, under all kernels of a choice or under none."""
     kinds = {kernel.pairwise for kernel in kernels}
@@ -264,6 +348,19 @@ def output_default(kernel: Any) -> Kernel:
             "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
         )
     return kernel
+
+
+def problem(
+    kernels: list[OperatorKernel], output: Kernel, n: int, p: int, q: int, choice: bool = False
+) -> Problem:
+    """What the costs of a fit depend on."""
+    coupled = [kernel for kernel in kernels if not kernel.separable]
+    if coupled:
+        raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
+    operators = [kernel.separated().operator for kernel in kernels]
+    identity = all(type(operator) is Identity for operator in operators)
+    dense = sum(not isinstance(operator, Identity | Covariance) for operator in operators)
+    return Problem(n, p, q if output.finite else None, identity, dense, choice)
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:
@@ -313,9 +410,3 @@ def _sliced(X: Items, index: np.ndarray) -> Items:
         return X.iloc[index].to_numpy()
     known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
     return take(X if known else np.asarray(X), index)
-
-
-def _joined(parts: list) -> Items:
-    if issparse(parts[0]):
-        return vstack(parts, format="csr")
-    return parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)

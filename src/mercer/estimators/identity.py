@@ -6,21 +6,14 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, like, namespace, put, take
-from .._memory import require_exact
+from .._plan import CHOLESKY_SQUARES, LEFT_OUT_SQUARES, require_exact
 from ..embedding import Embedding, OrthonormalFrame, SpanFrame
 from ..features import Coordinates, Explicit
 from ..features.landmarks import Spanned
 from ..operators import Identity, Operator
 from ..solvers import Cholesky
 from ..solvers.tridiagonal import Tridiagonal, TridiagonalLeaveOneOut
-from .regression import (
-    CHOLESKY_SQUARES,
-    LEFT_OUT_SQUARES,
-    DualWeights,
-    Equation,
-    PointMap,
-    Sides,
-)
+from .regression import DualWeights, Equation, PointMap, Sides
 
 MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
@@ -28,7 +21,7 @@ MANY = 1000
 
 def solve_identity(sides: Sides, alpha: float) -> PointMap | None:
     """The short way for the identity operator; None where α is too small for it."""
-    require_exact(sides.n, CHOLESKY_SQUARES)
+    require_exact(sides.n, CHOLESKY_SQUARES, where=sides.where)
     dual = DualWeights(sides.kernel, sides.X, alpha, sides.intercept)
     try:
         factor, means = dual.factored
@@ -56,7 +49,7 @@ def left_out_identity(
     With G = (K_x + αI)⁻¹ the points of a group g, left out, have the weights -G_gg⁻¹ G_gj on the
     outputs of the others and none on their own.
     """
-    require_exact(sides.n, LEFT_OUT_SQUARES)
+    require_exact(sides.n, LEFT_OUT_SQUARES, where=sides.where)
     K = sides.kernel.checked_gram(sides.X)
     xp = namespace(K)
     eye = like(np.eye(sides.n), K)

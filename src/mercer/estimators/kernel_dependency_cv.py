@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,32 +10,41 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count
-from .._memory import require_exact
+from .._plan import SPECTRAL_SQUARES, Problem, require_exact
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
+from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
+from ..solvers import Spectral
+from ..streams import PairSource, Sample, Stream
 from .base import (
-    StructuredEstimator,
     all_or_none,
     decodable,
     input_default,
     on_device,
     output_default,
     positive_alpha,
+    problem,
     warn_if_constant,
 )
-from .choice import Pairs, Told, Trial, by_scalar, calibrated
-from .coupled import CoupledEquation
+from .choice import Pairs, Told, Trial, by_scalar, calibrated, check_combination
 from .identity import IdentityEquation, reduces
-from .regression import SPECTRAL_SQUARES, Equation, Sides, group_labels
+from .low_rank import SpannedEquation, spans
+from .refits import FOLDS, RefitEquation
+from .regression import Equation, Sides, group_labels
+from .stream_choice import StreamChoice, StreamTrial, held_out
+from .streamed import Gathered, separated
+from .streaming import StreamLearner
+from .unlabelled import Given, informed, refuse_in_streams
+from .waves import coupled_equation
 
 CRITERIA = ("loo", "gcv")
 ALPHAS = tuple(np.logspace(-6, 1, 15))
 
 
-class KernelDependencyCV(StructuredEstimator):
+class KernelDependencyCV(StreamLearner):
     """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
 
     One eigendecomposition for each distinct scalar kernel (and for each dense operator) gives the
@@ -57,6 +67,10 @@ class KernelDependencyCV(StructuredEstimator):
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
     decoder, features, output_features, fit_intercept, device
         As in `KernelDependency`.
+    loss
+        None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
+    cv
+        The number of folds where an operator is learnt or a loss is robust (see Notes).
     verbose
         Whether a bar shows how many of the choices were tried.
 
@@ -65,15 +79,23 @@ class KernelDependencyCV(StructuredEstimator):
     kernel_, output_kernel_, alpha_
         What was chosen.
     loo_risk_, loo_score_
-        Its leave-one-out risk (mean squared distance in feature space), and its score.
+        Its leave-one-out risk (mean squared distance in feature space), and its score; of a
+        stream, over the pairs of its sample. Where a loss is robust, so is the risk: no distance
+        counts as more than three medians (`mercer.losses.tau_risk`).
+    loss_
+        The loss chosen, its threshold settled; None for the square.
     cv_results_
-        A dictionary of columns, one entry a trial.
+        A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
+        of the pairs held out.
 
     Notes
     -----
     The operator B and the kernels' own parameters ("median") are held fixed when examples are
     left out. For the covariance operators the estimate is therefore a few per cent optimistic; it
-    ranks alphas and operators well all the same.
+    ranks alphas and operators well all the same. For a `LearnedOperator`, and for outputs as a
+    robust loss leaves them, it would be far too kind: where one of these is among the choices,
+    *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left out" means
+    left out with its fold.
 
     Examples
     --------
@@ -100,6 +122,8 @@ class KernelDependencyCV(StructuredEstimator):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
+        loss: Loss | Sequence[Loss | None] | None = None,
+        cv: int = FOLDS,
         device: str | None = None,
         verbose: bool = False,
     ):
@@ -112,45 +136,117 @@ class KernelDependencyCV(StructuredEstimator):
         self.features = features
         self.output_features = output_features
         self.fit_intercept = fit_intercept
+        self.loss = loss
+        self.cv = cv
         self.device = device
         self.verbose = verbose
 
-    def fit(self, X: Items, y: Items, groups: Items | None = None) -> KernelDependencyCV:
+    def fit(
+        self,
+        X: Items,
+        y: Items = None,
+        groups: Items | None = None,
+        validation: Any = None,
+        unlabelled: Items | None = None,
+    ) -> KernelDependencyCV:
         """Choose and learn.
 
         Parameters
         ----------
         X, y
-            As in `KernelDependency`.
+            As in `KernelDependency`. Of a stream, the pairs of its sample are left out.
         groups
             A label for each pair: pairs of one label (a subject, a speaker) are left out together.
+        validation
+            Pairs to choose by instead, (X, y) or a stream: they are read once, and the risk of
+            every choice on them follows from their moments.
+        unlabelled
+            Further inputs, for kernels that learn from them (`LaplacianRegularized`).
         """
-        return self._fit_afresh(X, y, groups=groups)
+        return self._fit_afresh(X, y, groups=groups, validation=validation, unlabelled=unlabelled)
 
     # -- choosing -----------------------------------------------------------------------------
 
-    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+    def _fit(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        validation: Any = None,
+        unlabelled: Items | None = None,
+    ) -> None:
+        self.loss_: Loss | None = None
         kernels, outputs = self._kernels(), self._output_kernels()
+        stream = self._as_stream(X, y, groups)
+        if stream is None and validation is not None:
+            stream = Stream([(X, y)])
+        if stream is None:
+            X, y, groups, unlabelled = Given(X, y, groups, unlabelled).parted()
         self._check_choices(kernels, outputs, groups)
+        if stream is not None:
+            refuse_in_streams(kernels, self._losses(), unlabelled)
+            self._fit_stream(stream, validation)
+            stream.finish()
+            return
+        kernels = informed(kernels, unlabelled)
         first = on_device(clone(kernels[0].inputs), self.device)
         first_output = on_device(clone(outputs[0]), self.device)
         checked, y = self._check_pairs(first, first_output, X, y)
         if self.features is None:
             require_exact(count(y), SPECTRAL_SQUARES)
         pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
+        best, rows = self._best(self._trials(kernels, outputs, pairs))
+        self._adopt(best, rows, pairs)
+
+    def _fit_stream(self, stream: PairSource, validation: Any) -> None:
+        """Choose over a stream: by pairs held out, or by those of its sample, left out."""
+        outputs = self._output_kernels()
+        if self.criterion == "gcv" or len(outputs) > 1:
+            raise ValueError('on a stream give one output kernel, and criterion="loo".')
+        if validation is not None and self.scoring is not None:
+            raise ValueError(
+                "validation= is judged by its moments alone, which know the risk but no scoring: "
+                "leave one of the two out (without validation, scoring judges the sample)."
+            )
+        if self.features is not None and self.features.operator_valued:
+            raise ValueError(f"features={self.features} are chosen over pairs held whole only.")
+        scalars = by_scalar([separated(kernel) for kernel in self._kernels()])
+        kernels, operators = zip(*scalars, strict=True)
+        gathered = Gathered.of(stream, self._parts(kernels, outputs[0]))
+        self._adopt_stream(gathered)
+        choice = StreamChoice(
+            gathered,
+            operators,
+            self._alphas(),
+            self.fit_intercept,
+            None if validation is None else held_out(validation, gathered),
+            self.decoder_,
+            None if self.scoring is None else lambda found: self._scored(found, gathered.sample),
+        )
+        best, rows = self._best(choice.trials())
+        self.points_ = best.equation.point_map(Spectral().solve(best.spectra, best.alpha))
+        self.kernel_, self.alpha_, self.input_kernel_ = best.kernel, best.alpha, best.kernel.scalar
+        loo, self.loo_points_ = best.left_out()
+        self.decoder_ = calibrated(self.decoder_, self.loo_points_, self.outputs_)
+        self.loo_risk_, self.loo_score_ = loo.risk(loo.residuals(best.alpha)), best.score
+        self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _best(self, trials: Iterator[Any]) -> tuple[Any, list[dict]]:
+        """The best trial, the first of equals, and a row of the report for each."""
         best, rows = None, []
-        for trial in self._steps(self._trials(kernels, outputs, pairs), "trial"):
+        for trial in self._steps(trials, "trial"):
             rows.append(trial.row())
             if best is None or not self._worth(trial) <= self._worth(best):
                 best = trial
         assert best is not None
         if np.isnan(self._worth(best)):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        self._adopt(best, rows, pairs)
+        return best, rows
 
     def _most_steps(self) -> int:
         try:
-            return len(self._kernels()) * len(self._output_kernels()) * int(np.size(self.alphas))
+            kernels = len(self._kernels()) * len(self._output_kernels())
+            return kernels * len(self._losses()) * int(np.size(self.alphas))
         except (TypeError, ValueError):
             return 0  # they make no sense: the fit says why
 
@@ -168,66 +264,76 @@ class KernelDependencyCV(StructuredEstimator):
     ) -> Iterator[Equation]:
         shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
         parts = (self.features, self.output_features, self.fit_intercept)
-        for kernel in [kernel for kernel in kernels if not kernel.separable]:
+        waves = self.features is not None and self.features.operator_valued
+        for kernel in [kernel for kernel in kernels if waves or not kernel.separable]:
             sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
             own = kernel.own_coordinates
             if own not in shared:
                 shared[own] = sides.output_coordinates(kernel)
-            yield CoupledEquation(sides, kernel, shared[own])
-        separable = [kernel.separated() for kernel in kernels if kernel.separable]
+            yield coupled_equation(sides, kernel, shared[own])
+        separable = [kernel.separated() for kernel in kernels if kernel.separable and not waves]
+        # One choice that no closed form can judge, and all are judged by refits, on equal terms.
+        robust = self._losses() != [None]
+        refit = robust or any(kernel.operator.learnt for kernel in separable)
         for scalar, operators in by_scalar(separable):
             kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
+            if not refit and spans(sides, operators):
+                yield SpannedEquation(sides, operators[0], sides.input_coordinates())
+                continue
             for operator in operators:
                 own = operator.own_coordinates
                 if own not in shared:
                     shared[own] = sides.output_coordinates(operator)
-            if reduces(sides, operators, pairs.labels, self._alphas()):
+            if not refit and reduces(sides, operators, pairs.labels, self._alphas()):
                 yield IdentityEquation(
                     sides, operators[0], kernel.checked_gram(pairs.X), shared[False]
                 )
                 continue
             U = sides.input_coordinates()
-            for operator in operators:
-                yield Equation(sides, operator, U, shared[operator.own_coordinates])
+            for operator, loss in product(operators, self._losses()):
+                given = (sides, operator, U, shared[operator.own_coordinates], loss, pairs.labels)
+                yield RefitEquation(*given, self.cv) if refit else Equation(*given[:4])
 
     def _alphas(self) -> list[float]:
         return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
 
     def _path(self, equation: Equation, decoder: Decoder, pairs: Pairs) -> Iterator[Trial]:
-        alphas = self._alphas()
-        loo = equation.leave_one_out(pairs.labels)
-        gcv = self.criterion == "gcv"
-        path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
-        for alpha, residuals in zip(alphas, path, strict=True):
-            trial = Trial(equation, loo, decoder, alpha, loo.risk(residuals), np.nan)
+        path = equation.path(self._alphas(), pairs.labels, self.criterion == "gcv")
+        robust = self._losses() != [None]
+        for equation, loo, alpha, residuals in path:
+            risk = tau_risk(residuals) if robust else loo.risk(residuals)
+            trial = Trial(equation, loo, decoder, alpha, risk, np.nan)
             if self.scoring is not None:
                 points = equation.left_out_points(loo, residuals, pairs.labels, pairs.given)
                 predictions = calibrated(decoder, points, pairs.y).decode(points)
                 trial = replace(trial, score=self._scored(predictions, equation.sides))
             yield trial
 
-    def _scored(self, predictions: Items, sides: Sides) -> float:
+    def _scored(self, predictions: Items, sides: Sides | Sample) -> float:
         from sklearn.metrics import check_scoring  # slow to import, not always needed
 
         told = Told(self._flattened(predictions))
         scorer = check_scoring(told, scoring=self.scoring)
         return float(scorer(told, sides.X, self._flattened(sides.y)))
 
-    def _worth(self, trial: Trial) -> float:
+    def _worth(self, trial: Trial | StreamTrial) -> float:
         return -trial.risk if self.scoring is None else trial.score
 
     def _adopt(self, best: Trial, rows: list[dict], pairs: Pairs) -> None:
-        equation = best.equation
+        equation = best.equation.settled(best.alpha)
         self.points_ = equation.solve(best.alpha)
-        self.kernel_, self.alpha_ = best.kernel, best.alpha
+        self.kernel_, self.alpha_ = equation.operator_kernel, best.alpha
+        self.loss_ = equation.loss
         self.input_kernel_ = equation.sides.kernel
         self.output_kernel_ = equation.sides.output_kernel
         self.outputs_ = equation.sides.y
         self.loo_risk_, self.loo_score_ = best.risk, best.score
         residuals = best.loo.residuals(best.alpha)
-        self.loo_points_ = equation.left_out_points(best.loo, residuals, pairs.labels, pairs.given)
+        self.loo_points_ = best.equation.left_out_points(
+            best.loo, residuals, pairs.labels, pairs.given
+        )
         self.decoder_ = calibrated(best.decoder, self.loo_points_, self.outputs_)
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
@@ -263,8 +369,17 @@ class KernelDependencyCV(StructuredEstimator):
             )
         return [output_default(k) for k in given]
 
+    def _losses(self) -> list[Loss | None]:
+        given: Any = self.loss if isinstance(self.loss, list | tuple) else [self.loss]
+        if not given:
+            raise ValueError("loss=[] leaves nothing to choose from: give at least one, or None.")
+        return [checked_loss(loss) for loss in given]
+
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.inputs for kernel in self._kernels()]
+
+    def _problem(self, n: int, p: int, q: int) -> Problem:
+        return problem(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
         coupled = [kernel for kernel in kernels if not kernel.separable]
@@ -276,6 +391,8 @@ class KernelDependencyCV(StructuredEstimator):
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
         if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
             raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
+        waves = self.features is not None and self.features.operator_valued
+        check_combination(kernels, self._losses(), self.criterion, waves)
         if np.size(self.alphas) == 0:
             raise ValueError("alphas is empty: give at least one ridge.")
         centred = [scalar for scalar in scalars if scalar.centered] + [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,18 +12,13 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite
-from .._memory import require_exact
+from .._plan import OUTPUT_SQUARES, SPECTRAL_SQUARES, require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..kernels import Kernel
+from ..losses import Loss
 from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, LeaveOneOut, LeftOut, Spectra, Spectral
-
-CHOLESKY_SQUARES = 2.5
-SPECTRAL_SQUARES = 7.5
-OUTPUT_SQUARES = 4.0
-LEFT_OUT_SQUARES = 4.5
-"""Peak memory of an exact fit in n×n float64 matrices, as measured in benchmarks/cost_curves.py."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +44,11 @@ class Sides:
         pairwise = self.kernel.pairwise  # then X itself holds kernel values, and no diagonal
         return is_foreign(self.X if pairwise else self.kernel.diag(take(self.X, [0])))
 
+    @property
+    def where(self) -> Any:
+        """What tells the device that computes: the inputs, or the name that a kernel has."""
+        return self.X if is_foreign(self.X) else getattr(self.kernel, "device", None)
+
     def input_coordinates(self) -> Coordinates:
         """U, with a diagonal moment where it is exact."""
         map = Exact() if self.features is None else clone(self.features)
@@ -57,7 +58,8 @@ class Sides:
         """V. A centred fit still needs the whole span of the outputs: the mean is part of g."""
         map = self._output_map(operator)
         if self.features is not None and isinstance(map, Exact):
-            require_exact(self.n, OUTPUT_SQUARES)  # inputs of low rank alone leave n² for outputs
+            # Inputs of low rank alone leave n² for outputs.
+            require_exact(self.n, OUTPUT_SQUARES, where=self.where)
         V = map.fit_coordinates(self.output_kernel, self.y)
         return V.centered() if self.intercept else V
 
@@ -184,18 +186,28 @@ class LeastWeights:
 
     def lean(self, map: FeatureMap) -> LeastWeights | None:
         """Kept where the map has a row for every training example anyway."""
-        return self if map.coefficients.shape[0] >= count(self.y) else None
+        coefficients = getattr(map, "coefficients", None)  # not every map is linear
+        kept = coefficients is None or coefficients.shape[0] >= count(self.y)
+        return self if kept else None
 
 
 class Equation:
     """A ridge equation in coordinates: factored once for each operator, solved for every α."""
+
+    loss: Loss | None = None
+    """A robust loss in place of the square."""
+
+    @property
+    def effort(self) -> tuple[int | None, float | None]:
+        """Rounds of an iteration and the residual it left; none where solved directly."""
+        return None, None
 
     def __init__(self, sides: Sides, operator: Operator, U: Coordinates, V: Coordinates):
         self.sides, self.operator, self.U, self.V = sides, operator, U, V
         vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
         moments = Moments(sides.n, U.moment, vu, V.moment)
         self.spectra: Spectra = Spectral().factor(moments, operator.matrix(moments))
-        self.frame = OrthonormalFrame(V.map)
+        self.frame: Frame = OrthonormalFrame(V.map)
 
     @cached_property
     def operator_kernel(self) -> Separable:
@@ -206,6 +218,19 @@ class Equation:
     def names(self) -> tuple[str, str]:
         """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
         return str(self.operator_kernel), str(self.sides.output_kernel)
+
+    def settled(self, alpha: float) -> Equation:
+        """The equation once α is known: itself, unless parts of it depend on α."""
+        return self
+
+    def path(
+        self, alphas: Sequence[float], labels: np.ndarray, gcv: bool = False
+    ) -> Iterator[tuple[Equation, LeftOut, float, Array]]:
+        """For every α the equation, its left-out predictions and their residuals."""
+        loo = self.leave_one_out(labels)
+        path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
+        for alpha, residuals in zip(alphas, path, strict=True):
+            yield self, loo, alpha, residuals
 
     def solve(self, alpha: float) -> PointMap:
         """G at one α."""
@@ -231,13 +256,13 @@ class Equation:
         """The same as points that a decoder takes."""
         G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
-        return Embedding(G, self.frame, left_out=labels, inputs=inputs)
+        return Embedding(G, self.frame, left_out=loo.together(labels), inputs=inputs)
 
 
 def factored(sides: Sides, operator: Operator) -> Equation:
     """The general way, for any operator."""
     if sides.features is None:
-        require_exact(sides.n, SPECTRAL_SQUARES)
+        require_exact(sides.n, SPECTRAL_SQUARES, where=sides.where)
     U = sides.input_coordinates()
     return Equation(sides, operator, U, sides.output_coordinates(operator))
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from .. import ConformalSets, KernelDependencyCV
 from .._arrays import Items, count, take
-from ..estimators.prediction_sets import contain, size, weighted_quantile
 from ..datasets import load_bibtex, load_dti, load_label_ranking, load_usps
+from ..estimators.prediction_sets import contain, size, weighted_quantile
 from ..kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
 from .report import Report
 

@@ -6,6 +6,21 @@ solved in such coordinates, of the inputs (`features=`) and of the outputs (`out
 
 from .base import Coordinates, FeatureMap
 from .explicit import Explicit
-from .landmarks import Exact, IncompleteCholesky, KernelPCA
+from .fourier import RandomFourier
+from .landmarks import Exact, KernelPCA
+from .nystroem import Nystroem
+from .operator_fourier import RandomOperatorFourier
+from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
-__all__ = ["Coordinates", "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA"]
+__all__ = [
+    "Coordinates",
+    "Exact",
+    "Explicit",
+    "FeatureMap",
+    "IncompleteCholesky",
+    "KernelPCA",
+    "Nystroem",
+    "RandomFourier",
+    "RandomOperatorFourier",
+    "RandomPivotedCholesky",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -20,8 +21,12 @@ class FeatureMap(BaseEstimator):
 
     projects = False
     """Whether distances are taken in the coordinates (Weston's kernel PCA), not in k's space."""
+    operator_valued = False
+    """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
+    trace_error_ = nan
+    """What the coordinates miss of the items fitted on, tr(K - UUᵀ) / tr K; NaN where unknown."""
 
     kernel_: Kernel
 
@@ -53,6 +58,14 @@ class FeatureMap(BaseEstimator):
     def compose(self, M: Array) -> FeatureMap:
         """The map A ↦ transform(A) @ M."""
         return Composed(self, M)
+
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """The map without the matrix that it applies last, and that matrix; None where it has none.
+
+        Moments of the bare map, summed over many rows, become those of the whole map by one
+        product at the end instead of one for every row.
+        """
+        return self, None
 
     @property
     def coefficients(self) -> Array:

@@ -2,11 +2,17 @@ from __future__ import annotations
 
 from .._arrays import Array, Items, take
 from ..kernels import Kernel
-from .base import FeatureMap
+from .base import Coordinates, FeatureMap
 
 
 class Explicit(FeatureMap):
     """The finite features that the kernel itself has, such as the vectors of a linear kernel.
+
+    Parameters
+    ----------
+    sparse
+        Whether they are kept as a sparse matrix, of inputs only: bags of words or of substrings,
+        of which an item has a few of thousands. The moments are dense, features × features.
 
     Examples
     --------
@@ -16,23 +22,43 @@ class Explicit(FeatureMap):
     array([[2., 4.]])
     """
 
+    trace_error_ = 0.0
+
+    def __init__(self, sparse: bool = False):
+        self.sparse = sparse
+
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
         if not kernel.finite:
             raise ValueError(f"{kernel} has no finite features: leave its features at None.")
         self.kernel_ = kernel
-        self.width_ = int(kernel.features(take(kernel.check(A, "A"), [0])).shape[1])
+        self.width_ = int(self._features(take(kernel.check(A, "A"), [0])).shape[1])
         return self
 
     def transform(self, A: Items) -> Array:
         """The kernel's own features."""
-        F = self.kernel_.features(A)
+        F = self._features(A)
         if F.shape[1] != self.width_:
             raise ValueError(
                 f"these items have {F.shape[1]} features under {self.kernel_}, but "
                 f"{self.width_} features are expected, as in the items that were fitted."
             )
         return F
+
+    def _features(self, A: Items) -> Array:
+        return self.kernel_.sparse_features(A) if self.sparse else self.kernel_.features(A)
+
+    def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
+        """The same with their second moment; sparse rows cannot be centred."""
+        if not self.sparse:
+            return super().fit_coordinates(kernel, A, center)
+        if center:
+            raise ValueError(
+                "sparse features would fill up if their mean were taken off: use "
+                "Explicit(sparse=False), or fit_intercept=False."
+            )
+        U = self.fit_transform(kernel, A)
+        return Coordinates(self, U, None, (U.T @ U).toarray())
 
     def kernel_features(self, C: Array) -> Array:
         """The coordinates are the features."""

@@ -1,10 +1,10 @@
-"""Coordinates spanned by items: exact, kernel PCA, Nyström and incomplete Cholesky."""
+"""Coordinates spanned by items: any landmarks, all items exactly, kernel PCA."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, like, namespace, put, take
+from .._arrays import Array, Items, blocks, count, like, namespace
 from .._linalg import eigh
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
@@ -28,6 +28,10 @@ class LandmarkMap(FeatureMap):
         """The weights."""
         return self.weights_
 
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """Bare kernel values, and the weights."""
+        return KernelValues(self.kernel_, self.landmarks_), self.weights_
+
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
@@ -44,6 +48,18 @@ class Spanned(LandmarkMap):
         self.kernel = self.kernel_ = kernel
         self.landmarks = self.landmarks_ = landmarks
         self.weights = self.weights_ = weights
+
+
+class KernelValues(FeatureMap):
+    """k(a, landmarks) as it is: not the coordinates of k, but one product away from them."""
+
+    def __init__(self, kernel: Kernel, landmarks: Items):
+        self.kernel = self.kernel_ = kernel
+        self.landmarks = landmarks
+
+    def transform(self, A: Items) -> Array:
+        """Kernel values against the landmarks."""
+        return self.kernel_(A, self.landmarks)
 
 
 class Exact(LandmarkMap):
@@ -66,6 +82,8 @@ class Exact(LandmarkMap):
     >>> bool(np.allclose(U @ U.T, RBF(1.0)(A)))
     True
     """
+
+    trace_error_ = 0.0
 
     def fit(self, kernel: Kernel, A: Items) -> Exact:
         """One eigendecomposition of the Gram matrix."""
@@ -146,11 +164,17 @@ class KernelPCA(LandmarkMap):
         self.kernel_, self.landmarks_ = kernel, exact.map.landmarks_
         self.weights_ = exact.map.weights_[:, top]
         self.mean_ = 0.0 if exact.mean is None else exact.mean[top]
+        total = namespace(exact.moment).sum
+        self.trace_error_ = 1.0 - float(total(exact.moment[top]) / total(exact.moment))
         return self
 
     def transform(self, A: Items) -> Array:
         """The components of Φ(a), or of Φ(a) minus the mean."""
         return super().transform(A) - self.mean_
+
+    def unweighted(self) -> tuple[FeatureMap, Array | None]:
+        """As it is where the mean must come off last."""
+        return (self, None) if self.center else super().unweighted()
 
     def compose(self, M: Array) -> FeatureMap:
         """As it is where the mean must come off first."""
@@ -160,79 +184,6 @@ class KernelPCA(LandmarkMap):
         """As a sum over all training items; of centred components, with the mean put back."""
         weights, items = super().expansion(C)
         return (weights + 1.0 / count(items) if self.center else weights), items
-
-
-class IncompleteCholesky(LandmarkMap):
-    """Greedy pivoted Cholesky: the next landmark is the item worst represented so far.
-
-    Only `rank` columns of the Gram matrix are ever computed.
-
-    Parameters
-    ----------
-    rank
-        The largest number of landmarks; None for as many as there are items.
-    tolerance
-        Stop when the trace of the error is at most this share of the trace.
-
-    Attributes
-    ----------
-    pivots_
-        The positions of the landmarks.
-    trace_error_
-        tr(K - UUᵀ) / tr K: the certificate; the largest error of any kernel value is below
-        tr(K - UUᵀ).
-
-    References
-    ----------
-    Bach and Jordan (2002), as used in Appendix C of Kadri et al. (2013).
-
-    Examples
-    --------
-    >>> from mercer.features import IncompleteCholesky
-    >>> from mercer.kernels import RBF
-    >>> map = IncompleteCholesky(rank=2).fit(RBF(1.0), [[0.0], [0.1], [5.0]])
-    >>> map.pivots_.tolist()
-    [0, 2]
-    """
-
-    def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
-        self.rank = rank
-        self.tolerance = tolerance
-
-    def fit(self, kernel: Kernel, A: Items) -> IncompleteCholesky:
-        """Choose the landmarks."""
-        self.fit_transform(kernel, A)
-        return self
-
-    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The rows of the factor."""
-        check_rank(self.rank)
-        A = kernel.check(A, "A")
-        residual = kernel.diag(A)
-        xp, n = namespace(residual), count(A)
-        rank = n if self.rank is None else min(self.rank, n)
-        trace = float(xp.sum(residual))
-        U = like(np.zeros((n, rank)), residual)
-        pivots: list[int] = []
-        while len(pivots) < rank and float(xp.sum(residual)) > self.tolerance * trace:
-            m, i = len(pivots), int(xp.argmax(residual))
-            column = kernel._gram(A, take(A, [i]))[:, 0] - U[:, :m] @ U[i, :m]
-            column = column / xp.sqrt(residual[i])
-            U[:, m] = column
-            residual = residual - column * column
-            pivots.append(i)
-            residual = xp.where(residual > 0, residual, xp.zeros_like(residual))
-            residual = put(residual, pivots, like(np.zeros(len(pivots)), residual))
-        if not pivots:
-            raise ValueError(f"{kernel} is zero on all items: there is no landmark to choose.")
-        self.pivots_ = np.array(pivots, dtype=np.intp)
-        self.trace_error_ = float(xp.sum(residual)) / trace if trace else 0.0
-        U = U[:, : len(pivots)]
-        L = take(U, self.pivots_)
-        self.kernel_, self.landmarks_ = kernel, take(A, self.pivots_)
-        eye = like(np.eye(len(pivots)), U)
-        self.weights_ = xp.matrix_transpose(xp.linalg.solve(L, eye))
-        return U
 
 
 def check_rank(rank: int | None) -> None:

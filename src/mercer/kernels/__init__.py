@@ -13,6 +13,7 @@ from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
+from .laplacian_regularized import LaplacianRegularized
 from .linear import Linear
 from .local_window import LocalWindow
 from .mass_spectrum import MassSpectrum
@@ -21,6 +22,7 @@ from .polynomial import Polynomial
 from .positions import Positions
 from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
+from .smoothed import Smoothed
 from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
@@ -44,6 +46,7 @@ __all__ = [
     "Kernel",
     "Labels",
     "Laplacian",
+    "LaplacianRegularized",
     "Linear",
     "LocalWindow",
     "MassSpectrum",
@@ -56,6 +59,7 @@ __all__ = [
     "Product",
     "Scaled",
     "ShortestPath",
+    "Smoothed",
     "Sobolev",
     "Spearman",
     "Spectrum",

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import reduce
 from numbers import Real
 
+import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace, power
@@ -100,6 +102,13 @@ class Product(Pair):
     """k(a, b) = left(a, b) right(a, b)."""
 
     symbol = "*"
+    spectral = property(lambda self: all(k.spectral for k in self.parts))
+    isotropic = property(lambda self: all(k.isotropic for k in self.parts))
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """A product transforms to a convolution: draws of both, added."""
+        left, right = self.parts
+        return left.frequencies(random, shape) + right.frequencies(random, shape)
 
     def _gram(self, A: Items, B: Items) -> Array:
         left, right = self.parts
@@ -133,6 +142,12 @@ class Scaled(Wrapper):
     finite = property(lambda self: self.inner.finite)
     invertible = property(lambda self: self.inner.invertible and self.scale > 0)
     radial = property(lambda self: self.inner.radial)
+    spectral = property(lambda self: self.inner.spectral)
+    isotropic = property(lambda self: self.inner.isotropic)
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """As the kernel inside."""
+        return self.inner.frequencies(random, shape)
 
     def _factor(self) -> float:
         if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):
@@ -148,6 +163,10 @@ class Scaled(Wrapper):
     def features(self, A: Items) -> Array:
         """√scale times the features."""
         return self._factor() ** 0.5 * self.inner.features(A)
+
+    def sparse_features(self, A: Items) -> csr_array:
+        """The same, sparse."""
+        return self._factor() ** 0.5 * self.inner.sparse_features(A)
 
     def preimage(self, F: Array) -> Items:
         """The pre-image of the features over √scale."""

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
@@ -31,6 +32,8 @@ class Kernel(BaseEstimator):
     """Whether `preimage` undoes `features` on all of the feature space."""
     radial = False
     """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
+    smooth = False
+    """Whether it is radial with a `curvature`: its gradients are functions with a kernel too."""
     differentiable = False
     """Whether `vjp` and `diag_vjp` give derivatives."""
     accepts_sparse = False
@@ -39,6 +42,12 @@ class Kernel(BaseEstimator):
     """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
+    semi_supervised = False
+    """Whether it learns from inputs whose outputs are not known."""
+    spectral = False
+    """Whether k(a, b) is a function of a - b, with `frequencies` of its Fourier transform."""
+    isotropic = False
+    """Whether the frequencies have no preferred direction."""
 
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
@@ -56,6 +65,10 @@ class Kernel(BaseEstimator):
         """Settle what depends on data, such as a length scale given as "median"."""
         return self
 
+    def informed(self, unlabelled: Items) -> Kernel:
+        """The kernel told of further inputs; itself, unless it is `semi_supervised`."""
+        return self
+
     def _gram(self, A: Items, B: Items) -> Array:
         """The matrix of k over all pairs of checked items."""
         raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
@@ -69,6 +82,10 @@ class Kernel(BaseEstimator):
         """Finite coordinates of the items, one row each, where the kernel is `finite`."""
         raise NotImplementedError(f"{self} has no finite features")
 
+    def sparse_features(self, A: Items) -> sparse.csr_array:
+        """The same as a sparse matrix, for kernels whose features are many and mostly zero."""
+        return sparse.csr_array(self.features(A))
+
     def preimage(self, F: Array) -> Items:
         """The items whose features are the rows of `F`, where the kernel is `invertible`."""
         raise NotImplementedError(f"{self} cannot undo its features")
@@ -77,6 +94,15 @@ class Kernel(BaseEstimator):
         """-dk/d(‖a - b‖²) as a function of the squared distance, where `radial`."""
         raise NotImplementedError(f"{self} is not a function of the distance with a slope")
 
+    def curvature(self, D2: Array) -> Array:
+        """d²k/d(‖a - b‖²)² as a function of the squared distance, where `smooth`."""
+        raise NotImplementedError(f"{self} is not twice differentiable in the squared distance")
+
+    @property
+    def bending(self) -> float | None:
+        """Curvature over slope, where that is a number: a Gaussian's, else None."""
+        return None
+
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """The gradient of Σ_ij C_ij k(A_i, B_j) with respect to A, where `differentiable`."""
         raise NotImplementedError(f"{self} has no derivative")
@@ -84,6 +110,10 @@ class Kernel(BaseEstimator):
     def diag_vjp(self, A: Array, c: Array) -> Array:
         """The gradient of Σ_i c_i k(A_i, A_i) with respect to A, where `differentiable`."""
         raise NotImplementedError(f"{self} has no derivative")
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Draws from the spectral measure of k, one row a frequency, where `spectral`."""
+        raise NotImplementedError(f"{self} has no spectral measure")
 
     # -- what everybody calls -----------------------------------------------------------------
 

@@ -40,6 +40,11 @@ class Function(Kernel):
         if self.of_items:
             return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
+        if K.ndim == 4:
+            raise ValueError(
+                f"the kernel function returned shape {tuple(K.shape)}, a matrix for every pair: "
+                "that is an operator-valued kernel. Write mercer.operators.Blocks(f)."
+            )
         if K.shape != (count(A), count(B)):
             raise ValueError(
                 f"a kernel function gets two batches and must return their matrix: wanted shape "

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from scipy.sparse import csr_array
+
 from .._arrays import Array, Items, dense, products, sqnorms
 from .base import KERNELS, VectorKernel
 
@@ -28,6 +30,10 @@ class Linear(VectorKernel):
     def features(self, A: Items) -> Array:
         """The vectors themselves."""
         return dense(self.check(A, "A"))
+
+    def sparse_features(self, A: Items) -> csr_array:
+        """The vectors themselves, sparse where they came so."""
+        return csr_array(self.check(A, "A"))
 
     def preimage(self, F: Array) -> Array:
         """The vectors themselves."""

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._arrays import Array, Items, dense, host
 from .._extras import require
 from .base import Kernel, Wrapper
@@ -32,6 +34,8 @@ class OnDevice(Wrapper):
     invertible = property(lambda self: self.inner.invertible)
     radial = property(lambda self: self.inner.radial)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse and not self.on_vectors)
+    spectral = property(lambda self: self.inner.spectral)
+    isotropic = property(lambda self: self.inner.isotropic)
 
     def _moved(self, A: Any) -> Array:
         require("torch", "torch")
@@ -62,6 +66,10 @@ class OnDevice(Wrapper):
     def features(self, A: Items) -> Array:
         """Those of the kernel inside, moved."""
         return self._moved(self.inner.features(A))
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """As the kernel inside."""
+        return self.inner.frequencies(random, shape)
 
     def preimage(self, F: Array) -> Items:
         """As the kernel inside, on the host unless it takes vectors."""

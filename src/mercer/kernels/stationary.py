@@ -17,6 +17,7 @@ class Stationary(VectorKernel):
     """A kernel of the distance over a length scale, a number or "median"."""
 
     accepts_sparse = True
+    spectral = True
 
     def __init__(self, length_scale: float | str = "median"):
         self.length_scale = length_scale
@@ -40,6 +41,7 @@ class Radial(Stationary):
 
     radial = True
     differentiable = True
+    isotropic = True
 
     def vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i)."""
@@ -66,15 +68,30 @@ class RBF(Radial):
     array([[1.    , 0.6065]])
     """
 
+    smooth = True
+
     def _gram(self, A: Array, B: Array) -> Array:
         D2 = squared(A, B)
         D2 *= -0.5 / settled(self) ** 2
         return exp(D2)
 
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Gaussian, of standard deviation 1/ℓ."""
+        return random.normal(size=shape) / settled(self)
+
     def slope(self, D2: Array) -> Array:
         """K / 2ℓ²."""
         ell = settled(self)
         return namespace(D2).exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
+
+    def curvature(self, D2: Array) -> Array:
+        """K / 4ℓ⁴."""
+        return self.slope(D2) * self.bending
+
+    @property
+    def bending(self) -> float:
+        """1 / 2ℓ²."""
+        return 0.5 / settled(self) ** 2
 
 
 class Matern(Radial):
@@ -98,6 +115,7 @@ class Matern(Radial):
     # The exponential kernel has a kink at zero: no slope, no derivative.
     radial = property(lambda self: self.nu != 0.5)
     differentiable = property(lambda self: self.nu != 0.5)
+    smooth = property(lambda self: self.nu >= 2.5)
 
     def _gram(self, A: Array, B: Array) -> Array:
         if self.nu == 0.5:  # the root of a rounded zero is 1e-8, and the kink at zero shows it
@@ -112,6 +130,14 @@ class Matern(Radial):
         polynomial = {1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return polynomial * xp.exp(-r)
 
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
+        self._root()
+        omega = random.normal(size=shape) / settled(self)
+        if self.nu == inf:
+            return omega
+        return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
+
     def slope(self, D2: Array) -> Array:
         """By the chain rule in r² = (2nu) D2 / ℓ²."""
         xp, ell = namespace(D2), settled(self)
@@ -120,6 +146,15 @@ class Matern(Radial):
         scale = self._root() / ell
         r = xp.sqrt(D2) * scale
         return {1.5: 0.5, 2.5: (1.0 + r) / 6.0}[self.nu] * scale**2 * xp.exp(-r)
+
+    def curvature(self, D2: Array) -> Array:
+        """The slope's own, for nu ≥ 2.5: below that it has none at zero."""
+        if self.nu == inf:
+            return self.slope(D2) * (0.5 / settled(self) ** 2)
+        if self.nu != 2.5:
+            raise ValueError(f"{self} is not twice differentiable at zero: use nu=2.5 or inf.")
+        xp, scale = namespace(D2), self._root() / settled(self)
+        return xp.exp(-scale * xp.sqrt(D2)) * (scale**4 / 12.0)
 
     def _root(self) -> float:
         if self.nu not in self.SMOOTHNESS:
@@ -145,6 +180,10 @@ class Laplacian(Stationary):
         D = absolute(A, B)
         D *= -1.0 / settled(self)
         return exp(D)
+
+    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Cauchy of scale 1/ℓ in every dimension."""
+        return random.standard_cauchy(size=shape) / settled(self)
 
 
 KERNELS["rbf"] = RBF

@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count
 from ..kernels import Kernel, Linear
-from .block_gram import BlockGram, DenseGram, Slots
+from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel
+from .slots import Slots
 
 
 class CoupledKernel(OperatorKernel):
@@ -92,5 +93,7 @@ class Blocks(CoupledKernel):
                 f"the function of Blocks must return shape {(n, m, q, q)}, a {q} × {q} matrix for "
                 f"each of {n} × {m} pairs; got {values.shape}."
             )
+        if not np.isfinite(values).all():
+            raise ValueError("the function of Blocks returned NaN or infinity.")
         G = values.transpose(0, 2, 1, 3).reshape(n * q, m * q)
         return DenseGram(G, Slots(n, q), Slots(m, q))

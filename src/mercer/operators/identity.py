@@ -18,7 +18,9 @@ class Identity(Operator):
     RBF(length_scale=6.0) * Identity()
     """
 
+    uniform = True
+
     def matrix(self, moments: Moments) -> Array:
         """The identity, as a diagonal of ones."""
-        vu = moments.vu
-        return namespace(vu).ones(vu.shape[0], dtype=vu.dtype, device=device(vu))
+        vv = moments.vv
+        return namespace(vv).ones(vv.shape[0], dtype=vv.dtype, device=device(vv))

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pickle import PicklingError
 from typing import Any
 
+import numpy as np
 from joblib import hash as digest
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, count, namespace
-from ..features import Exact
+from .._arrays import Array, Items, count, host, namespace
+from ..features import Coordinates, Exact
 from ..kernels import Kernel, as_kernel
-from .base import Operator
+from .base import Operator, dense
 from .block_gram import BlockGram, KroneckerGram, SumGram
+from .components import ComponentGram
 from .identity import Identity
 from .kernel import OperatorKernel
-from .moments import Moments
+
+
+class ExactMoments:
+    """`Moments` of exact coordinates, factored only when an operator asks for the input side."""
+
+    def __init__(self, kernel: Kernel, X: Items, V: Array):
+        self.kernel, self.X = kernel, X
+        self.n, self.Vt = count(X), namespace(V).matrix_transpose(V)
+        self.vv = self.Vt @ V
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """U, by one eigendecomposition."""
+        return Exact().fit_coordinates(self.kernel, self.X)
+
+    @property
+    def uu(self) -> Array:
+        """The spectrum of the Gram matrix."""
+        return self.coordinates.moment
+
+    @property
+    def vu(self) -> Array:
+        """VᵀU."""
+        return self.Vt @ self.coordinates.rows
 
 
 class Separable(OperatorKernel):
@@ -50,6 +76,7 @@ class Separable(OperatorKernel):
 
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    componentwise = property(lambda self: self.operator.uniform)
 
     @property
     def inputs(self) -> Kernel:
@@ -63,14 +90,38 @@ class Separable(OperatorKernel):
     def fit(self, X: Items, V: Array) -> Separable:
         """Settle the scalar kernel, and B of the moments that it makes of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
-        U = Exact().fit_coordinates(self.scalar_, X)
-        Vt = namespace(V).matrix_transpose(V)
-        self.B_ = self.operator.matrix(Moments(count(X), U.moment, Vt @ U.rows, Vt @ V))
+        moments: Any = ExactMoments(self.scalar_, X, V)
+        self.B_ = self.operator.matrix(moments)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The scalar Gram matrix and B, side by side."""
         return KroneckerGram(self.scalar_(A, B), self.B_)
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
+        if self.operator.uniform:
+            return float(self.B_[0]) * self.scalar_(A, B) * L
+        return super().pairings(A, V, B, W, L)
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """One scalar kernel for all components."""
+        K = float(self.B_[0]) * self.scalar_(A, B)
+        labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
+        return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
+
+    spectral = property(lambda self: self.inputs.spectral)
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Waves of the scalar kernel, pointing along the rows of a root of B."""
+        omega = self.scalar_.frequencies(random, (number, width))
+        height = float(self.scalar_.diag(np.zeros((1, width)))[0])
+        b, Q = np.linalg.eigh(dense(host(self.B_)))
+        b = np.maximum(b, 0.0)
+        root = np.sqrt(b * height / number)[:, None] * Q.T
+        return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
 
 
 class OperatorSum(OperatorKernel):
@@ -101,6 +152,7 @@ class OperatorSum(OperatorKernel):
         return same(left.scalar, right.scalar) or same(left.operator, right.operator)
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
     @property
     def inputs(self) -> Kernel:
@@ -118,6 +170,28 @@ class OperatorSum(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Both terms, added."""
         return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """Both terms, added."""
+        terms = (self.left_, self.right_)
+        left, right = (term.pairings(A, V, B, W, L) for term in terms)
+        return left + right
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """Both terms, component by component."""
+        return self.left_.by_component(A, B) + self.right_.by_component(A, B)
+
+    spectral = property(lambda self: self.left.spectral and self.right.spectral)
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Half of the waves from each."""
+        half = (number + 1) // 2
+        left = self.left_.spectrum(random, half, width)
+        right = self.right_.spectrum(random, half, width)
+        source = np.concatenate([left[1], right[1] + len(left[0])])
+        return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

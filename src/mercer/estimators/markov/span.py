@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._arrays import host
-from ..._memory import require_exact
+from ..._plan import require_exact
 from ...features import FeatureMap
 from ...features.landmarks import Spanned
 from ...kernels import Kernel

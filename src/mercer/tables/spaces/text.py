@@ -13,7 +13,6 @@ from ..table import Table
 from .base import Space, refused
 from .words import Words
 
-
 SENTENCE = 2
 """Blanks in the middle one of texts from which on their words are compared."""
 

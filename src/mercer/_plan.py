@@ -1,0 +1,242 @@
+"""What a fit costs by each route, and what to do where it has no room: one place for both.
+
+Memory is in float64 numbers at the peak, as benchmarks/cost_curves.py measures it; work in
+multiplications at the speed of a matrix product, in which an eigendecomposition takes as long as
+`EIGH` n³ of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _memory
+from ._memory import GIB, SHARE
+
+CHOLESKY_SQUARES = 2.5
+SPECTRAL_SQUARES = 7.5
+OUTPUT_SQUARES = 4.0
+LEFT_OUT_SQUARES = 4.5
+"""Peaks of exact fits, in n×n matrices."""
+LOW_RANK_PANELS = 3.0
+CHOICE_PANELS = 4.5
+OUTPUT_PANELS = 1.5
+"""Peaks at low rank, in n×rank matrices: one fit, a choice of α, and outputs of low rank too."""
+MOMENTS = 4.0
+"""The peak of a fit over a stream, in matrices of the size of its moments."""
+EIGH = 4.0
+"""An eigendecomposition, in n³ multiplications of a matrix product."""
+RANK = 1000
+"""The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
+ROWS = 4096
+"""Rows of a block of a stream."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to fit, what it costs, and whether it fits into memory.
+
+    Attributes
+    ----------
+    name
+        "cholesky", "spectral", "low rank" or "streamed".
+    memory
+        Bytes at the peak, beyond the data.
+    multiplications
+        At the speed of a matrix product.
+    rank
+        Of the input coordinates; None for an exact fit.
+    free
+        Bytes that may be used.
+    """
+
+    name: str
+    memory: float
+    multiplications: float
+    rank: int | None
+    free: float = field(repr=False)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is room for it."""
+        return self.memory <= self.free
+
+    def cells(self) -> tuple[str, ...]:
+        """What a table says of it."""
+        name = self.name if self.rank is None else f"{self.name}, rank {self.rank}"
+        fits = "yes" if self.feasible else "no"
+        return name, f"{self.memory / GIB:.3g} GiB", f"{self.multiplications:.2g}", fits
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The routes of a fit, exact ones first: a table that prints itself.
+
+    Attributes
+    ----------
+    n
+        The number of pairs.
+    routes
+        One `Route` a row.
+    largest_rank
+        The largest rank whose fit has room without streaming.
+    """
+
+    n: int
+    routes: tuple[Route, ...]
+    largest_rank: int
+
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self.routes)
+
+    def __getitem__(self, name: str) -> Route:
+        found = [route for route in self.routes if route.name == name]
+        if not found:
+            raise KeyError(f"no route {name!r}: there are {[r.name for r in self.routes]}.")
+        return found[0]
+
+    @property
+    def exact(self) -> Route:
+        """The cheapest exact route: one that has room, where one has."""
+        exact = [route for route in self.routes if route.rank is None]
+        return min(exact, key=lambda route: (not route.feasible, route.multiplications))
+
+    @property
+    def best(self) -> Route:
+        """The cheapest exact route that has room; else low rank; else a stream."""
+        ways = [self.exact, *(route for route in self.routes if route.rank is not None)]
+        return next((route for route in ways if route.feasible), ways[-1])
+
+    def __repr__(self) -> str:
+        rows = [("route", "memory", "multiplications", "fits"), *(r.cells() for r in self.routes)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in rows
+        ]
+        free = f"{self.routes[0].free / GIB:.3g} GiB free: ranks up to {self.largest_rank} fit"
+        return "\n".join([f"a fit of {self.n} pairs", *lines, free])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What of a model its costs depend on.
+
+    Attributes
+    ----------
+    n, p
+        Pairs, and multiplications that one kernel value takes.
+    q
+        Output coordinates; None where the output kernel has no finite features.
+    identity
+        Whether the identity is the only operator.
+    conditional
+        How many operators need an eigendecomposition of their own.
+    choice
+        Whether parameters are chosen, which takes a spectrum.
+    """
+
+    n: int
+    p: int = 1
+    q: int | None = None
+    identity: bool = True
+    conditional: int = 0
+    choice: bool = False
+
+    def plan(self, rank: int | None = None) -> Plan:
+        """All routes; a rank that is not named is `RANK`, or the largest that fits."""
+        free = SHARE * _memory.available()
+        largest = self.largest_rank(free)
+        rank = min(self.n, RANK, max(1, largest)) if rank is None else rank
+        routes = [self._spectral(free), self._low_rank(free, rank), self._streamed(free, rank)]
+        if self.identity and not self.choice:
+            routes.insert(0, self._cholesky(free))
+        return Plan(self.n, tuple(routes), largest)
+
+    def largest_rank(self, free: float) -> int:
+        """The largest rank whose fit at low rank has room."""
+        return min(self.n, int(free / (8.0 * self._panels() * self.n)))
+
+    def _panels(self) -> float:
+        """N×rank matrices at the peak of a fit at low rank, the outputs' included."""
+        inputs = CHOICE_PANELS if self.choice else LOW_RANK_PANELS
+        return inputs if self._no_outputs() else inputs + OUTPUT_PANELS
+
+    def _no_outputs(self) -> bool:
+        """Whether outputs need no coordinates of low rank beside those of the inputs."""
+        return self.identity or self.q is not None
+
+    def _width(self, otherwise: int) -> int:
+        return otherwise if self.q is None else min(self.q, self.n)
+
+    def _cholesky(self, free: float) -> Route:
+        n = float(self.n)
+        solves = n * n * (self.q or 0)
+        work = n * n * self.p + n**3 / 6 + solves
+        return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, free)
+
+    def _spectral(self, free: float) -> Route:
+        n, q = float(self.n), float(self._width(self.n))
+        work = n * n * self.p + EIGH * n**3 + 2 * n * n * q
+        work += (EIGH * n**3 if self.q is None else 0) + self.conditional * EIGH * q**3
+        return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, free)
+
+    def _low_rank(self, free: float, rank: int) -> Route:
+        n, m = float(self.n), float(rank)
+        memory = 8 * (self._panels() * n * m + 3 * m * m)
+        return Route("low rank", memory, self._low_rank_work(m), rank, free)
+
+    def _streamed(self, free: float, rank: int) -> Route:
+        m, q = float(rank), float(self._width(rank))
+        memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
+        return Route("streamed", memory, self._low_rank_work(m), rank, free)
+
+    def _low_rank_work(self, m: float) -> float:
+        n, q = float(self.n), float(self._width(int(m)))
+        side = n * m * (self.p + m + m / 2)
+        spectrum = m**3 / 6 if self.identity and not self.choice else EIGH * m**3
+        outputs = 0.0 if self._no_outputs() else side
+        return side + outputs + n * m * q + spectrum + self.conditional * EIGH * q**3
+
+
+def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
+    """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room.
+
+    `where` is an array on the device that computes, or the device's name.
+    """
+    needed, free = 8.0 * squares * n * n, SHARE * _memory.room(where)
+    if needed > free:
+        largest = max(1, Problem(n, identity=False).largest_rank(free))
+        likewise = " (and output_features= likewise)" if of == "pairs" else ""
+        raise MemoryError(
+            f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
+            f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
+            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)})"
+            f"{likewise}; ranks up to about {largest} would fit. "
+            f"model.plan({n}) shows the costs."
+        )
+
+
+def require_low_rank(n: int, rank: int | None) -> None:
+    """Refuse coordinates of `n` items that have no room; a rank of None stops where it may."""
+    needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), SHARE * _memory.available()
+    if needed > free:
+        raise MemoryError(
+            f"coordinates of rank {rank} of {n} items need about {needed / GIB:.1f} GiB, and "
+            f"{free / GIB:.1f} GiB are free: ranks up to about "
+            f"{max(1, Problem(n).largest_rank(free))} would fit."
+        )
+
+
+def require_moments(shapes: list[tuple[int, int]]) -> None:
+    """Refuse a stream whose moments, of (outputs, inputs) coordinates, have no room."""
+    needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
+    free = SHARE * _memory.available()
+    if needed > free:
+        q, p = max(shapes)
+        raise MemoryError(
+            f"the moments of {p} input and {q} output coordinates need about "
+            f"{needed / GIB:.1f} GiB, and {free / GIB:.1f} GiB are free: give features= or "
+            f"output_features= of lower rank."
+        )

@@ -1,0 +1,110 @@
+"""Millions of candidates behind an index of the faiss library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, blocks, count, host, like, namespace, part, take
+from .._extras import require
+from ..embedding import Frame
+
+ROWS = 65536
+"""Candidates that are put into coordinates at once."""
+SPARE = 16
+"""Candidates beyond the wanted ones that are scored again in double precision."""
+UNIT = 2.0**-24
+"""The rounding of a float32."""
+NEIGHBOURS, EFFORT = 32, 128
+"""Of HNSW: links of a candidate, and candidates that are kept in view of a search."""
+
+
+class FaissIndex:
+    """Candidates in coordinates, searched by inner product (flat) or by distance (HNSW).
+
+    Notes
+    -----
+    Flat: rows (e, l(y, y) - m) against (2g, -1), where m is the mean of l(y, y), which changes no
+    order and keeps digits. HNSW finds neighbours by distance, which is the same question:
+    ‖g - Φ(y)‖² = ‖g - e‖² + (l(y, y) - ‖e‖²), the last term as the square of one more coordinate.
+    """
+
+    def __init__(self, frame: Frame, outputs: Items, hnsw: bool = False):
+        require("faiss", "faiss")
+        if not frame.compact:
+            raise ValueError(
+                "an index needs outputs in finite coordinates, and this model writes its points "
+                "as weights on the training outputs: give it output_features, such as "
+                "mercer.features.RandomPivotedCholesky(rank=500), or leave index at None."
+            )
+        self.frame, self.outputs, self.hnsw = frame, outputs, hnsw
+        self.longest = 0.0
+        self.mean = self._mean_norm()
+        self.index = self._filled()
+
+    def _rows(self) -> Any:
+        for rows in blocks(count(self.outputs), ROWS):
+            some = part(self.outputs, rows)
+            yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
+
+    def _mean_norm(self) -> float:
+        some = take(self.outputs, np.linspace(0, count(self.outputs) - 1, 1000).astype(int))
+        return float(np.mean(host(self.frame.sqnorms(some))))
+
+    def _filled(self) -> Any:
+        index: Any = None
+        for E, norms in self._rows():
+            rest = norms - (E * E).sum(axis=1) if self.hnsw else None
+            last = norms - self.mean if rest is None else np.sqrt(np.maximum(rest, 0.0))
+            E = appended(E, last)
+            index = index or self._empty(E.shape[1])
+            self.longest = max(self.longest, float(np.sqrt((E * E).sum(axis=1).max())))
+            index.add(np.ascontiguousarray(E, dtype=np.float32))
+        return index
+
+    def _empty(self, width: int) -> Any:
+        import faiss
+
+        if not self.hnsw:
+            return faiss.IndexFlatIP(width)
+        index = faiss.IndexHNSWFlat(width, NEIGHBOURS)
+        index.hnsw.efSearch = EFFORT
+        return index
+
+    def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers and exact scores of the best `k`, and whether they are certainly the best."""
+        wide = min(k + SPARE, count(self.outputs))
+        queries = appended(C, 0.0) if self.hnsw else appended(2.0 * C, -1.0)
+        near, found = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), wide)
+        scores = self._rescored(C, found)
+        # In the order of the candidates first, so that of equal scores the first one wins.
+        by_number = np.argsort(found, axis=1, kind="stable")
+        found, scores = (np.take_along_axis(A, by_number, axis=1) for A in (found, scores))
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        best, top = (np.take_along_axis(A, order, axis=1) for A in (found, scores))
+        certain = np.ones(len(C), dtype=bool)
+        if not self.hnsw and wide < count(self.outputs):
+            lengths = np.sqrt((queries * queries).sum(axis=1)) * self.longest
+            beyond = near[:, -1] - self.mean + (queries.shape[1] + 4) * UNIT * lengths
+            certain = top[:, -1] > beyond
+        return best.astype(np.intp), top, certain
+
+    def _rescored(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """2⟨g, Φ(y)⟩ - l(y, y) of each point and the candidates found for it, in float64."""
+        numbers, place = np.unique(found, return_inverse=True)
+        some = take(self.outputs, np.maximum(numbers, 0))
+        E, norms = host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
+        place = place.reshape(found.shape)
+        scores = np.empty(found.shape)
+        for rows in blocks(len(C), 256):
+            at = place[rows]
+            scores[rows] = 2.0 * np.einsum("tkd,td->tk", E[at], C[rows]) - norms[at]
+        return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than asked for
+
+
+def appended(A: Array, last: Array | float) -> Array:
+    """A matrix with one more column."""
+    xp = namespace(A)
+    column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
+    return xp.concat([A, column], axis=1)

@@ -1,0 +1,104 @@
+"""A Cholesky factor that grows by pivots, and never sees more of K than their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from array_api_compat import device
+
+from .._arrays import Array, Items, blocks, count, host, namespace, part, take
+from .._linalg import EPS, PositiveDefinite, solve_triangular
+from .._plan import require_low_rank
+from ..kernels import Kernel
+from ..kernels.base import as_float
+
+ROWS = 8192
+"""Rows of the factor that are made at once: kernels copy what they are given."""
+AHEAD = 48
+"""Columns that the greedy method fetches together."""
+
+
+class Factor:
+    """K ≈ UUᵀ, grown by pivots: n × rank numbers, made of as many kernel values."""
+
+    def __init__(self, kernel: Kernel, A: Items, rank: int | None):
+        self.kernel, self.A = kernel, kernel.check(A, "A")
+        self.residual = as_float(kernel.diag(self.A)) + 0.0
+        xp, n = namespace(self.residual), count(self.A)
+        self.rank = n if rank is None else min(rank, n)
+        require_low_rank(n, None if rank is None else self.rank)
+        self.trace = float(xp.sum(self.residual))
+        self.noise = n * EPS * float(xp.max(self.residual))
+        shape, kind = (n, self.rank), self.residual
+        self.U = xp.zeros(shape, dtype=kind.dtype, device=device(kind))
+        self.pivots: list[int] = []
+
+    @property
+    def rows(self) -> Array:
+        """U as far as it goes."""
+        return self.U[:, : len(self.pivots)]
+
+    @property
+    def error(self) -> float:
+        """tr(K - UUᵀ) / tr K."""
+        return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
+
+    def left_of(self, index: Any) -> Array:
+        """The block of K - UUᵀ over some items."""
+        some, rows = take(self.A, index), take(self.rows, index)
+        return self.kernel._gram(some, some) - rows @ namespace(rows).matrix_transpose(rows)
+
+    def columns(self, index: Any) -> Array:
+        """Some columns of K - UUᵀ."""
+        landmarks, known = take(self.A, index), take(self.rows, index)
+        known = namespace(known).matrix_transpose(known)
+        G = [
+            self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known
+            for rows in blocks(count(self.A), ROWS)
+        ]
+        return G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0)
+
+    def grow(self, index: Any) -> None:
+        """Take some items as further pivots."""
+        G = self.columns(index)
+        xp = namespace(G)
+        L = PositiveDefinite.of(take(G, index)).factor
+        self._add(index, xp.matrix_transpose(solve_triangular(L, xp.matrix_transpose(G))))
+
+    def _add(self, index: Any, new: Array) -> None:
+        xp, m = namespace(self.U), len(self.pivots)
+        self.U[:, m : m + len(index)] = new
+        left = self.residual - xp.sum(new * new, axis=1)
+        self.residual = xp.where(left > 0, left, xp.zeros_like(left))
+        for i in index:
+            self.residual[int(i)] = 0.0
+        self.pivots += [int(i) for i in index]
+
+
+class GreedyFactor(Factor):
+    """The same, pivot by pivot; the columns of the worst items are fetched before their turn.
+
+    A kernel takes hardly longer for some dozen columns than for one, and the next pivots are
+    nearly always among the items that are worst now.
+    """
+
+    place: dict[int, int] = {}
+
+    def worst(self) -> int:
+        """The item that is represented worst."""
+        return int(namespace(self.residual).argmax(self.residual))
+
+    def grow(self, index: Any) -> None:
+        """Take an item as a further pivot."""
+        (i,) = index
+        if i not in self.place:
+            self._fetch(i)
+        column = self.fetched[:, self.place[i]]
+        column = column - self.rows[:, self.since :] @ self.U[i, self.since : len(self.pivots)]
+        self._add(index, (column / namespace(column).sqrt(column[i]))[:, None])
+
+    def _fetch(self, i: int) -> None:
+        order = host(namespace(self.residual).argsort(self.residual))
+        some = [i, *(int(j) for j in order[-AHEAD:] if j != i)]
+        self.fetched, self.since = self.columns(some), len(self.pivots)
+        self.place = {j: at for at, j in enumerate(some)}

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+from sklearn.utils import check_random_state
+
+from .._arrays import Array, Items, count, namespace, take
+from .._linalg import EPS, PositiveDefinite, eigh, solve_triangular
+from .._plan import require_low_rank
+from ..kernels import Kernel
+from .landmarks import LandmarkMap, check_rank
+
+CONDITION = 1e3
+"""A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
+
+
+class Nystroem(LandmarkMap):
+    """Coordinates of the projection on landmarks: u(a) = k(a, Z) W with W Wᵀ = k(Z, Z)⁻¹.
+
+    Parameters
+    ----------
+    rank
+        How many landmarks are drawn from the items, each as likely as any other.
+    landmarks
+        The landmarks Z themselves (vectors, strings, graphs), instead of a rank.
+    random_state
+        The seed, or a generator.
+
+    Attributes
+    ----------
+    landmarks_
+        The landmarks.
+    trace_error_
+        tr(K - UUᵀ) / tr K.
+
+    References
+    ----------
+    Williams and Seeger: Using the Nyström method to speed up kernel machines (2001).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import Nystroem
+    >>> from mercer.kernels import RBF
+    >>> A = [[0.0], [0.1], [5.0]]
+    >>> map = Nystroem(landmarks=[[0.0], [5.0]]).fit(RBF(1.0), A)
+    >>> map.transform(A).shape, round(map.trace_error_, 3)
+    ((3, 2), 0.003)
+    """
+
+    def __init__(
+        self, rank: int | None = None, landmarks: Items | None = None, random_state: Any = None
+    ):
+        self.rank = rank
+        self.landmarks = landmarks
+        self.random_state = random_state
+
+    def fit(self, kernel: Kernel, A: Items) -> Nystroem:
+        """Draw the landmarks, or take those given."""
+        self.fit_transform(kernel, A)
+        return self
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The coordinates of the items that the map is fitted on."""
+        A = kernel.check(A, "A")
+        diagonal = kernel.diag(A)
+        xp, landmarks = namespace(diagonal), self._chosen(kernel, A)
+        require_low_rank(count(A), count(landmarks))
+        self.kernel_, self.landmarks_ = kernel, landmarks
+        self.weights_ = inverse_root(kernel.checked_gram(landmarks))
+        U = self.transform(A)
+        kept, trace = float(xp.sum(U * U)), float(xp.sum(diagonal))
+        self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
+        return U
+
+    def _chosen(self, kernel: Kernel, A: Items) -> Items:
+        if (self.rank is None) == (self.landmarks is None):
+            raise ValueError(
+                "Nystroem takes either rank=, a number of landmarks to draw, or landmarks=, the "
+                f"items themselves; got rank={self.rank!r} and "
+                f"{'no' if self.landmarks is None else count(self.landmarks)} landmarks."
+            )
+        if self.landmarks is not None:
+            return kernel.check(self.landmarks, "landmarks")
+        check_rank(self.rank)
+        n = count(A)
+        drawn = check_random_state(self.random_state).permutation(n)[: self.rank]
+        return take(A, np.sort(drawn))
+
+
+def inverse_root(K: Array) -> Array:
+    """W with W Wᵀ = K⁻¹ on the directions that K has, `K` destroyed.
+
+    One Cholesky factorisation where K is definite enough, else one eigendecomposition.
+    """
+    xp = namespace(K)
+    largest = float(xp.max(xp.abs(K)))
+    if largest == 0:
+        raise ValueError("the kernel is zero on all landmarks: choose others.")
+    try:
+        L = PositiveDefinite.of(K + 0.0).factor
+        squares = xp.linalg.diagonal(L) ** 2
+        if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
+            eye = xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
+            return xp.matrix_transpose(solve_triangular(L, eye))
+    except np.linalg.LinAlgError:
+        pass  # landmarks that repeat each other
+    s, P = eigh(K, "Gram matrix of the landmarks")
+    return P / xp.sqrt(s)

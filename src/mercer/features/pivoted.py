@@ -1,0 +1,205 @@
+"""Pivoted Cholesky factors: landmarks chosen one by one, greedily or at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from array_api_compat import device
+from sklearn.utils import check_random_state
+
+from .._arrays import Array, Items, host, like, namespace, take
+from .._linalg import solve_triangular
+from ..kernels import Kernel
+from ..kernels.base import whole
+from ._factor import Factor, GreedyFactor
+from .landmarks import LandmarkMap, check_rank
+
+BLOCK = 128
+"""Proposals that are judged together, at most."""
+
+
+class PivotedCholesky(LandmarkMap):
+    """U with UUᵀ the projection of K on chosen items, its pivots."""
+
+    def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
+        self.rank = rank
+        self.tolerance = tolerance
+
+    Factor: ClassVar[type[Factor]] = Factor
+
+    def _chooser(self, factor: Any) -> Callable[[Any], Any]:
+        """A function that names the next pivots, none where only rounding is left."""
+        raise NotImplementedError
+
+    def fit(self, kernel: Kernel, A: Items) -> PivotedCholesky:
+        """Choose the landmarks."""
+        self.fit_transform(kernel, A)
+        return self
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The rows of the factor."""
+        check_rank(self.rank)
+        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
+            raise ValueError(f"tolerance must be a number ≥ 0, got {self.tolerance!r}.")
+        factor = self.Factor(kernel, A, self.rank)
+        choose = self._chooser(factor)
+        while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
+            index = choose(factor)
+            if len(index) == 0:
+                break
+            factor.grow(index)
+        if not factor.pivots:
+            raise ValueError(f"{kernel} is zero on all items: there is no landmark to choose.")
+        self.pivots_ = np.array(factor.pivots, dtype=np.intp)
+        self.trace_error_ = factor.error
+        self.kernel_, self.landmarks_ = kernel, take(factor.A, self.pivots_)
+        L = take(factor.rows, self.pivots_)
+        xp = namespace(L)
+        eye = xp.eye(L.shape[0], dtype=L.dtype, device=device(L))
+        self.weights_ = xp.matrix_transpose(solve_triangular(L, eye))
+        return factor.rows
+
+
+class IncompleteCholesky(PivotedCholesky):
+    """Greedy pivoted Cholesky: the next landmark is the item worst represented so far.
+
+    Only `rank` columns of the Gram matrix are ever computed.
+
+    Parameters
+    ----------
+    rank
+        The largest number of landmarks; None for as many as there are items.
+    tolerance
+        Stop when the trace of the error is at most this share of the trace.
+
+    Attributes
+    ----------
+    pivots_
+        The positions of the landmarks.
+    trace_error_
+        tr(K - UUᵀ) / tr K: the certificate; the largest error of any kernel value is below
+        tr(K - UUᵀ).
+
+    Notes
+    -----
+    The worst represented items are the outliers. Where there are many, as among handwritten
+    digits, landmarks drawn at random represent the others better: see `RandomPivotedCholesky`.
+
+    References
+    ----------
+    Bach and Jordan (2002), as used in Appendix C of Kadri et al. (2013).
+
+    Examples
+    --------
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> map = IncompleteCholesky(rank=2).fit(RBF(1.0), [[0.0], [0.1], [5.0]])
+    >>> map.pivots_.tolist()
+    [0, 2]
+    """
+
+    Factor = GreedyFactor
+
+    def _chooser(self, factor: GreedyFactor) -> Callable[[GreedyFactor], list[int]]:
+        def worst(factor: GreedyFactor) -> list[int]:
+            i = factor.worst()
+            return [i] if float(factor.residual[i]) > factor.noise else []
+
+        return worst
+
+
+class RandomPivotedCholesky(PivotedCholesky):
+    """Pivoted Cholesky with pivots drawn in proportion to what is not yet represented.
+
+    Outliers are drawn often enough to be represented, and crowds often enough not to be
+    neglected: the error is never much above that of uniform landmarks, and far below it where
+    small groups stand apart.
+
+    Parameters
+    ----------
+    rank
+        The largest number of landmarks; None for as many as there are items.
+    block
+        Proposals that are judged together; None for a quarter of the rank, at most 128. It changes
+        the speed, and not the law of the pivots.
+    tolerance
+        Stop when the trace of the error is at most this share of the trace.
+    random_state
+        The seed, or a generator.
+
+    Attributes
+    ----------
+    pivots_
+        The positions of the landmarks.
+    trace_error_
+        tr(K - UUᵀ) / tr K.
+
+    Notes
+    -----
+    With d the diagonal of K - UUᵀ the next pivot is i with probability d_i / Σd. A block of
+    proposals is drawn from the d at its start; each is accepted with probability d_i (now) / d_i
+    (then), where only the block's own square of K - UUᵀ is kept up to date. Accepted pivots
+    follow the law of the one-by-one method, at the speed of matrix products.
+
+    References
+    ----------
+    Chen, Epperly, Tropp, Webber: Randomly pivoted Cholesky (2023). Epperly, Tropp, Webber:
+    Embrace rejection: kernel matrix approximation by accelerated randomly pivoted Cholesky (2024).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import RandomPivotedCholesky
+    >>> from mercer.kernels import RBF
+    >>> A = np.linspace(0, 1, 200)[:, None]
+    >>> map = RandomPivotedCholesky(rank=6, random_state=0).fit(RBF(0.5), A)
+    >>> map.transform(A).shape, bool(map.trace_error_ < 1e-3)
+    ((200, 6), True)
+    """
+
+    def __init__(
+        self,
+        rank: int | None = None,
+        block: int | None = None,
+        tolerance: float = 1e-12,
+        random_state: Any = None,
+    ):
+        self.rank = rank
+        self.block = block
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    def _chooser(self, factor: Factor) -> Callable[[Factor], np.ndarray]:
+        random = check_random_state(self.random_state)
+        few = max(1, min(BLOCK, factor.rank // 4))
+        block = few if self.block is None else whole(self.block, "block")
+
+        def drawn(factor: Factor) -> np.ndarray:
+            index = _draw(factor.residual, random.uniform(size=block))
+            H = np.array(host(factor.left_of(index)))
+            kept = _accepted(H, random.uniform(size=block), factor.noise)
+            return index[kept][: factor.rank - len(factor.pivots)]
+
+        return drawn
+
+
+def _draw(weights: Array, chances: np.ndarray) -> np.ndarray:
+    """Positions drawn in proportion to the weights."""
+    xp = namespace(weights)
+    sums = xp.cumulative_sum(weights)
+    at = xp.searchsorted(sums, like(chances, weights) * sums[-1], side="right")
+    return np.minimum(host(at), weights.shape[0] - 1)  # rounding may pass the last sum
+
+
+def _accepted(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
+    """Which of the proposals are kept, by rejection: H is what is left of their block of K."""
+    before, kept = H.diagonal().copy(), []
+    for i, chance in enumerate(chances):
+        if H[i, i] > max(noise, chance * before[i]):
+            column = H[i + 1 :, i] / np.sqrt(H[i, i])
+            H[i + 1 :, i + 1 :] -= np.outer(column, column)
+            kept.append(i)
+    return kept

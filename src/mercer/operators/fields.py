@@ -1,0 +1,194 @@
+"""Kernels of vector fields that are gradients, or that have no sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, dense, like, namespace
+from ..kernels import RBF, Kernel, as_kernel
+from ..kernels.distances import squared
+from ._field_gram import FieldGram
+from .coupled import CoupledKernel
+
+
+class FieldKernel(CoupledKernel):
+    """A kernel of vector fields, made of second derivatives of a smooth kernel φ(‖x - x'‖²).
+
+    Inputs are points and outputs vectors at them, both of dimension d.
+    """
+
+    potential_: Kernel
+    scale_: float
+
+    def __init__(self, length_scale: float | str = "median", kernel: Any = None):
+        self.length_scale = length_scale
+        self.kernel = kernel
+
+    @property
+    def inputs(self) -> Kernel:
+        """The potential's kernel: fitted where this one is, else as given."""
+        return getattr(self, "potential_", None) or self._potential()
+
+    def _potential(self) -> Kernel:
+        return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
+
+    def fit(self, X: Items, V: Array) -> FieldKernel:
+        """Settle the length scale; refuse outputs that are no vectors at the points."""
+        super().fit(X, V)
+        potential = clone(self._potential())
+        if not potential.smooth:
+            raise ValueError(
+                f"{type(self).__name__} takes second derivatives of its kernel, and {potential} "
+                "has none at zero: use RBF, or Matern with nu=2.5 or inf."
+            )
+        self._check_dimensions(int(X.shape[1]))
+        self.potential_ = potential.fit(X)
+        self.scale_ = 1.0
+        level, bend = self._parts(like([[0.0]], dense(X)))
+        level = level * bend if isinstance(level, float) else level
+        self.scale_ = 1.0 / float(level[0, 0])
+        return self
+
+    def _check_dimensions(self, d: int) -> None:
+        if d != self.width_:
+            raise ValueError(
+                f"{type(self).__name__} learns vectors at points of the same space: X has {d} "
+                f"dimensions, y has {self.width_}."
+            )
+
+    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        """The factors of I and of δδᵀ, as functions of the squared distance.
+
+        The first may be a number: what it is of the second.
+        """
+        raise NotImplementedError
+
+    def gram(self, A: Items, B: Items | None = None) -> FieldGram:
+        """The factors of I and of δδᵀ, side by side."""
+        A = dense(A)
+        B = A if B is None else dense(B)
+        shift = namespace(B).mean(B, axis=0)
+        right = B - shift
+        left = right if A is B else A - shift
+        return FieldGram(left, right, *self._parts(squared(left, right)))
+
+    spectral = True
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Frequencies of the potential, and what a wave of such a frequency may point along."""
+        omega = self.potential_.frequencies(random, (number, width))
+        source, along = self._polarizations(omega)
+        return omega, source, along * np.sqrt(self.scale_ / number)
+
+    def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+
+class CurlFree(FieldKernel):
+    """K(x, x') = ℓ² (-∇∇ᵀφ)(x - x'): fields that are gradients, K = φ (I - δδᵀ/ℓ²) for an RBF.
+
+    Parameters
+    ----------
+    length_scale
+        ℓ of the RBF potential, a number or "median".
+    kernel
+        The potential's kernel, in place of the RBF: twice differentiable, such as
+        ``Matern(2.0, nu=2.5)``; its own length scale then counts.
+
+    Notes
+    -----
+    With φ a function of s = ‖δ‖², δ = x - x', the second derivatives are
+    -∇∇ᵀφ = -2φ' I - 4φ'' δδᵀ. A function whose potential f has the kernel φ is g = ∇f, so every
+    K(·, x')c is a gradient and has no curl. Values are scaled so that K(x, x) = I: α means the
+    same for every length scale.
+
+    References
+    ----------
+    Fuselier (2006); Macêdo and Castro (2010); Micheli and Glaunès (2014).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.operators import CurlFree
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(80, 2))
+    >>> model = KernelDependency(CurlFree(1.0), alpha=1e-4).fit(X, 2 * X)  # the gradient of ‖x‖²
+    >>> model.predict([[0.5, -0.25]]).round(2)
+    array([[ 1. , -0.5]])
+    """
+
+    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        bending = self.potential_.bending
+        if bending is not None:  # of one matrix, φ
+            bend = self.potential_.slope(D2)
+            bend *= -4.0 * bending * self.scale_
+            return -0.5 / bending, bend
+        return self.potential_.slope(D2) * (2.0 * self.scale_), self.potential_.curvature(D2) * (
+            -4.0 * self.scale_
+        )
+
+    def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A gradient points along its wave: ωωᵀ."""
+        return np.arange(len(omega)), omega
+
+
+class DivergenceFree(FieldKernel):
+    """K(x, x') ∝ ((∇∇ᵀ - I∇²)φ)(x - x'): fields without sources, such as those of water.
+
+    For an RBF K = φ (δδᵀ/ℓ² + (d - 1 - ‖δ‖²/ℓ²) I) / (d - 1). In one dimension it is zero, and
+    refused.
+
+    Parameters
+    ----------
+    length_scale, kernel
+        As in `CurlFree`.
+
+    Notes
+    -----
+    In the letters of `CurlFree` the Laplacian of φ is 2dφ' + 4sφ'', so that
+    (∇∇ᵀ - I∇²)φ = (-2(d - 1)φ' - 4sφ'') I + 4φ'' δδᵀ, whose columns have divergence
+    ∇(∇²φ) - ∇(∇²φ) = 0. Scaled so that K(x, x) = I.
+
+    References
+    ----------
+    Narcowich and Ward (1994); Macêdo and Castro (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.operators import DivergenceFree
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(80, 2))
+    >>> Y = np.stack([-X[:, 1], X[:, 0]], axis=1)  # a rotation
+    >>> model = KernelDependency(DivergenceFree(1.0), alpha=1e-4).fit(X, Y)
+    >>> model.predict([[0.5, -0.25]]).round(2)
+    array([[0.25, 0.5 ]])
+    """
+
+    def _check_dimensions(self, d: int) -> None:
+        super()._check_dimensions(d)
+        if d == 1:
+            raise ValueError(
+                "DivergenceFree is zero in one dimension, where only constants have no "
+                "divergence: use a scalar kernel such as RBF()."
+            )
+
+    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        slope, bending = self.potential_.slope(D2), self.potential_.bending
+        bend = self.potential_.curvature(D2) if bending is None else slope * bending
+        bend *= 4.0 * self.scale_
+        slope *= 2.0 * (self.width_ - 1) * self.scale_
+        slope -= D2 * bend
+        return slope, bend
+
+    def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A wave without sources points across itself: ‖ω‖²I - ωωᵀ = Σ of d - 1 directions."""
+        number, d = omega.shape
+        basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
+        across = basis * np.linalg.norm(omega, axis=1)[:, None, None]
+        return np.repeat(np.arange(number), d - 1), across.reshape(-1, d)

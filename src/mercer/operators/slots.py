@@ -1,0 +1,86 @@
+"""Which output components of a batch a kernel ties together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._arrays import Array, like, namespace, put, take
+
+
+@dataclass(frozen=True)
+class Slots:
+    """How the output components of a batch are tied together by a kernel.
+
+    Each of n items has `width` slots of `repeats` components; the kernel couples slots, and acts
+    on the components of a slot alike (the letters that could stand at a position, say). Component
+    c of an item is slot c // repeats, place c % repeats.
+
+    Attributes
+    ----------
+    n, width, repeats
+        Items, slots of an item, components of a slot.
+    live
+        The slots that exist, as positions in the n · width slots; None for all of them.
+    """
+
+    n: int
+    width: int
+    repeats: int = 1
+    live: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of slots of the batch."""
+        return self.n * self.width if self.live is None else len(self.live)
+
+    def like(self, other: Slots) -> bool:
+        """Whether another batch has the same slots."""
+        alike = (self.n, self.width, self.repeats) == (other.n, other.width, other.repeats)
+        none = self.live is None and other.live is None
+        return alike and (none or np.array_equal(self.live, other.live))  # type: ignore[arg-type]
+
+    @cached_property
+    def owners(self) -> np.ndarray:
+        """The item that each slot belongs to."""
+        every = np.repeat(np.arange(self.n), self.width)
+        return every if self.live is None else every[self.live]
+
+    def of_items(self, items: np.ndarray) -> np.ndarray:
+        """The slots of some items, item by item, as positions among the slots."""
+        if self.live is None:
+            return (np.asarray(items)[:, None] * self.width + np.arange(self.width)).reshape(-1)
+        order = np.argsort(self.owners, kind="stable")
+        bounds = np.searchsorted(self.owners[order], [items, np.asarray(items) + 1])
+        return np.concatenate([order[start:stop] for start, stop in bounds.T])
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where in the width of its item each slot stands."""
+        return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
+
+    def centred(self, D: Array) -> Array:
+        """Rows of slots less the mean of their place: what an intercept leaves to be learnt."""
+        return D - take(self.means(D), self.places)
+
+    def means(self, D: Array) -> Array:
+        """The mean of every place of the width over the items that have it, (width, any)."""
+        xp = namespace(D)
+        if self.live is None:
+            return xp.mean(xp.reshape(D, (self.n, self.width, -1)), axis=0)
+        member = like(np.eye(self.width)[:, self.places], D)  # (width, size)
+        counts = xp.sum(member, axis=1)
+        return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]
+
+    def split(self, C: Array) -> Array:
+        """Components (n, width · repeats) as one row a slot, (size, repeats)."""
+        D = namespace(C).reshape(C, (self.n * self.width, self.repeats))
+        return D if self.live is None else take(D, self.live)
+
+    def join(self, D: Array) -> Array:
+        """The same back, zero where there is no slot."""
+        if self.live is not None:
+            D = put(like(np.zeros((self.n * self.width, self.repeats)), D), self.live, D)
+        return namespace(D).reshape(D, (self.n, self.width * self.repeats))

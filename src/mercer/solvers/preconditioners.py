@@ -1,0 +1,108 @@
+"""Approximate solutions of (G + αI) C = V that conjugate gradients start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, sqrt
+
+import numpy as np
+
+from .._arrays import Array, namespace, take
+from .._linalg import EPS, PositiveDefinite, check_gram, eigh, ridged
+from ..operators import BlockGram
+from ..operators.base import dense
+
+Preconditioner = Callable[[Array], Array]
+"""A map of rows of slots that is nearly (G + αI)⁻¹."""
+
+COLUMNS = 6.0
+"""Columns that a low-rank preconditioner takes, in square roots of the number of slots."""
+
+
+def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
+    """The separable one where `gram` is a sum of scalar kernels times operators, else low rank."""
+    if gram.terms is None or rank is not None:
+        return low_rank(gram, alpha, rank)
+    return separable(gram, alpha)
+
+
+def unchanged(D: Array) -> Array:
+    """No preconditioner at all."""
+    return D
+
+
+def separable(gram: BlockGram, alpha: float) -> Preconditioner:
+    """(K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ the Kronecker product nearest to Σ_t K_t ⊗ B_t.
+
+    Notes
+    -----
+    Rearranged, Σ_t vec(K_t) vec(B_t)ᵀ is a matrix of rank T, and the nearest product is its
+    leading pair of singular vectors (Van Loan and Pitsianis 1993). With the T × T matrices of
+    inner products k_st = ⟨K_s, K_t⟩ and b_st = ⟨B_s, B_t⟩ those are K̄ = Σ x_t K_t and
+    B̄ = Σ (k x)_t B_t for the leading eigenvector x of b k. Inner products of positive matrices
+    are ≥ 0, so x is, and both factors are positive. Two spectra apply the inverse.
+    """
+    terms = gram.terms
+    assert terms is not None
+    x, y = _nearest([K for K, _ in terms], [dense(B) for _, B in terms])
+    s, P = eigh(_combined(x, [K for K, _ in terms]), "separable approximation", drop=False)
+    b, Q = eigh(_combined(y, [dense(B) for _, B in terms]), "separable approximation", drop=False)
+    weights = 1.0 / (s[:, None] * b[None, :] + alpha)
+    xp, (n, q) = namespace(s), (gram.rows.n, gram.rows.width)
+    Pt, Qt = xp.matrix_transpose(P), xp.matrix_transpose(Q)
+
+    def apply(D: Array) -> Array:
+        C = xp.reshape(D, (n, q))
+        return xp.reshape(P @ (weights * (Pt @ C @ Q)) @ Qt, (n * q, 1))
+
+    return apply
+
+
+def _nearest(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of K̄ and B̄ on the terms."""
+    k, b = (np.array([[_inner(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
+    # b k has the spectrum of the symmetric k^{1/2} b k^{1/2}; T × T, so powers are plenty
+    x = np.ones(len(Ks))
+    for _ in range(100):
+        x = b @ (k @ x)
+        x /= np.linalg.norm(x)
+    y = k @ x
+    return x, y / float(x @ k @ x)
+
+
+def _inner(S: Array, T: Array) -> float:
+    return float(namespace(S).sum(S * T))
+
+
+def _combined(weights: np.ndarray, parts: list[Array]) -> Array:
+    total = float(weights[0]) * parts[0]
+    for weight, part in zip(weights[1:], parts[1:], strict=True):
+        total += float(weight) * part
+    return total
+
+
+def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
+    """(C W⁻¹ Cᵀ + αI)⁻¹ with C = G_:S and W = G_SS: the Nyström approximation on some examples.
+
+    Notes
+    -----
+    By Woodbury the inverse is (I - C (αW + CᵀC)⁻¹ Cᵀ) / α, two thin products. W gains what the
+    rounding of CᵀC asks for. The examples are the Gram map's `landmarks`, the same in every run.
+    """
+    slots = gram.rows
+    wanted = ceil(COLUMNS * sqrt(slots.size)) if rank is None else rank
+    number = min(slots.n, max(1, round(wanted * slots.n / slots.size)))
+    index = slots.of_items(gram.landmarks(number))
+    C = gram.some_columns(index)
+    W = take(C, index)
+    check_gram(W, "operator-valued Gram matrix")
+    xp = namespace(C)
+    Ct = xp.matrix_transpose(C)
+    core = Ct @ C
+    rounding = 10 * len(index) * EPS * float(xp.max(xp.linalg.diagonal(core)))
+    core = PositiveDefinite.of(ridged(core + alpha * W, rounding))
+
+    def apply(D: Array) -> Array:
+        return (D - C @ core.solve(Ct @ D)) / alpha
+
+    return apply

@@ -1,0 +1,78 @@
+"""The blocks of Dask's collections: how each is read, and its delayed parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items
+
+
+def delayed_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
+    """How to read a block, the delayed parts of every block, and their lengths where known."""
+    X, y = untabled(X), untabled(y)
+    if hasattr(X, "chunks"):
+        return _array_blocks(X, y)
+    if hasattr(X, "to_delayed"):
+        parts = [X.to_delayed()] if y is None else [X.to_delayed(), _delayed(y)]
+        return (_unzipped if y is None else _columns), list(_zipped(parts)), None
+    parts = [list(X)] if y is None else [list(X), _delayed(y)]
+    return (_given if y is None else _pair), list(_zipped(parts)), None
+
+
+def untabled(A: Any) -> Any:
+    """The array of a table; anything else as it is."""
+    return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
+
+
+def _array_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
+    if y is None or not hasattr(y, "chunks"):
+        got = "none" if y is None else type(y).__name__
+        raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
+    X, y = (A.rechunk(dict.fromkeys(range(1, A.ndim), -1)) for A in (X, y))
+    known = not np.isnan([*X.chunks[0], *y.chunks[0]]).any()
+    if known and X.shape[0] != y.shape[0]:
+        raise ValueError(
+            "X and y must have the same length, one output for each input: got "
+            f"{X.shape[0]} inputs and {y.shape[0]} outputs."
+        )
+    y = y.rechunk({0: X.chunks[0]}) if known else y
+    parts = [A.to_delayed().reshape(-1).tolist() for A in (X, y)]
+    return _pair, list(_zipped(parts)), list(X.chunks[0]) if known else None
+
+
+def _delayed(y: Any) -> list:
+    return y.to_delayed() if hasattr(y, "to_delayed") else list(y)
+
+
+def _zipped(parts: list[list]) -> Any:
+    if len({len(part) for part in parts}) > 1:
+        raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
+    return zip(*parts, strict=True)
+
+
+def _given(block: Any) -> Any:
+    return block
+
+
+def _pair(X: Items, y: Items) -> tuple[Items, Items]:
+    return X, y
+
+
+def _columns(X: list, y: list) -> tuple[Items, Items]:
+    return batch(X), batch(y)
+
+
+def _unzipped(pairs: list) -> tuple[Items, Items]:
+    X, y = zip(*pairs, strict=True)
+    return batch(X), batch(y)
+
+
+def batch(items: Any) -> Items:
+    """Numbers and arrays of one shape as an array, anything else as a list."""
+    items = list(items)
+    numeric = all(isinstance(item, np.ndarray | np.number | int | float) for item in items)
+    alike = numeric and len({np.shape(item) for item in items}) == 1
+    return np.stack(items) if alike else items

@@ -1,0 +1,124 @@
+"""Files of pairs: NumPy archives and Parquet tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, blocks, object_array
+from .._extras import require
+
+BLOCK = 8192
+"""Rows that are handed on at once."""
+
+
+class Shards:
+    """Pairs that lie in many files, read one after the other in the order of their names.
+
+    Parameters
+    ----------
+    paths
+        A path, a pattern such as ``"data/part-*.npz"``, or a list of paths. ``.npz`` files hold
+        arrays; ``.parquet`` files hold a table (``pip install "mercer[parquet]"``).
+    inputs, outputs
+        Of an archive the names of the two arrays ("X" and "y" by default); of a table the column
+        of each, or a list of columns, which become the components of vectors. A column of lists
+        becomes vectors too; a column of text stays text.
+    block
+        At most so many rows make a block.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from mercer.streams import Shards
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for i in range(2):
+    ...     np.savez(f"{folder.name}/part-{i}.npz", X=np.ones((3, 2)), y=np.ones(3))
+    >>> [X.shape for X, y in Shards(f"{folder.name}/part-*.npz")]
+    [(3, 2), (3, 2)]
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        inputs: str | Sequence[str] = "X",
+        outputs: str | Sequence[str] = "y",
+        block: int = BLOCK,
+    ):
+        self.paths = _found(paths)
+        self.inputs = inputs
+        self.outputs = outputs
+        self.block = block
+
+    def __iter__(self) -> Iterator[tuple[Items, Items]]:
+        for path in self.paths:
+            yield from READERS[path.suffix](path, self.inputs, self.outputs, self.block)
+
+
+def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    found = [
+        Path(name)
+        for path in given
+        for name in (sorted(glob(str(path))) if has_magic(str(path)) else [str(path)])
+    ]
+    missing = [str(path) for path in found if not path.is_file()]
+    if missing or not found:
+        raise FileNotFoundError(f"no such file of pairs: {missing[0] if missing else paths}.")
+    odd = [str(path) for path in found if path.suffix not in READERS]
+    if odd:
+        raise ValueError(f"{odd[0]} is of no kind that is read: {sorted(READERS)} are.")
+    return found
+
+
+def _archive(path: Path, inputs: Any, outputs: Any, block: int) -> Iterator[tuple[Items, Items]]:
+    with np.load(path, allow_pickle=False) as file:
+        missing = [name for name in (inputs, outputs) if name not in file.files]
+        if missing:
+            raise ValueError(f"{path} has no array {missing[0]!r}: it has {file.files}.")
+        X, y = file[inputs], file[outputs]
+    if len(X) != len(y):
+        raise ValueError(f"{path} has {len(X)} inputs and {len(y)} outputs.")
+    for rows in blocks(len(X), block):
+        yield X[rows], y[rows]
+
+
+def _table(path: Path, inputs: Any, outputs: Any, block: int) -> Iterator[tuple[Items, Items]]:
+    require("pyarrow", "parquet")
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        names = [*_listed(inputs), *_listed(outputs)]
+        missing = [name for name in names if name not in file.schema_arrow.names]
+        if missing:
+            known = file.schema_arrow.names
+            raise ValueError(f"{path} has no column {missing[0]!r}: it has {known}.")
+        for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(names))):
+            yield _columns(batch, inputs), _columns(batch, outputs)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _columns(batch: Any, names: str | Sequence[str]) -> np.ndarray:
+    """One column as it is, several as the components of vectors."""
+    if not isinstance(names, str):
+        return np.column_stack([_column(batch.column(name)) for name in names])
+    return _column(batch.column(names))
+
+
+def _column(column: Any) -> np.ndarray:
+    values = column.to_numpy(zero_copy_only=False)
+    if values.dtype == object and len(values) and isinstance(values[0], np.ndarray):
+        lengths = {len(value) for value in values}
+        return np.stack(values) if len(lengths) == 1 else object_array(list(values))
+    return values
+
+
+READERS = {".npz": _archive, ".parquet": _table}

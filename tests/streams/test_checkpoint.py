@@ -1,0 +1,179 @@
+"""A killed run goes on from its checkpoint and ends with the same numbers."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.features import IncompleteCholesky, Nystroem
+from mercer.kernels import RBF
+from mercer.operators import Covariance, Identity, Matrix
+from mercer.streams import BadCheckpoint, Stream
+from tolerances import IDENTITY
+
+
+def blocks(stop=None):
+    """Twelve blocks of pairs; `stop` of them, then the end of everything."""
+    for seed in range(12):
+        if seed == stop:
+            os.kill(os.getpid(), signal.SIGKILL)
+        X = np.random.default_rng(seed).normal(size=(40, 3))
+        yield X, np.column_stack([np.sin(X[:, 0]), X[:, 1] * X[:, 2]]) + 3.0
+
+
+def model(**params):
+    params = {"alpha": 0.1, "features": IncompleteCholesky(15), "fit_intercept": True} | params
+    return KernelDependency(RBF(2.0) * Covariance(), **params)
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Broken:
+    """Blocks that can be read whole once, for the sample, and end early the second time."""
+
+    def __init__(self, stop):
+        self.stop, self.readings = stop, 0
+
+    def __call__(self):
+        self.readings += 1
+        for number, block in enumerate(blocks()):
+            if self.readings > 2 and number == self.stop:  # the first look, the sample, the moments
+                raise Interrupted
+            yield block
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """The path of a run that ended after eight of twelve blocks, its last checkpoint at six."""
+    path = tmp_path / "run.npz"
+    with pytest.raises(Interrupted):
+        model().fit(Stream(Broken(8), checkpoint=path, every=3))
+    return path
+
+
+X = np.random.default_rng(99).normal(size=(20, 3))
+
+KILLED = """
+import sys
+from test_checkpoint import Stream, blocks, model
+generator = blocks(stop=8)
+model().fit(Stream(generator, sample=60, checkpoint=sys.argv[1], every=3))
+"""
+
+
+def test_killed_and_resumed(tmp_path):
+    """SIGKILL in a process of its own: nothing gets a chance to tidy up."""
+    path = tmp_path / "run.npz"
+    folder = os.path.dirname(__file__)
+    inherited = [folder, os.path.dirname(folder), *sys.path]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(inherited)}
+    run = subprocess.run([sys.executable, "-c", KILLED, str(path)], env=environment)
+    assert run.returncode == -signal.SIGKILL
+    assert path.exists()
+    whole = model().fit(Stream(blocks(), sample=60))
+    resumed = model().fit(Stream(blocks(), sample=60, checkpoint=path, every=3))
+    assert_allclose(resumed.coef_, whole.coef_, rtol=0, atol=IDENTITY)
+    assert_allclose(resumed.predict(X), whole.predict(X), rtol=0, atol=IDENTITY)
+    assert resumed.stream_.gatherings[0].n == 480
+    assert not list(tmp_path.iterdir())  # a run that ends leaves nothing to resume
+
+
+def test_interrupted_and_resumed(interrupted):
+    resumed = model().fit(Stream(blocks, checkpoint=interrupted, every=3))
+    whole = model().fit(blocks)
+    assert resumed.stream_.gatherings[0].n == whole.stream_.gatherings[0].n == 480
+    assert_allclose(resumed.predict(X), whole.predict(X), rtol=0, atol=IDENTITY)
+
+
+def test_what_moments_do_not_depend_on_may_change(interrupted):
+    resumed = model(alpha=2.0).fit(Stream(blocks, checkpoint=interrupted))
+    assert_allclose(resumed.predict(X), model(alpha=2.0).fit(blocks).predict(X), atol=IDENTITY)
+
+
+OTHERS = {
+    "another kernel": lambda: KernelDependency(
+        RBF(1.0) * Covariance(), features=IncompleteCholesky(15), fit_intercept=True
+    ),
+    "another rank": lambda: model(features=IncompleteCholesky(14)),
+    "other landmarks": lambda: model(features=Nystroem(landmarks=X[:15])),
+    "an output kernel": lambda: model(output_kernel=2.0 * RBF(1.0), output_features=Nystroem(5)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_checkpoint_of_another_model_is_refused(interrupted, name):
+    with pytest.raises(BadCheckpoint, match="is of another run: .*delete it to start over"):
+        OTHERS[name]().fit(Stream(blocks, checkpoint=interrupted))
+    assert interrupted.exists()
+
+
+def test_the_checkpoint_of_other_data_is_refused(interrupted):
+    with pytest.raises(BadCheckpoint, match="the same pairs have other coordinates"):
+        model().fit(Stream([(1.5 * x, y) for x, y in blocks()], checkpoint=interrupted))
+
+
+@pytest.mark.parametrize("keep", [0, 10, 1000, -200])
+def test_a_truncated_checkpoint_is_refused_and_the_previous_one_kept(interrupted, keep):
+    whole = interrupted.read_bytes()
+    previous = interrupted.with_name("run.npz.previous")
+    before = previous.read_bytes()
+    interrupted.write_bytes(whole[:keep])
+    with pytest.raises(
+        BadCheckpoint, match=r"damaged or is none.*move .*\.previous, which is kept"
+    ):
+        model().fit(Stream(blocks, checkpoint=interrupted))
+    assert previous.read_bytes() == before
+    os.replace(previous, interrupted)  # what the message says
+    resumed = model().fit(Stream(blocks, checkpoint=interrupted))
+    assert_allclose(resumed.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
+
+
+def test_a_run_killed_between_its_two_renames(interrupted):
+    os.remove(interrupted)  # the last one moved away, the new one not yet in its place
+    interrupted.with_name("run.npz.unfinished").write_bytes(b"half of it")
+    resumed = model().fit(Stream(blocks, checkpoint=interrupted))
+    assert_allclose(resumed.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
+    assert not list(interrupted.parent.iterdir())
+
+
+def test_moments_outlive_a_model_that_is_refused(tmp_path):
+    """Hours of gathering are not lost to a matrix of the wrong size."""
+    path = tmp_path / "run.npz"
+    wrong = KernelDependency(
+        RBF(2.0) * Matrix(np.eye(3)), features=IncompleteCholesky(15), fit_intercept=True
+    )
+    with pytest.raises(ValueError, match=r"must be \(2, 2\)"):
+        wrong.fit(Stream(blocks, checkpoint=path))
+    right = model().fit(Stream(blocks, checkpoint=path))
+    assert_allclose(right.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
+
+
+def test_nothing_in_a_checkpoint_is_executed(tmp_path):
+    path = tmp_path / "run.npz"
+    np.savez(path, header=np.array([print], dtype=object))
+    with pytest.raises(BadCheckpoint, match="damaged or is none.*delete it to start over"):
+        model().fit(Stream(blocks, checkpoint=path))
+
+
+def test_a_checkpoint_of_a_longer_stream(interrupted):
+    with pytest.raises(ValueError, match="the checkpoint"):
+        model().fit(Stream(list(blocks())[:4], checkpoint=interrupted))
+
+
+def test_a_choice_resumes_too(tmp_path):
+    path = tmp_path / "run.npz"
+    kernels = [RBF(s) * op for s in (1.0, 2.0) for op in (Identity(), Covariance())]
+    choice = KernelDependencyCV(kernels, alphas=[0.1, 1.0], features=IncompleteCholesky(15))
+    with pytest.raises(Interrupted):
+        choice.fit(Stream(Broken(8), checkpoint=path, every=3))
+    assert path.exists()
+    resumed = choice.fit(Stream(blocks, checkpoint=path, every=3))
+    risks = resumed.cv_results_["risk"]
+    assert_allclose(risks, choice.fit(blocks).cv_results_["risk"], rtol=IDENTITY)
