@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
+from mercer._lean import Lean
 from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Kendall, Labels
@@ -127,3 +128,14 @@ def test_transducers_do_not_carry_the_words_they_learnt_from(tmp_path):
     with pytest.raises(AttributeError, match="does without the training pairs"):
         loaded.aligned(0)
     assert model.aligned(0)[0] == ("c", "C")
+
+
+class Shy(Lean):
+    @property
+    def hidden(self):
+        raise AttributeError("hidden for a reason")
+
+
+def test_the_errors_of_properties_are_heard():
+    with pytest.raises(AttributeError, match="hidden for a reason"):
+        _ = Shy().hidden

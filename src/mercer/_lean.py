@@ -35,4 +35,4 @@ class Lean:
                     f"{self.dropped[name]}, which no prediction needs. Ask the model before it "
                     "is saved, or fit it again."
                 )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return object.__getattribute__(self, name)  # says why: it may be a property's error

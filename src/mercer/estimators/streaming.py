@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -37,9 +37,6 @@ class StreamLearner(StructuredEstimator):
     fit_intercept: bool
     decoder: Any
     device: str | None
-    dropped: ClassVar[dict[str, str]] = StructuredEstimator.dropped | {
-        "stream_": "the moments that further blocks would be added to"
-    }
 
     def _as_stream(self, X: Items, y: Items, groups: Items | None) -> PairSource | None:
         """What `fit` was given, where that comes in blocks; None where it is held whole.
@@ -104,7 +101,13 @@ class StreamLearner(StructuredEstimator):
             )
         shape = () if self.flat_ else self._output_shape()
         dtype = float if self.output_kernel_.on_vectors else object
-        return mapped(self.lean().predict, X, shape, dtype)
+        return mapped(self._light().predict, X, shape, dtype)
+
+    def _light(self) -> Any:
+        """A copy that predicts, without what only further learning needs."""
+        light = self.lean()
+        light.__dict__.pop("stream_", None)
+        return light
 
 
 def _streams(model: BlockLearner) -> bool:
@@ -148,9 +151,8 @@ class BlockLearner(StreamLearner):
             gathered = self.stream_.plus(X, y)
         elif "points_" in vars(self):
             raise ValueError(
-                "this model was fitted on pairs held whole, or comes from a file, and has no "
-                "moments to add to: fit it on a stream, such as fit([(X, y)]), or start with "
-                "partial_fit on a fresh one."
+                "this model was fitted on pairs held whole and kept no moments to add to: fit it "
+                "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
             )
         else:
             gathered = self._gathered(Stream([(X, y)]))
