@@ -138,4 +138,6 @@ axes.add_patch(
     FancyBboxPatch((3.98, 0.3), 3.04, 0.5, "round,pad=0.06", facecolor="#f6f6f5", edgecolor="none")
 )
 write(5.5, 0.55, r"$f(x) = \arg\min_y \|g(x) - \Phi_l(y)\|^2$", 11)
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "spaces.png", dpi=170, facecolor=GROUND)
+if sys.argv[1:]:
+    figure.savefig(sys.argv[1], dpi=170, facecolor=GROUND)
+plt.show()

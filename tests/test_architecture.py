@@ -13,7 +13,7 @@ ORDER = [
     {"curves"},
     {"kernels", "datasets"},
     {"features"},
-    {"operators"},
+    {"operators", "losses"},
     {"solvers", "streams"},
     {"embedding"},
     {"decoders", "metrics"},
@@ -96,7 +96,7 @@ PUBLIC = {
     ".solvers": {"BlockConjugateGradient", "Cholesky", "LeaveOneOut", "Moments", "Spectral"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},
     ".testing": {
-        "check_decoder", "check_feature_map", "check_kernel", "check_operator",
+        "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",
         "check_structured_estimator",
     },
 }  # fmt: skip

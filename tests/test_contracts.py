@@ -22,17 +22,28 @@ from mercer.kernels import (
     Gaussian,
     Kernel,
     Laplacian,
+    LaplacianRegularized,
     Linear,
     Matern,
     Normalized,
     Polynomial,
     Precomputed,
 )
-from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Operator
+from mercer.losses import EpsilonInsensitive, Huber
+from mercer.operators import (
+    ConditionalCovariance,
+    Covariance,
+    Identity,
+    LearnedOperator,
+    Matrix,
+    Mixture,
+    Operator,
+)
 from mercer.testing import (
     check_decoder,
     check_feature_map,
     check_kernel,
+    check_loss,
     check_operator,
     check_structured_estimator,
 )
@@ -67,6 +78,7 @@ VECTOR_KERNELS = [
     Gaussian(Polynomial(2), 3.0),
     Centered(RBF()), Centered(Linear()), RBF() + Linear(), RBF() * Polynomial(2), 0.3 * Linear(),
     Linear() ** 3, Function(lambda A, B: A @ B.T), Normalized(Centered(RBF())),
+    LaplacianRegularized(RBF(), neighbors=2), LaplacianRegularized(Linear(), gamma=0.0),
 ]  # fmt: skip
 
 
@@ -79,7 +91,9 @@ def test_kernels_on_vectors(kernel, items):
 
 
 @pytest.mark.parametrize(
-    "kernel", [LETTERS, Normalized(LETTERS), Gaussian(LETTERS), LETTERS**2], ids=kind
+    "kernel",
+    [LETTERS, Normalized(LETTERS), Gaussian(LETTERS), LETTERS**2, LaplacianRegularized(LETTERS)],
+    ids=kind,
 )
 def test_kernels_on_words(kernel):
     check_kernel(kernel, WORDS)
@@ -97,11 +111,23 @@ def test_kernels_on_indices():
         ConditionalCovariance(1e-6), Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * Covariance(),
         Identity() + Covariance(),
         sum([Identity(), ConditionalCovariance(), Matrix(np.ones((3, 3)))]),
+        LearnedOperator(), LearnedOperator(power=0.5), Matrix.mean_regularized(3, 0.9),
+        Matrix.graph(np.ones((3, 3)), 0.1), Matrix.similarity(np.ones((3, 3))),
+        Mixture([Identity(), Covariance(), ConditionalCovariance()], [0.2, 0.5, 0.3]),
     ],
     ids=kind,
 )  # fmt: skip
 def test_operators(operator):
     check_operator(operator)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Huber(), Huber(0.7), EpsilonInsensitive(), EpsilonInsensitive(0.0), EpsilonInsensitive(2.0)],
+    ids=str,
+)
+def test_losses(loss):
+    check_loss(loss)
 
 
 FULL_MAPS = [
@@ -169,6 +195,15 @@ MODELS = [
     KernelDependencyCV(RBF(), RBF(), features=Nystroem(4, random_state=0), fit_intercept=True),
     KernelDependency(RBF(), RBF(), decoder=Gradient(max_iter=2000, tol=1e-10)),
     KernelDependencyCV([RBF() * Identity(), RBF() * Covariance()], RBF(), fit_intercept=True),
+    KernelDependency(RBF() * LearnedOperator(), RBF(), fit_intercept=True),
+    KernelDependency(RBF() * Covariance(), loss=Huber(), fit_intercept=True),
+    KernelDependencyCV(
+        [RBF() * Identity(), RBF() * LearnedOperator()],
+        alphas=[0.1, 1.0],
+        loss=[None, EpsilonInsensitive(tol=1e-7, max_iter=10000)],
+        cv=2,
+    ),
+    KernelDependencyCV(LaplacianRegularized(RBF()), RBF()),
 ]
 
 
@@ -216,6 +251,16 @@ class Negative(Operator):
         return -np.eye(len(moments.vu))
 
 
+class Capped(Huber):
+    def value(self, r):
+        return np.minimum(super().value(r), 1.0)
+
+
+class Careless(Huber):
+    def proximal(self, r, tau):
+        return r
+
+
 class Halved(FeatureMap):
     def fit(self, kernel, A):
         self.kernel_ = kernel
@@ -242,6 +287,8 @@ class Shuffled(Decoder):
         (lambda: check_kernel(WrongDiagonal(), VECTORS), "diag"),
         (lambda: check_kernel(WrongDerivative(), VECTORS), "vjp is not the derivative"),
         (lambda: check_operator(Negative()), "not positive"),
+        (lambda: check_loss(Capped(2.0)), "not convex"),
+        (lambda: check_loss(Careless(2.0)), "does not minimise"),
         (lambda: check_feature_map(Halved(), Linear(), VECTORS), r"is not k\(A\)"),
         (lambda: check_decoder(Shuffled(), Linear(), VECTORS[:8]), "output 0 was not found again"),
     ],

@@ -6,6 +6,7 @@ operator-valued kernel, and decode the predicted point back into an output.
 
 from .estimators import (
     ConformalSets,
+    JointKernelMap,
     KernelDependency,
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
@@ -20,6 +21,7 @@ from .persistence import DamagedModel, load, save
 __all__ = [
     "ConformalSets",
     "DamagedModel",
+    "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",

@@ -150,6 +150,16 @@ def take(items: Items, index: Array) -> Items:
     return object_array([items[i] for i in index])
 
 
+def concatenated(parts: Sequence[Items]) -> Items:
+    """Batches of one kind, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    known = [part if hasattr(part, "shape") else as_items(part) for part in parts]
+    return namespace(*known).concat(known, axis=0)
+
+
 def part(items: Items, rows: slice) -> Items:
     """Consecutive items, without a copy where the container can give them so."""
     if is_foreign(items):

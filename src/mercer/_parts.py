@@ -21,6 +21,7 @@ ROOMS = (
     "kernels",
     "features",
     "operators",
+    "losses",
     "solvers",
     "streams",
     "decoders",

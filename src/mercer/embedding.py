@@ -36,6 +36,10 @@ class Frame:
         """‖Σ_j C_tj e_j‖² for every row."""
         raise NotImplementedError
 
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for every row of C (row) and of D (column)."""
+        raise NotImplementedError
+
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The same points as weighted sums of Φ over outputs: weights and outputs."""
         raise NotImplementedError
@@ -69,6 +73,10 @@ class OrthonormalFrame(Frame):
         """The squared length of the coordinates."""
         return namespace(C).sum(C * C, axis=1)
 
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """The inner products of the coordinates."""
+        return C @ namespace(D).matrix_transpose(D)
+
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """As the map is made of outputs."""
         return self.map.expansion(C)
@@ -99,6 +107,14 @@ class SpanFrame(Frame):
         for rows in blocks(count(self.outputs), BLOCK):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
             total = total + namespace(C).sum((C[:, rows] @ L) * C, axis=1)
+        return total
+
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """CLDᵀ, the Gram matrix L in blocks."""
+        total = 0.0
+        for rows in blocks(count(self.outputs), BLOCK):
+            L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
+            total = total + (C[:, rows] @ L) @ namespace(D).matrix_transpose(D)
         return total
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
@@ -145,6 +161,12 @@ class Embedding:
         """⟨g(x), Φ(y)⟩, one row a point, one column an output."""
         E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
         return self.coordinates @ namespace(E).matrix_transpose(E)
+
+    def inner_points(self, other: Embedding) -> Array:
+        """⟨g(x), g(x')⟩, one row a point, one column a point of another batch of the same model."""
+        if other.frame is not self.frame:
+            raise ValueError("these points are of two different models: they share no space.")
+        return self.frame.points_inner(self.coordinates, other.coordinates)
 
     def sqnorm(self) -> Array:
         """‖g(x)‖² for every point."""

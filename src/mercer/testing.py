@@ -24,6 +24,7 @@ from .decoders import Decoder
 from .embedding import Embedding, SpanFrame
 from .features import FeatureMap
 from .kernels import Kernel
+from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
 from .operators.base import dense as _full
 
@@ -85,6 +86,7 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     if moments is None:
         rng = np.random.default_rng(0)
         moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
+    operator = operator.learn(moments, 1.0)
     B = host(operator.matrix(moments))
     B = np.diag(B) if B.ndim == 1 else B
     q = int(moments.vu.shape[0])
@@ -93,7 +95,7 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     _close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     _claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
-    again = host(clone(operator).matrix(moments))
+    again = host(clone(operator).learn(moments, 1.0).matrix(moments))
     _close(np.diag(again) if again.ndim == 1 else again, B, 0.0, "a clone gives another matrix")
 
 
@@ -129,6 +131,13 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     _close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
     written = gram.rows.join(G @ gram.columns.split(C))
     _close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    pairings = np.einsum("ijpq,ip,jq->ij", blocks, C, C)
+    _close(host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'")
+    column = np.einsum("ipq,q->ip", blocks[:, 1], C[1])
+    _close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
+    if kernel.componentwise:
+        diagonal = kernel.by_component(items).blocks()
+        _close(diagonal, blocks, ROOT * scale, "by_component gives other values")
     some = np.array([n * q - 1, 0]) % gram.columns.size
     _close(
         host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
@@ -138,6 +147,34 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
         _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(_some(items, [1, 0]), items)
     _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
+
+
+def check_loss(loss: Loss) -> None:
+    """Convex, rising from zero, with a proximal step that minimises what it should.
+
+    Parameters
+    ----------
+    loss
+        The loss; a copy of it is settled on lengths from 0 to 10.
+    """
+    r = np.linspace(0.0, 10.0, 1001)
+    before = str(loss)
+    settled = clone(loss).settle(r)
+    _claim(str(loss) == before, "settle changes the loss, not a copy")
+    h = settled.value(r)
+    _claim(h.shape == r.shape and np.isfinite(h).all(), "the loss is not one number for a length")
+    _claim(abs(h[0]) <= IDENTITY, f"the loss of no residual is {h[0]:.3g}, not 0")
+    slopes = np.diff(h)
+    _claim((slopes >= -IDENTITY).all(), "the loss falls somewhere")
+    _claim((np.diff(slopes) >= -IDENTITY).all(), "the loss is not convex")
+    for tau in (0.1, 1.0, 10.0):
+        steps = settled.proximal(r, tau)
+        _claim(
+            (steps >= 0).all() and (steps <= r + IDENTITY).all(), "proximal lengthens a residual"
+        )
+        cost = settled.value(steps) + tau * (steps - r) ** 2
+        best = (h[None, :] + tau * (r[None, :] - r[:, None]) ** 2).min(axis=1)
+        _claim((cost <= best + IDENTITY).all(), "proximal does not minimise h + τ(· - r)²")
 
 
 def check_feature_map(

@@ -41,7 +41,7 @@ sys.exit(bool(failed))
 """
 
 
-@pytest.mark.parametrize("name", ["KernelDependency", "KernelDependencyCV"])
+@pytest.mark.parametrize("name", ["JointKernelMap", "KernelDependency", "KernelDependencyCV"])
 def test_check_estimator_in_full(name):
     """In a process of its own: the array-API check asks for a variable set before Python starts."""
     environment = os.environ | {"SCIPY_ARRAY_API": "1"}

@@ -6,6 +6,8 @@ scikit-learn's digits need no file; every other loader says in a sentence which 
 from ._files import DataNotFound, WrongData, data_folder
 from .cmudict import load_cmudict
 from .digits import load_digit_halves, load_usps
+from .face_files import load_faces, load_mpi_faces
+from .faces import Faces, load_cmu_faces
 from .functional import load_canadian_weather, load_dti
 from .label_sets import load_bibtex, load_emotions
 from .molecules import load_massbank, load_qm9
@@ -15,16 +17,20 @@ from .strings import load_ocr_words, load_transliteration
 __all__ = [
     "LABEL_RANKING",
     "DataNotFound",
+    "Faces",
     "WrongData",
     "data_folder",
     "load_bibtex",
     "load_canadian_weather",
+    "load_cmu_faces",
     "load_cmudict",
     "load_digit_halves",
     "load_dti",
     "load_emotions",
+    "load_faces",
     "load_label_ranking",
     "load_massbank",
+    "load_mpi_faces",
     "load_ocr_words",
     "load_qm9",
     "load_transliteration",

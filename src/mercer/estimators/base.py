@@ -10,11 +10,22 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace, take
+from .._arrays import (
+    Array,
+    Items,
+    blocks,
+    concatenated,
+    count,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    take,
+)
 from .._plan import Plan, Problem
 from ..decoders import Candidates
 from ..decoders.base import Ranked
@@ -138,6 +149,25 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
 
+    def link_scores(self, X: Items, X2: Items | None = None) -> Array:
+        """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
+
+        With an output kernel on the nodes of a graph, whether they are linked; no pre-image is
+        needed.
+
+        Parameters
+        ----------
+        X, X2
+            Inputs such as the model was fitted on; one row of scores for each of X, one column for
+            each of X2 (None for X).
+
+        References
+        ----------
+        Brouard, d'Alché-Buc, Szafranski (ICML 2011).
+        """
+        points = self.embed(X)
+        return points.inner_points(points if X2 is None else self.embed(X2))
+
     def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
         """The decoded output of every input.
 
@@ -150,7 +180,7 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         decoder = self._decoder_for(X, candidates)
         parts = [decoder.decode(points) for points in self._points_in_parts(X)]
-        return self._flattened(_joined(parts))
+        return self._flattened(concatenated(parts))
 
     def predict_top(
         self, X: Items, k: int = 5, candidates: Sequence[Items] | None = None
@@ -341,9 +371,3 @@ def _sliced(X: Items, index: np.ndarray) -> Items:
         return X.iloc[index].to_numpy()
     known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
     return take(X if known else np.asarray(X), index)
-
-
-def _joined(parts: list) -> Items:
-    if issparse(parts[0]):
-        return vstack(parts, format="csr")
-    return parts[0] if len(parts) == 1 else namespace(*parts).concat(parts, axis=0)

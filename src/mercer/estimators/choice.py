@@ -13,6 +13,7 @@ from .._arrays import Items, host
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Kernel
+from ..losses import Loss
 from ..operators import Operator, OperatorKernel, Separable
 from ..operators.separable import fingerprint
 from ..solvers import LeftOut
@@ -40,16 +41,12 @@ class Trial:
     risk: float
     score: float
 
-    @property
-    def kernel(self) -> OperatorKernel:
-        """The operator-valued kernel, length scales settled."""
-        return self.equation.operator_kernel
-
     def row(self) -> dict[str, Any]:
         """What is reported of it."""
         return {
             "kernel": self.equation.names[0],
             "output_kernel": self.equation.names[1],
+            "loss": str(self.equation.loss),
             "alpha": self.alpha,
             "risk": self.risk,
             "score": self.score,
@@ -86,3 +83,21 @@ def by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
         key = fingerprint(kernel.scalar)
         gathered.setdefault(key, (kernel.scalar, []))[1].append(kernel.operator)
     return list(gathered.values())
+
+
+def check_combination(
+    kernels: list[OperatorKernel], losses: list[Loss | None], criterion: str, waves: bool
+) -> None:
+    """Refuse what has no left-out predictions: learnt or robust under GCV, or without spectra."""
+    learnt = any(kernel.separable and kernel.separated().operator.learnt for kernel in kernels)
+    robust = losses != [None]
+    if criterion == "gcv" and (learnt or robust):
+        raise ValueError(
+            'criterion="gcv" is for the square loss and operators that are not learnt: use "loo".'
+        )
+    coupled = [kernel for kernel in kernels if waves or not kernel.separable]
+    if coupled and (learnt or robust):
+        raise ValueError(
+            f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "
+            "compared with a learnt operator or fitted with a robust loss: choose without it."
+        )

@@ -137,10 +137,11 @@ class ConformalSets(BaseEstimator):
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
         kernel = self.model_.kernel_
-        if not kernel.separable:
+        learnt = not kernel.separable or kernel.separated().operator.learnt
+        if learnt or self.model_.loss_ is not None:
             raise ValueError(
-                f'calibration="jackknife+" has no closed form for {kernel}: use '
-                'calibration="split".'
+                f'calibration="jackknife+" has no closed form for {kernel} with '
+                f'loss={self.model_.loss_}: use calibration="split".'
             )
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         outputs = self.model_.outputs_

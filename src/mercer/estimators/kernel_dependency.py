@@ -11,6 +11,7 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import Kernel
+from ..losses import Loss, checked_loss
 from ..operators import Identity, Operator, OperatorKernel, Separable, as_operator_kernel
 from ..solvers import BlockConjugateGradient
 from .base import (
@@ -24,8 +25,10 @@ from .base import (
 )
 from .identity import left_out_identity, solve_identity
 from .low_rank import SpannedEquation, solve_low_rank, spans
+from .refits import refitted
 from .regression import Equation, PointMap, Sides, factored, group_labels
 from .streaming import BlockLearner
+from .unlabelled import Given, informed, refuse_in_streams
 from .waves import coupled_equation
 
 SOLVERS = ("auto", "cholesky", "spectral", "dense", "cg")
@@ -60,6 +63,9 @@ class KernelDependency(BlockLearner):
         for kernels that do not separate "dense", "cg" or a
         `mercer.solvers.BlockConjugateGradient`; or "auto": the cheaper of those that have room,
         as `plan` tells.
+    loss
+        None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` where some
+        outputs may be wrong. Needs a kernel that separates.
     device
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
         where X is: arrays of PyTorch or CuPy stay on their device anyway.
@@ -68,6 +74,8 @@ class KernelDependency(BlockLearner):
     ----------
     kernel_, output_kernel_, decoder_
         What was fitted, length scales settled.
+    loss_
+        The loss with its threshold settled, where it is not the square.
     n_features_in_
         The number of input features, where inputs are vectors.
     n_iter_, residual_
@@ -107,6 +115,7 @@ class KernelDependency(BlockLearner):
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
         solver: Any = "auto",
+        loss: Loss | None = None,
         device: str | None = None,
     ):
         self.kernel = kernel
@@ -117,10 +126,17 @@ class KernelDependency(BlockLearner):
         self.output_features = output_features
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.loss = loss
         self.device = device
 
-    def fit(self, X: Items, y: Items = None, groups: Items | None = None) -> KernelDependency:
-        """Learn from pairs.
+    def fit(
+        self,
+        X: Items,
+        y: Items = None,
+        groups: Items | None = None,
+        unlabelled: Items | None = None,
+    ) -> KernelDependency:
+        """Learn from pairs, and from inputs without outputs.
 
         Parameters
         ----------
@@ -129,12 +145,15 @@ class KernelDependency(BlockLearner):
             come in blocks: an iterable of (X, y), the path of files, a `mercer.streams.Stream`,
             Dask's arrays, bags and delayed blocks.
         y
-            As many outputs, likewise; None where `X` has them.
+            As many outputs, likewise; None where `X` has them, and None for a single output that is
+            not known.
         groups
             A label for each pair; a decoder that is calibrated on left-out predictions leaves
             pairs of one label (a subject, a speaker) out together.
+        unlabelled
+            Further inputs, for a kernel that learns from them (`LaplacianRegularized`).
         """
-        return self._fit_afresh(X, y, groups=groups)
+        return self._fit_afresh(X, y, groups=groups, unlabelled=unlabelled)
 
     def _operator_kernel(self) -> OperatorKernel:
         return as_operator_kernel(input_default(self.kernel))
@@ -142,15 +161,19 @@ class KernelDependency(BlockLearner):
     def _alpha(self) -> float:
         return positive_alpha(self.alpha)
 
-    def _fit(self, X: Items, y: Items, groups: Items | None) -> None:
+    def _fit(self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None) -> None:
         alpha = self._alpha()
+        checked_loss(self.loss)
+        self.loss_: Loss | None = None
         self._check_solver(self._operator_kernel())
         stream = self._as_stream(X, y, groups)
         if stream is not None:
+            refuse_in_streams([self._operator_kernel()], [self.loss], unlabelled)
             self._learn(self._gathered(stream))
             stream.finish()
             return
-        chosen = self._operator_kernel()
+        X, y, groups, unlabelled = Given(X, y, groups, unlabelled).parted()
+        (chosen,) = informed([self._operator_kernel()], unlabelled)
         if self.device is not None and not chosen.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
         kernel = on_device(clone(chosen.inputs), self.device)
@@ -210,6 +233,8 @@ class KernelDependency(BlockLearner):
     ) -> Embedding | None:
         """Solve with a scalar kernel times an operator; left-out points where they are wanted."""
         operator, points = kernel.separated().operator, None
+        if operator.learnt or self.loss is not None:
+            return self._fit_refitted(sides, operator, alpha, labels, raw)
         self.kernel_ = Separable(sides.kernel, operator)
         if self.decoder_.calibrates:
             self.points_, points = self._left_out(sides, operator, alpha, labels, raw)
@@ -217,17 +242,41 @@ class KernelDependency(BlockLearner):
             self.points_ = self._solved(sides, operator, alpha)
         return points
 
+    def _fit_refitted(
+        self, sides: Sides, operator: Operator, alpha: float, labels: np.ndarray, raw: Items
+    ) -> Embedding | None:
+        """Solve with an operator that is learnt or a robust loss."""
+        if self.solver == "cholesky":
+            raise ValueError(
+                "solver='cholesky' is for the identity operator and the square loss; use "
+                "solver='auto'."
+            )
+        return self._solve(refitted(sides, operator, self.loss, labels), alpha, labels, raw)
+
     def _fit_coupled(
         self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
     ) -> Embedding | None:
         """Solve with a kernel that does not separate; left-out points where they are wanted."""
+        if self.loss is not None:
+            raise ValueError(
+                f"loss={self.loss} needs a scalar kernel times an operator, which {kernel} is not: "
+                "use loss=None."
+            )
         V = sides.output_coordinates(kernel)
         equation = coupled_equation(sides, kernel, V, self.solver)
+        return self._solve(equation, alpha, labels, raw)
+
+    def _solve(
+        self, equation: Equation, alpha: float, labels: np.ndarray, raw: Items
+    ) -> Embedding | None:
+        """Solve an equation of any kind; left-out points where they are wanted."""
         points = None
         if self.decoder_.calibrates:
-            loo = equation.leave_one_out(labels)
-            points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
+            equation, loo, _, residuals = next(equation.path([alpha], labels))
+            points = equation.left_out_points(loo, residuals, labels, raw)
+        equation = equation.settled(alpha)
         self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
+        self.loss_ = equation.loss
         self.n_iter_, self.residual_ = equation.effort
         return points
 

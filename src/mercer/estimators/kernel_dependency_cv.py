@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import Coordinates, FeatureMap
 from ..kernels import Kernel
+from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers import Spectral
 from ..streams import PairSource, Sample, Stream
@@ -28,13 +30,15 @@ from .base import (
     problem,
     warn_if_constant,
 )
-from .choice import Pairs, Told, Trial, by_scalar, calibrated
+from .choice import Pairs, Told, Trial, by_scalar, calibrated, check_combination
 from .identity import IdentityEquation, reduces
 from .low_rank import SpannedEquation, spans
+from .refits import FOLDS, RefitEquation
 from .regression import Equation, Sides, group_labels
 from .stream_choice import StreamChoice, StreamTrial, held_out
 from .streamed import Gathered, separated
 from .streaming import StreamLearner
+from .unlabelled import Given, informed, refuse_in_streams
 from .waves import coupled_equation
 
 CRITERIA = ("loo", "gcv")
@@ -64,6 +68,10 @@ class KernelDependencyCV(StreamLearner):
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
     decoder, features, output_features, fit_intercept, device
         As in `KernelDependency`.
+    loss
+        None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
+    cv
+        The number of folds where an operator is learnt or a loss is robust (see Notes).
 
     Attributes
     ----------
@@ -71,7 +79,10 @@ class KernelDependencyCV(StreamLearner):
         What was chosen.
     loo_risk_, loo_score_
         Its leave-one-out risk (mean squared distance in feature space), and its score; of a
-        stream, over the pairs of its sample.
+        stream, over the pairs of its sample. Where a loss is robust, so is the risk: no distance
+        counts as more than three medians (`mercer.losses.tau_risk`).
+    loss_
+        The loss chosen, its threshold settled; None for the square.
     cv_results_
         A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
         of the pairs held out.
@@ -80,7 +91,10 @@ class KernelDependencyCV(StreamLearner):
     -----
     The operator B and the kernels' own parameters ("median") are held fixed when examples are
     left out. For the covariance operators the estimate is therefore a few per cent optimistic; it
-    ranks alphas and operators well all the same.
+    ranks alphas and operators well all the same. For a `LearnedOperator`, and for outputs as a
+    robust loss leaves them, it would be far too kind: where one of these is among the choices,
+    *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left out" means
+    left out with its fold.
 
     Examples
     --------
@@ -107,6 +121,8 @@ class KernelDependencyCV(StreamLearner):
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = False,
+        loss: Loss | Sequence[Loss | None] | None = None,
+        cv: int = FOLDS,
         device: str | None = None,
     ):
         self.kernel = kernel
@@ -118,6 +134,8 @@ class KernelDependencyCV(StreamLearner):
         self.features = features
         self.output_features = output_features
         self.fit_intercept = fit_intercept
+        self.loss = loss
+        self.cv = cv
         self.device = device
 
     def fit(
@@ -126,6 +144,7 @@ class KernelDependencyCV(StreamLearner):
         y: Items = None,
         groups: Items | None = None,
         validation: Any = None,
+        unlabelled: Items | None = None,
     ) -> KernelDependencyCV:
         """Choose and learn.
 
@@ -138,21 +157,35 @@ class KernelDependencyCV(StreamLearner):
         validation
             Pairs to choose by instead, (X, y) or a stream: they are read once, and the risk of
             every choice on them follows from their moments.
+        unlabelled
+            Further inputs, for kernels that learn from them (`LaplacianRegularized`).
         """
-        return self._fit_afresh(X, y, groups=groups, validation=validation)
+        return self._fit_afresh(X, y, groups=groups, validation=validation, unlabelled=unlabelled)
 
     # -- choosing -----------------------------------------------------------------------------
 
-    def _fit(self, X: Items, y: Items, groups: Items | None, validation: Any = None) -> None:
+    def _fit(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        validation: Any = None,
+        unlabelled: Items | None = None,
+    ) -> None:
+        self.loss_: Loss | None = None
         kernels, outputs = self._kernels(), self._output_kernels()
-        self._check_choices(kernels, outputs, groups)
         stream = self._as_stream(X, y, groups)
         if stream is None and validation is not None:
             stream = Stream([(X, y)])
+        if stream is None:
+            X, y, groups, unlabelled = Given(X, y, groups, unlabelled).parted()
+        self._check_choices(kernels, outputs, groups)
         if stream is not None:
+            refuse_in_streams(kernels, self._losses(), unlabelled)
             self._fit_stream(stream, validation)
             stream.finish()
             return
+        kernels = informed(kernels, unlabelled)
         first = on_device(clone(kernels[0].inputs), self.device)
         first_output = on_device(clone(outputs[0]), self.device)
         checked, y = self._check_pairs(first, first_output, X, y)
@@ -229,36 +262,39 @@ class KernelDependencyCV(StreamLearner):
                 shared[own] = sides.output_coordinates(kernel)
             yield coupled_equation(sides, kernel, shared[own])
         separable = [kernel.separated() for kernel in kernels if kernel.separable and not waves]
+        # One choice that no closed form can judge, and all are judged by refits, on equal terms.
+        robust = self._losses() != [None]
+        refit = robust or any(kernel.operator.learnt for kernel in separable)
         for scalar, operators in by_scalar(separable):
             kernel = on_device(clone(scalar), self.device)
             kernel.fit(kernel.check(pairs.X, "X"))
             sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
-            if spans(sides, operators):
+            if not refit and spans(sides, operators):
                 yield SpannedEquation(sides, operators[0], sides.input_coordinates())
                 continue
             for operator in operators:
                 own = operator.own_coordinates
                 if own not in shared:
                     shared[own] = sides.output_coordinates(operator)
-            if reduces(sides, operators, pairs.labels, self._alphas()):
+            if not refit and reduces(sides, operators, pairs.labels, self._alphas()):
                 yield IdentityEquation(
                     sides, operators[0], kernel.checked_gram(pairs.X), shared[False]
                 )
                 continue
             U = sides.input_coordinates()
-            for operator in operators:
-                yield Equation(sides, operator, U, shared[operator.own_coordinates])
+            for operator, loss in product(operators, self._losses()):
+                given = (sides, operator, U, shared[operator.own_coordinates], loss, pairs.labels)
+                yield RefitEquation(*given, self.cv) if refit else Equation(*given[:4])
 
     def _alphas(self) -> list[float]:
         return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
 
     def _path(self, equation: Equation, decoder: Decoder, pairs: Pairs) -> Iterator[Trial]:
-        alphas = self._alphas()
-        loo = equation.leave_one_out(pairs.labels)
-        gcv = self.criterion == "gcv"
-        path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
-        for alpha, residuals in zip(alphas, path, strict=True):
-            trial = Trial(equation, loo, decoder, alpha, loo.risk(residuals), np.nan)
+        path = equation.path(self._alphas(), pairs.labels, self.criterion == "gcv")
+        robust = self._losses() != [None]
+        for equation, loo, alpha, residuals in path:
+            risk = tau_risk(residuals) if robust else loo.risk(residuals)
+            trial = Trial(equation, loo, decoder, alpha, risk, np.nan)
             if self.scoring is not None:
                 points = equation.left_out_points(loo, residuals, pairs.labels, pairs.given)
                 predictions = calibrated(decoder, points, pairs.y).decode(points)
@@ -274,15 +310,18 @@ class KernelDependencyCV(StreamLearner):
         return -trial.risk if self.scoring is None else trial.score
 
     def _adopt(self, best: Trial, rows: list[dict], pairs: Pairs) -> None:
-        equation = best.equation
+        equation = best.equation.settled(best.alpha)
         self.points_ = equation.solve(best.alpha)
-        self.kernel_, self.alpha_ = best.kernel, best.alpha
+        self.kernel_, self.alpha_ = equation.operator_kernel, best.alpha
+        self.loss_ = equation.loss
         self.input_kernel_ = equation.sides.kernel
         self.output_kernel_ = equation.sides.output_kernel
         self.outputs_ = equation.sides.y
         self.loo_risk_, self.loo_score_ = best.risk, best.score
         residuals = best.loo.residuals(best.alpha)
-        self.loo_points_ = equation.left_out_points(best.loo, residuals, pairs.labels, pairs.given)
+        self.loo_points_ = best.equation.left_out_points(
+            best.loo, residuals, pairs.labels, pairs.given
+        )
         self.decoder_ = calibrated(best.decoder, self.loo_points_, self.outputs_)
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
@@ -318,6 +357,12 @@ class KernelDependencyCV(StreamLearner):
             )
         return [output_default(k) for k in given]
 
+    def _losses(self) -> list[Loss | None]:
+        given: Any = self.loss if isinstance(self.loss, list | tuple) else [self.loss]
+        if not given:
+            raise ValueError("loss=[] leaves nothing to choose from: give at least one, or None.")
+        return [checked_loss(loss) for loss in given]
+
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.inputs for kernel in self._kernels()]
 
@@ -334,6 +379,8 @@ class KernelDependencyCV(StreamLearner):
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
         if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
             raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
+        waves = self.features is not None and self.features.operator_valued
+        check_combination(kernels, self._losses(), self.criterion, waves)
         if np.size(self.alphas) == 0:
             raise ValueError("alphas is empty: give at least one ridge.")
         centred = [scalar for scalar in scalars if scalar.centered] + [

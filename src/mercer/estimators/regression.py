@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from .._plan import OUTPUT_SQUARES, SPECTRAL_SQUARES, require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Coordinates, Exact, Explicit, FeatureMap
 from ..kernels import Kernel
+from ..losses import Loss
 from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, LeaveOneOut, LeftOut, Spectra, Spectral
 
@@ -175,6 +177,14 @@ class LeastWeights:
 class Equation:
     """A ridge equation in coordinates: factored once for each operator, solved for every α."""
 
+    loss: Loss | None = None
+    """A robust loss in place of the square."""
+
+    @property
+    def effort(self) -> tuple[int | None, float | None]:
+        """Rounds of an iteration and the residual it left; none where solved directly."""
+        return None, None
+
     def __init__(self, sides: Sides, operator: Operator, U: Coordinates, V: Coordinates):
         self.sides, self.operator, self.U, self.V = sides, operator, U, V
         vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
@@ -191,6 +201,19 @@ class Equation:
     def names(self) -> tuple[str, str]:
         """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
         return str(self.operator_kernel), str(self.sides.output_kernel)
+
+    def settled(self, alpha: float) -> Equation:
+        """The equation once α is known: itself, unless parts of it depend on α."""
+        return self
+
+    def path(
+        self, alphas: Sequence[float], labels: np.ndarray, gcv: bool = False
+    ) -> Iterator[tuple[Equation, LeftOut, float, Array]]:
+        """For every α the equation, its left-out predictions and their residuals."""
+        loo = self.leave_one_out(labels)
+        path = map(loo.averaged_residuals, alphas) if gcv else loo.path(alphas)
+        for alpha, residuals in zip(alphas, path, strict=True):
+            yield self, loo, alpha, residuals
 
     def solve(self, alpha: float) -> PointMap:
         """G at one α."""
@@ -216,7 +239,7 @@ class Equation:
         """The same as points that a decoder takes."""
         G = loo.points(residuals)
         G = G if self.V.mean is None else G + self.V.mean
-        return Embedding(G, self.frame, left_out=labels, inputs=inputs)
+        return Embedding(G, self.frame, left_out=loo.together(labels), inputs=inputs)
 
 
 def factored(sides: Sides, operator: Operator) -> Equation:

@@ -14,6 +14,7 @@ from ..features import Coordinates
 from ..operators import OperatorKernel
 from ..solvers import LeftOut
 from ..solvers.operator_features import FeatureLeaveOneOut
+from .componentwise import ComponentEquation
 from .coupled import CoupledEquation
 from .regression import Equation, LeastWeights, PointMap, Sides
 
@@ -82,8 +83,11 @@ class WaveEquation(Equation):
 
 def coupled_equation(
     sides: Sides, kernel: OperatorKernel, V: Coordinates, solver: Any = "auto"
-) -> CoupledEquation | WaveEquation:
+) -> ComponentEquation | CoupledEquation | WaveEquation:
     """The equation of a kernel that does not separate: exact, or in random operator features."""
+    waves = sides.features is not None and sides.features.operator_valued
+    if kernel.componentwise and solver == "auto" and not waves:
+        return ComponentEquation(sides, kernel, V)
     if sides.features is None:
         return CoupledEquation(sides, kernel, V, solver)
     if solver != "auto":

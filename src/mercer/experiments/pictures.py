@@ -41,6 +41,38 @@ def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -
     figure.savefig(path, dpi=130)
 
 
+def grid(path: Path, columns: dict[str, np.ndarray]) -> None:
+    """A grid of grey images: a column a title, a row an example.
+
+    Parameters
+    ----------
+    path
+        The PNG to write.
+    columns
+        Images by title, each (examples, height, width).
+    """
+    require("matplotlib", "plots")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    first = next(iter(columns.values()))
+    rows, shape = len(first), first.shape[1:]
+    figure = Figure(
+        figsize=(1.2 * len(columns), 1.2 * rows * shape[0] / shape[1] + 0.7), layout="constrained"
+    )
+    FigureCanvasAgg(figure)
+    axes: Any = figure.subplots(rows, len(columns), squeeze=False)
+    limits = (float(first.min()), float(first.max()))
+    for j, (title, images) in enumerate(columns.items()):
+        axes[0, j].set_title(title.replace(" ", "\n"), fontsize=7)
+        for i in range(rows):
+            axis = axes[i, j]
+            axis.imshow(images[i], cmap="gray", vmin=limits[0], vmax=limits[1])
+            axis.set_xticks([])
+            axis.set_yticks([])
+    figure.savefig(path, dpi=130)
+
+
 def _show(axis: Any, image: np.ndarray, split: int, limits: tuple[float, float]) -> None:
     axis.imshow(image, cmap="gray_r", interpolation="nearest", vmin=limits[0], vmax=limits[1])
     axis.axhline(split - 0.5, color="tab:orange", linewidth=0.8)

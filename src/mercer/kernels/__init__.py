@@ -13,6 +13,7 @@ from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
+from .laplacian_regularized import LaplacianRegularized
 from .linear import Linear
 from .local_window import LocalWindow
 from .mass_spectrum import MassSpectrum
@@ -44,6 +45,7 @@ __all__ = [
     "Kernel",
     "Labels",
     "Laplacian",
+    "LaplacianRegularized",
     "Linear",
     "LocalWindow",
     "MassSpectrum",

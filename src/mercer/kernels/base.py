@@ -42,6 +42,8 @@ class Kernel(BaseEstimator):
     """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
+    semi_supervised = False
+    """Whether it learns from inputs whose outputs are not known."""
     spectral = False
     """Whether k(a, b) is a function of a - b, with `frequencies` of its Fourier transform."""
     isotropic = False
@@ -61,6 +63,10 @@ class Kernel(BaseEstimator):
 
     def fit(self, A: Items) -> Kernel:
         """Settle what depends on data, such as a length scale given as "median"."""
+        return self
+
+    def informed(self, unlabelled: Items) -> Kernel:
+        """The kernel told of further inputs; itself, unless it is `semi_supervised`."""
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:

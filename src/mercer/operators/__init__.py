@@ -6,13 +6,19 @@ the paper follow from the same three moments of the data (`Moments`).
 
 from .base import Operator
 from .block_gram import BlockGram, DenseGram
+from .components import ComponentGram, ComponentKernel
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
 from .identity import Identity
+from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
+from .learned import LearnedOperator
 from .matrix import Matrix
+from .mixture import Mixture, mixtures
 from .moments import Moments
+from .patchwise import Patchwise
+from .pointwise import Pointwise
 from .separable import OperatorSum, Separable, as_operator_kernel
 from .slots import Slots
 from .transformed import Transformed
@@ -20,20 +26,30 @@ from .transformed import Transformed
 __all__ = [
     "BlockGram",
     "Blocks",
+    "ComponentGram",
+    "ComponentKernel",
     "ConditionalCovariance",
     "CoupledKernel",
     "Covariance",
     "CurlFree",
     "DenseGram",
     "DivergenceFree",
+    "FromJoint",
     "Identity",
+    "JointKernel",
+    "LearnedOperator",
     "Matrix",
+    "Mixture",
     "Moments",
     "Operator",
     "OperatorKernel",
     "OperatorSum",
+    "Patchwise",
+    "Pointwise",
     "Separable",
     "Slots",
     "Transformed",
     "as_operator_kernel",
+    "joint",
+    "mixtures",
 ]

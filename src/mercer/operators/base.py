@@ -22,6 +22,11 @@ class Operator(BaseEstimator):
 
     own_coordinates = False
     """Whether B is given in the finite features of the output kernel, not made of the moments."""
+    learnt = False
+    """Whether B comes of the fit itself, so that `learn` has to see the ridge."""
+
+    uniform = False
+    """Whether B is a number times the identity, whatever the data."""
 
     __array_ufunc__ = None
 
@@ -29,9 +34,13 @@ class Operator(BaseEstimator):
         """B in output coordinates, (q, q); a diagonal B may come as the array of its diagonal."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 
+    def learn(self, moments: Moments, alpha: float) -> Operator:
+        """The operator once the ridge is known: itself, unless it is `learnt`."""
+        return self
+
     def __add__(self, other: Any) -> Operator:
         if isinstance(other, Operator):
-            return SumOperator(self, other)
+            return SumOperator(_made(self), _made(other))
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __radd__(self, other: Any) -> Operator:
@@ -46,11 +55,21 @@ class Operator(BaseEstimator):
 
     def __mul__(self, other: Any) -> Operator:
         if isinstance(other, Real):
-            return ScaledOperator(self, float(other))
+            return ScaledOperator(_made(self), float(other))
         raise TypeError(
             f"an operator is multiplied by a number, or by a kernel from the left "
             f"(kernel * operator); got {other!r} on its right."
         )
+
+
+def _made(operator: Operator) -> Operator:
+    """An operator that can be added and scaled: made of the moments, not learnt."""
+    if operator.learnt:
+        raise TypeError(
+            f"{operator} stands alone: it finds its scale and its directions itself, so that it is "
+            "neither scaled nor added to. Let KernelDependencyCV choose between it and others."
+        )
+    return operator
 
 
 class SumOperator(Operator):
@@ -64,6 +83,7 @@ class SumOperator(Operator):
         return f"({self.left} + {self.right})"
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    uniform = property(lambda self: self.left.uniform and self.right.uniform)
 
     def matrix(self, moments: Moments) -> Array:
         """The sum of the two matrices."""
@@ -82,6 +102,7 @@ class ScaledOperator(Operator):
         return f"{self.scale:g} * {self.operator}"
 
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    uniform = property(lambda self: self.operator.uniform)
 
     def matrix(self, moments: Moments) -> Array:
         """The matrix, scaled."""

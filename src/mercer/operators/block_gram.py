@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, namespace, take
+from .._arrays import Array, like, namespace, put, take
 from .base import dense
 from .slots import Slots
 
@@ -47,6 +47,28 @@ class BlockGram:
 
     def __matmul__(self, C: Array) -> Array:
         return self.rows.join(self.apply(self.columns.split(C)))
+
+    def column(self, j: int, d: Array) -> Array:
+        """K(a_i, b_j) d for every a_i, (n, q)."""
+        C = like(np.zeros((self.columns.n, int(d.shape[0]))), d)
+        return self @ put(C, [j], d[None, :])
+
+    def joint(self, V: Array) -> Array:
+        """⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d]: the joint kernel of all inputs and points V."""
+        xp = namespace(V)
+        every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
+        columns = [self.column(j, V[d, :]) @ xp.matrix_transpose(V) for j, d in every]
+        shape = (self.rows.n, int(V.shape[0]), self.columns.n, int(V.shape[0]))
+        return xp.reshape(xp.stack(columns, axis=-1), shape)
+
+    def pairings(self, V: Array, W: Array) -> Array:
+        """⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
+        V, W = self.rows.split(V), self.columns.split(W)
+        xp = namespace(V)
+        P = self.matrix() * (V @ xp.matrix_transpose(W))
+        left = np.equal.outer(np.arange(self.rows.n), self.rows.owners)
+        right = np.equal.outer(self.columns.owners, np.arange(self.columns.n))
+        return like(left.astype(float), P) @ P @ like(right.astype(float), P)
 
     def blocks(self) -> np.ndarray:
         """Every K(a_i, b_j) in full, (n, m, q, q): for tests and for a look."""
@@ -114,6 +136,15 @@ class KroneckerGram(BlockGram):
         G = self.K[:, None, :, None] * dense(self.B)[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
+    def column(self, j: int, d: Array) -> Array:
+        """K_·j times B d."""
+        return self.K[:, j][:, None] * (self.B * d if self.B.ndim == 1 else self.B @ d)[None, :]
+
+    def pairings(self, V: Array, W: Array) -> Array:
+        """K ∘ (V B Wᵀ)."""
+        right = W * self.B if self.B.ndim == 1 else W @ self.B
+        return self.K * (V @ namespace(V).matrix_transpose(right))
+
 
 class OverComponents(BlockGram):
     """The same map over components that have no slots in common."""
@@ -153,6 +184,14 @@ class SumGram(BlockGram):
     def matrix(self) -> Array:
         """Both written out, added."""
         return self.left.matrix() + self.right.matrix()
+
+    def column(self, j: int, d: Array) -> Array:
+        """Both, added."""
+        return self.left.column(j, d) + self.right.column(j, d)
+
+    def pairings(self, V: Array, W: Array) -> Array:
+        """Both, added."""
+        return self.left.pairings(V, W) + self.right.pairings(V, W)
 
     def landmarks(self, number: int) -> np.ndarray:
         """Those of the first."""

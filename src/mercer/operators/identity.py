@@ -18,6 +18,8 @@ class Identity(Operator):
     RBF(length_scale=6.0) * Identity()
     """
 
+    uniform = True
+
     def matrix(self, moments: Moments) -> Array:
         """The identity, as a diagonal of ones."""
         vv = moments.vv

@@ -13,6 +13,7 @@ from ..kernels import Kernel
 from .block_gram import BlockGram
 
 if TYPE_CHECKING:
+    from .components import ComponentGram
     from .separable import Separable
 
 
@@ -28,6 +29,9 @@ class OperatorKernel(BaseEstimator):
 
     own_coordinates = False
     """Whether it speaks of the components of the outputs, not of any coordinates of them."""
+
+    componentwise = False
+    """Whether its values are diagonal in output coordinates; then `by_component` gives them."""
 
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
@@ -50,6 +54,17 @@ class OperatorKernel(BaseEstimator):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The values K(a_i, b_j) as one linear map; None for B is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+
+        The outputs y and u come in coordinates V and W, and with all their inner products L.
+        """
+        return self.gram(A, B).pairings(V, W)
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """The same as a scalar kernel for each component, where it is `componentwise`."""
+        raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
 
     def spectrum(
         self, random: np.random.RandomState, number: int, width: int

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from .._arrays import Array, is_foreign, like, namespace
-from .._linalg import check_gram
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arrays import Array, host, is_foreign, like, namespace
+from .._linalg import check_gram, eigh
+from ..kernels.base import positive, whole
 from .base import Operator
 from .moments import Moments
 
@@ -11,11 +15,19 @@ from .moments import Moments
 class Matrix(Operator):
     """B as given: a task similarity, a graph of outputs, prior knowledge of their coupling.
 
+    The penalty that goes with it is ‖g‖² = Σ_st (B⁻¹)_st ⟨g_s, g_t⟩, one component g_t a task.
+    Three constructors build B from what is usually known of tasks: `mean_regularized`, `graph` and
+    `similarity`.
+
     Parameters
     ----------
     B
         A symmetric positive semidefinite matrix over the finite features of the output kernel
         (for `Linear`, over the components of the output vectors).
+
+    References
+    ----------
+    Evgeniou, Micchelli, Pontil (JMLR 2005); Álvarez, Rosasco, Lawrence (2012), section 4.
 
     Examples
     --------
@@ -23,12 +35,54 @@ class Matrix(Operator):
     >>> from mercer.kernels import RBF
     >>> from mercer.operators import Matrix
     >>> K = RBF(1.0) * Matrix(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> chain = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])   # task 1 is like tasks 0 and 2
+    >>> Matrix.graph(chain, ridge=1.0).B.round(3)
+    array([[0.625, 0.25 , 0.125],
+           [0.25 , 0.5  , 0.25 ],
+           [0.125, 0.25 , 0.625]])
     """
 
     own_coordinates = True
 
     def __init__(self, B: Array):
         self.B = B
+
+    @classmethod
+    def mean_regularized(cls, tasks: int, share: float = 0.5) -> Matrix:
+        """B = share · 11ᵀ + (1 - share) I: tasks drawn to their mean.
+
+        The penalty is Σ_t‖g_t - ḡ‖² / (1 - share) + q‖ḡ‖² / (1 - share + q · share), with ḡ the
+        mean of the q tasks: 0 keeps them apart, 1 makes them one.
+        """
+        q = whole(tasks, "tasks")
+        if not 0 <= share <= 1:
+            raise ValueError(f"share must lie between 0 (apart) and 1 (one task), got {share!r}.")
+        return cls(share * np.ones((q, q)) + (1.0 - share) * np.eye(q))
+
+    @classmethod
+    def graph(cls, adjacency: Any, ridge: float = 1.0) -> Matrix:
+        """B = (L + ridge · I)⁻¹ with L the Laplacian: tasks drawn to their neighbours.
+
+        The penalty is Σ_{s<t} A_st ‖g_s - g_t‖² + ridge · Σ_t ‖g_t‖². Loops have no effect.
+        """
+        A = _weights(adjacency, "adjacency")
+        L = np.diag(A.sum(axis=1)) - A
+        B = np.linalg.inv(L + positive(ridge, "ridge") * np.eye(len(A)))
+        return cls((B + B.T) / 2)
+
+    @classmethod
+    def similarity(cls, S: Any) -> Matrix:
+        """B = L⁺ with L = diag(Σ_t S_st + S_ss) - S: pairs of tasks drawn together by S_st.
+
+        The penalty is ½ Σ_st S_st ‖g_s - g_t‖² + Σ_t S_tt ‖g_t‖²: as `graph`, with a ridge for
+        each task on the diagonal. Where a whole set of connected tasks has none, its common part
+        is not penalised but given up: the pseudo-inverse leaves it out.
+        """
+        S = _weights(S, "similarity")
+        L = np.diag(S.sum(axis=1) + S.diagonal()) - S
+        values, vectors = eigh(L, "Laplacian of the similarity")
+        vectors = np.eye(len(S)) if vectors is None else vectors
+        return cls((vectors / values) @ vectors.T)
 
     def matrix(self, moments: Moments) -> Array:
         """B, after it was checked."""
@@ -41,3 +95,22 @@ class Matrix(Operator):
             )
         check_gram(B, "operator matrix B")
         return namespace(moments.vv).asarray(like(B, moments.vv), copy=True)
+
+
+def _weights(A: Any, what: str) -> np.ndarray:
+    """A square symmetric matrix of weights ≥ 0 between tasks, dense."""
+    A = np.array(A.toarray() if issparse(A) else host(A), dtype=np.float64)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
+        raise ValueError(
+            f"{what} must be a square matrix, one row and one column a task; got shape {A.shape}."
+        )
+    if not np.isfinite(A).all() or A.min() < 0:
+        raise ValueError(
+            f"{what} must hold finite weights ≥ 0, got values from {A.min():.3g} to {A.max():.3g}. "
+            "A matrix that is positive semidefinite already goes into Matrix(B) as it is."
+        )
+    if not np.allclose(A, A.T):
+        raise ValueError(
+            f"{what} is not symmetric: pass (A + A.T) / 2 where direction does not matter."
+        )
+    return A

@@ -15,6 +15,7 @@ from ..features import Coordinates, Exact
 from ..kernels import Kernel, as_kernel
 from .base import Operator, dense
 from .block_gram import BlockGram, KroneckerGram, SumGram
+from .components import ComponentGram
 from .identity import Identity
 from .kernel import OperatorKernel
 
@@ -75,6 +76,7 @@ class Separable(OperatorKernel):
 
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    componentwise = property(lambda self: self.operator.uniform)
 
     @property
     def inputs(self) -> Kernel:
@@ -95,6 +97,18 @@ class Separable(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The scalar Gram matrix and B, side by side."""
         return KroneckerGram(self.scalar_(A, B), self.B_)
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
+        if self.operator.uniform:
+            return float(self.B_[0]) * self.scalar_(A, B) * L
+        return super().pairings(A, V, B, W, L)
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """One scalar kernel for all components."""
+        K = float(self.B_[0]) * self.scalar_(A, B)
+        labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
+        return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
     spectral = property(lambda self: self.inputs.spectral)
 
@@ -138,6 +152,7 @@ class OperatorSum(OperatorKernel):
         return same(left.scalar, right.scalar) or same(left.operator, right.operator)
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
     @property
     def inputs(self) -> Kernel:
@@ -155,6 +170,16 @@ class OperatorSum(OperatorKernel):
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Both terms, added."""
         return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """Both terms, added."""
+        terms = (self.left_, self.right_)
+        left, right = (term.pairings(A, V, B, W, L) for term in terms)
+        return left + right
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """Both terms, component by component."""
+        return self.left_.by_component(A, B) + self.right_.by_component(A, B)
 
     spectral = property(lambda self: self.left.spectral and self.right.spectral)
 

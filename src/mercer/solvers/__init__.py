@@ -10,6 +10,7 @@ by products alone (`BlockConjugateGradient`).
 from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient
 from .cholesky import Cholesky
+from .componentwise import ComponentLeaveOneOut, Componentwise
 from .conjugate_gradient import ConjugateGradient
 from .directions import Directions
 from .leave_one_out import LeaveOneOut, LeftOut
@@ -20,6 +21,8 @@ from .tridiagonal import Tridiagonal
 __all__ = [
     "BlockConjugateGradient",
     "Cholesky",
+    "ComponentLeaveOneOut",
+    "Componentwise",
     "ConjugateGradient",
     "Directions",
     "LeaveOneOut",

@@ -31,6 +31,10 @@ class LeftOut:
         """Left-out predictions in the coordinates of the outputs."""
         raise NotImplementedError
 
+    def together(self, labels: np.ndarray) -> np.ndarray:
+        """Which examples are left out together, given which must be."""
+        return labels
+
     def residuals(self, alpha: float) -> Array:
         """Outputs minus their left-out predictions at one α."""
         return next(self.path([alpha]))
@@ -116,6 +120,14 @@ class LeaveOneOut(LeftOut):
         """d_pj; one column where all directions shrink alike."""
         b = self.spectra.b[:1] if self.alike else self.spectra.b
         return alpha / (self.spectra.s[:, None] * b[None, :] + alpha)
+
+    def smooth(self, T: Array, alpha: float) -> Array:
+        """The fit to other outputs T at one α, both in the eigenbasis of B; not centred."""
+        xp = namespace(T)
+        b = self.spectra.b[:1] if self.alike else self.spectra.b
+        sb = self.spectra.s[:, None] * b[None, :]
+        fitted = self.left @ ((xp.matrix_transpose(self.left) @ T) * (sb / (sb + alpha)))
+        return fitted + xp.mean(T, axis=0) if self.intercept else fitted
 
     def _fit_residuals(self, d: Array) -> Array:
         """R, the residuals of the fit itself."""

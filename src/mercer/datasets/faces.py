@@ -1,0 +1,110 @@
+"""Faces in several views, and the CMU set of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ._files import WrongData, find
+
+CMU_HASH = "67eb4f46e3bce6cb9e32f5de0333e904bfcef9b7e03441c7689da38085846cea"
+CMU_ORIGIN = "the CMU Face Images of the UCI KDD archive (Tom Mitchell, 1999), as one npz"
+CMU_ATTRIBUTION = (
+    "CMU Face Images, Tom Mitchell, Carnegie Mellon University; UCI KDD archive, 1999."
+)
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Images of people in several views.
+
+    Attributes
+    ----------
+    images
+        Grey values, (n, height, width), from 0 to 1 where the source says how they are scaled.
+    subject, view, setting
+        Who it is, from where, and in which expression or dress, one label an image.
+    frontal
+        The view that is predicted.
+    attribution
+        Whose data it is.
+    """
+
+    images: np.ndarray
+    subject: np.ndarray
+    view: np.ndarray
+    setting: np.ndarray
+    frontal: str
+    attribution: str = ""
+
+    @property
+    def turned(self) -> list[str]:
+        """The other views, in the order of the set."""
+        return [view for view in dict.fromkeys(self.view.tolist()) if view != self.frontal]
+
+    @property
+    def nearest(self) -> str:
+        """The turned view nearest to the frontal one: by angle where views are numbers."""
+        try:
+            front = float(self.frontal)
+            return min(self.turned, key=lambda v: (abs(float(v) - front), float(v) < front))
+        except ValueError:
+            return self.turned[0]
+
+    def pairs(
+        self, views: list[str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Turned images, the frontal ones of the same subject and setting, subjects and views.
+
+        Parameters
+        ----------
+        views
+            The views to take; None for all but the frontal one.
+        """
+        keys = list(zip(self.subject.tolist(), self.setting.tolist(), strict=True))
+        front = {keys[i]: i for i in np.flatnonzero(self.view == self.frontal)}
+        wanted = np.isin(self.view, self.turned if views is None else views)
+        rows = np.array([i for i in np.flatnonzero(wanted) if keys[i] in front], dtype=np.intp)
+        if len(rows) == 0:
+            raise WrongData("no turned face has a frontal one of the same subject and setting.")
+        targets = [front[keys[i]] for i in rows]
+        return self.images[rows], self.images[targets], self.subject[rows], self.view[rows]
+
+    def shrunk(self, side: int) -> Faces:
+        """The same with height and width at most `side`, by means over whole blocks of pixels."""
+        height, width = self.images.shape[1:]
+        block = -(-max(height, width) // side)
+        if block <= 1:
+            return self
+        h, w = height // block, width // block
+        cut = self.images[:, : h * block, : w * block]
+        small = cut.reshape(-1, h, block, w, block).mean(axis=(2, 4))
+        return replace(self, images=small)
+
+
+def load_cmu_faces(
+    data_home: str | Path | None = None, *, size: str = "quarter", sha256: str | None = CMU_HASH
+) -> Faces:
+    """The CMU faces: 20 people looking forward, left, right and up, 624 images.
+
+    Each in four expressions, with open eyes and with sunglasses, 16 images missing; heads are
+    neither aligned nor cropped.
+
+    Parameters
+    ----------
+    data_home
+        The data folder; None for MERCER_DATA or the cache.
+    size
+        "quarter" for 30 × 32 pixels, "half" for 60 × 64.
+    sha256
+        What the file must hash to; None for any of that form.
+    """
+    if size not in ("quarter", "half"):
+        raise ValueError(f'size must be "quarter" or "half", got {size!r}.')
+    path = find("cmu_faces/cmu_faces.npz", data_home, sha256=sha256, origin=CMU_ORIGIN)
+    with np.load(path, allow_pickle=False) as z:
+        setting = np.char.add(np.char.add(z["expression"], ", "), z["eyes"])
+        images, subject, view = z[size].astype(np.float64), z["subject"], z["pose"]
+    return Faces(images, subject, view, setting, "forward", CMU_ATTRIBUTION)

@@ -1,0 +1,21 @@
+"""Losses on the length of a residual in the output feature space, for outputs that may be wrong.
+
+The square loss ‖g(x) - Φ(y)‖² is what ``loss=None`` stands for. Here are two that grow only
+linearly: one wrong output then pulls no harder than a hundred others.
+"""
+
+from .base import Loss, checked_loss
+from .epsilon_insensitive import EpsilonInsensitive
+from .huber import Huber
+from .scale import middle, shortened, tau_risk, typical
+
+__all__ = [
+    "EpsilonInsensitive",
+    "Huber",
+    "Loss",
+    "checked_loss",
+    "middle",
+    "shortened",
+    "tau_risk",
+    "typical",
+]

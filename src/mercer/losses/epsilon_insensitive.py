@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from .._arrays import Array, namespace
+from .base import Loss, positive, positive_or_median
+from .scale import typical
+
+
+class EpsilonInsensitive(Loss):
+    """h(r) = max(r - epsilon, 0): support vector regression on the length of the residual.
+
+    Residuals shorter than epsilon cost nothing, longer ones linearly. As the loss is no square,
+    alpha is on another scale than elsewhere: by about the length of a typical residual.
+
+    Parameters
+    ----------
+    epsilon
+        A length in the output feature space; "median" is `factor` times the median length of the
+        left-out residuals, settled anew at every alpha.
+    factor
+        What the median is multiplied by.
+    max_iter, tol
+        Of the iteration: how many steps at most, and how exact as a share of the outputs.
+
+    References
+    ----------
+    Drucker et al. (1997); in the output feature space: Laforgue et al. (ICML 2020).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(1.0).settle(np.array([])).value(np.array([0.5, 3.0]))
+    array([0., 2.])
+    """
+
+    def __init__(
+        self,
+        epsilon: float | str = "median",
+        factor: float = 0.5,
+        max_iter: int = 2000,
+        tol: float = 1e-5,
+    ):
+        self.epsilon = epsilon
+        self.factor = factor
+        self.max_iter = max_iter
+        self.tol = tol
+
+    adaptive = property(lambda self: isinstance(self.epsilon, str))
+
+    def check(self) -> None:
+        """Epsilon is ≥ 0 or "median", factor positive."""
+        super().check()
+        if self.epsilon != 0:
+            positive_or_median(self.epsilon, "epsilon")
+        positive(self.factor, "factor")
+
+    def _threshold(self, lengths: Array) -> float:
+        return self.factor * typical(lengths) if self.adaptive else float(self.epsilon)
+
+    def value(self, r: Array) -> Array:
+        """What exceeds epsilon."""
+        return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
+
+    def proximal(self, r: Array, tau: float) -> Array:
+        """Shortened by 1 / 2τ, but not to less than epsilon."""
+        xp, epsilon = namespace(r), self.threshold_
+        short = r - 0.5 / tau
+        return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from .._arrays import Array, namespace
+from .base import Loss, positive, positive_or_median
+from .scale import typical
+
+
+class Huber(Loss):
+    """h(r) = r² up to delta, then 2·delta·r - delta²: square near the fit, linear far from it.
+
+    Parameters
+    ----------
+    delta
+        A length in the output feature space; "median" is `factor` times the median length of the
+        left-out residuals, settled anew at every alpha.
+    factor
+        What the median is multiplied by.
+    max_iter, tol
+        Of the iteration: how many steps at most, and how exact as a share of the outputs.
+
+    References
+    ----------
+    Huber (1964); in the output feature space: Laforgue, Lambert, Brogat-Motte, d'Alché-Buc (ICML
+    2020).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Huber
+    >>> Huber(1.0).settle(np.array([])).value(np.array([0.5, 3.0]))
+    array([0.25, 5.  ])
+    """
+
+    def __init__(
+        self,
+        delta: float | str = "median",
+        factor: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+    ):
+        self.delta = delta
+        self.factor = factor
+        self.max_iter = max_iter
+        self.tol = tol
+
+    adaptive = property(lambda self: isinstance(self.delta, str))
+
+    def check(self) -> None:
+        """Delta and factor are positive, or delta is "median"."""
+        super().check()
+        positive_or_median(self.delta, "delta")
+        positive(self.factor, "factor")
+
+    def _threshold(self, lengths: Array) -> float:
+        return self.factor * typical(lengths) if self.adaptive else float(self.delta)
+
+    def value(self, r: Array) -> Array:
+        """r², or the tangent at delta."""
+        delta = self.threshold_
+        return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
+
+    def proximal(self, r: Array, tau: float) -> Array:
+        """Shrunk by τ / (1 + τ), or shortened by delta / τ."""
+        inside = r * (tau / (1.0 + tau))
+        return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)

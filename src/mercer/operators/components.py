@@ -1,0 +1,117 @@
+"""Operator-valued kernels that are diagonal in the components of the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, namespace, take
+from .block_gram import BlockGram
+from .coupled import CoupledKernel
+from .slots import Slots
+
+
+class ComponentGram(BlockGram):
+    """K(a_i, b_j) = diag(k_1(a_i, b_j), …, k_q(a_i, b_j)): a scalar kernel for each component.
+
+    Components that share their scalar kernel are told by one label, and their matrix is made
+    once; (nq)² numbers never are.
+
+    Parameters
+    ----------
+    labels
+        For each of the q components the number of its scalar kernel, 0, 1, …
+    scalar
+        A function that returns the matrix of the scalar kernel of a number, (n, m).
+    n, m
+        The sizes of the two batches.
+    """
+
+    def __init__(self, labels: np.ndarray, scalar: Callable[[int], Array], n: int, m: int):
+        self.labels, self.scalar = labels, scalar
+        self.rows, self.columns = Slots(n, len(labels)), Slots(m, len(labels))
+
+    def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
+        """Components and the matrix of the scalar kernel that they share, kernel by kernel."""
+        for label in range(int(self.labels.max()) + 1):
+            yield np.flatnonzero(self.labels == label), self.scalar(label)
+
+    def apply(self, D: Array) -> Array:
+        """One product a scalar kernel."""
+        xp, q = namespace(D), len(self.labels)
+        by_component = xp.permute_dims(xp.reshape(D, (self.columns.n, q, -1)), (1, 0, 2))
+        done, order = [], []
+        for own, K in self.parts():
+            done.append(K @ take(by_component, own))
+            order.append(own)
+        out = take(xp.concat(done), np.argsort(np.concatenate(order)))
+        return xp.reshape(xp.permute_dims(out, (1, 0, 2)), (self.rows.n * q, -1))
+
+    @cached_property
+    def scalars(self) -> Array:
+        """The matrices of all scalar kernels, (m, n, kernels), for `column`."""
+        xp = namespace(self.scalar(0))
+        return xp.permute_dims(xp.stack([K for _, K in self.parts()]), (2, 1, 0))
+
+    def column(self, j: int, d: Array) -> Array:
+        """Each component by its own scalar kernel."""
+        xp = namespace(d)
+        return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
+
+    def joint(self, V: Array) -> Array:
+        """One product over the scalar kernels."""
+        xp, m = namespace(V), int(V.shape[0])
+        Vt = xp.matrix_transpose(V)
+        own = [take(Vt, columns) for columns, _ in self.parts()]
+        S = xp.stack([xp.matrix_transpose(part) @ part for part in own])
+        J = xp.reshape(self.scalars, (-1, len(own))) @ xp.reshape(S, (len(own), -1))
+        J = xp.reshape(J, (self.columns.n, self.rows.n, m, m))  # [j, i, d, c], or [j, i, c, d]
+        return xp.permute_dims(J, (1, 3, 0, 2))
+
+    def pairings(self, V: Array, W: Array) -> Array:
+        """Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""
+        xp = namespace(V)
+        Vt, Wt = xp.matrix_transpose(V), xp.matrix_transpose(W)
+        total: Array = 0.0
+        for own, K in self.parts():
+            total = total + K * (xp.matrix_transpose(take(Vt, own)) @ take(Wt, own))
+        return total
+
+    def __add__(self, other: ComponentGram) -> ComponentGram:
+        """The sum: components stay together that both keep together."""
+        both = np.stack([self.labels, other.labels])
+        kinds, labels = np.unique(both, axis=1, return_inverse=True)
+
+        def scalar(label: int) -> Array:
+            left, right = kinds[:, label]
+            return self.scalar(int(left)) + other.scalar(int(right))
+
+        return ComponentGram(labels.reshape(-1), scalar, self.rows.n, self.columns.n)
+
+
+class ComponentKernel(CoupledKernel):
+    """A kernel diagonal in output components: each is a ridge regression of its own.
+
+    One of one's own implements `by_component` (and `fit`), and `scaled` where numbers are to
+    multiply it.
+    """
+
+    componentwise = True
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """The same as `by_component`."""
+        return self.by_component(A, B)
+
+    def scaled(self, factor: float) -> ComponentKernel:
+        """The kernel times a number ≥ 0."""
+        raise NotImplementedError(f"{type(self).__name__} must implement scaled(factor)")
+
+    def __rmul__(self, factor: Any) -> Any:
+        return self.scaled(float(factor)) if isinstance(factor, Real) else NotImplemented
+
+    def __mul__(self, factor: Any) -> Any:
+        return self.__rmul__(factor)

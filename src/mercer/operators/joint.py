@@ -1,0 +1,168 @@
+"""Joint kernels over pairs of an input and an output, and the way back from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, as_items, count, object_array, take
+from ..features import Coordinates, Exact, Explicit
+from ..kernels import Kernel, Linear, as_kernel
+from .block_gram import BlockGram, DenseGram
+from .coupled import CoupledKernel
+from .separable import as_operator_kernel
+from .slots import Slots
+
+BILINEAR = 1e-8
+"""How far, relative to its values, a joint kernel may be from linear in an output."""
+
+
+class JointKernel(Kernel):
+    """J((x, y), (x', y')) = ⟨K(x, x') Φ(y), Φ(y')⟩, a kernel over pairs.
+
+    Items are pairs (x, y). `joint` makes it.
+
+    Parameters
+    ----------
+    kernel
+        The operator-valued kernel K.
+    output_kernel
+        The kernel l with feature map Φ.
+
+    Notes
+    -----
+    An output kernel with finite features is taken in those. Without, a multiple of the identity
+    needs no coordinates, J = k l; other operators are made of the outputs that the kernel was
+    fitted on, and see of another output its projection on their span.
+    """
+
+    def __init__(self, kernel: Any, output_kernel: Any = None):
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Pairs, as a one-dimensional array of tuples."""
+        items = list(as_items(A, name))
+        if not all(isinstance(item, tuple | list) and len(item) == 2 for item in items):
+            raise ValueError(f"{name} must hold pairs (input, output): use list(zip(X, y)).")
+        return object_array([tuple(item) for item in items])
+
+    def fit(self, A: Items) -> JointKernel:
+        """Settle both kernels on a sample of pairs."""
+        X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
+        self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
+        map = Explicit() if self.output_kernel_.finite else Exact()
+        V: Coordinates = map.fit_coordinates(self.output_kernel_, y)
+        self.map_ = V.map
+        self.kernel_ = clone(as_operator_kernel(self.kernel)).fit(X, V.rows)
+        return self
+
+    def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
+        X = inputs.check([x for x, _ in pairs], "inputs")
+        return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
+
+    def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
+        (X, y), (Z, u) = (self._split(pairs, self.kernel_.inputs) for pairs in (A, B))
+        V, W = self.map_.transform(y), self.map_.transform(u)
+        return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
+
+
+def joint(kernel: Any, output_kernel: Any = None) -> JointKernel:
+    """The joint kernel of an operator-valued kernel and an output kernel.
+
+    Parameters
+    ----------
+    kernel
+        An operator-valued kernel; a scalar kernel k stands for k · identity, and gives the tensor
+        product k(x, x') l(y, y').
+    output_kernel
+        The kernel l on outputs; None is `Linear`.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Identity, Pointwise, joint
+    >>> J = joint(0.5 * RBF(1.0) * Identity() + 0.5 * Pointwise())
+    >>> pairs = [([1.0, 2.0], [3.0, 4.0]), ([1.0, 2.0], [1.0, 0.0])]
+    >>> J.fit(pairs)(pairs)
+    array([[49.,  3.],
+           [ 3.,  1.]])
+    """
+    return JointKernel(as_operator_kernel(kernel), output_kernel)
+
+
+class FromJoint(CoupledKernel):
+    """The operator-valued kernel of a joint kernel: K(x, x')_ab = J((x, e_a), (x', e_b)).
+
+    The way back from `joint`, for joint kernels that are linear in each output vector (bilinear
+    in Φ(y) with a linear output kernel); e_a are the unit vectors.
+
+    Parameters
+    ----------
+    joint
+        A kernel over pairs (x, y), or a function of two batches of pairs.
+    kernel
+        The kernel that checks inputs; None is `Linear`, for vectors.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import Function
+    >>> from mercer.operators import FromJoint
+    >>> def agreement(a, b):
+    ...     return (a[0] @ b[0]) * (a[1] @ b[1])
+    >>> K = FromJoint(Function(agreement, of_items=True))
+    >>> model = KernelDependency(K, alpha=1e-6).fit([[1.0], [2.0]], [[1.0, 0.0], [2.0, 0.0]])
+    >>> model.predict([[3.0]]).round(3)
+    array([[3., 0.]])
+    """
+
+    def __init__(self, joint: Any, kernel: Kernel | None = None):
+        self.joint = joint
+        self.kernel = kernel
+
+    @property
+    def inputs(self) -> Kernel:
+        """As given."""
+        return getattr(self, "kernel_", None) or as_kernel(self.kernel or Linear())
+
+    def fit(self, X: Items, V: Array) -> FromJoint:
+        """Fit the joint kernel on the pairs, and refuse one that is not linear in outputs."""
+        super().fit(X, V)
+        self.kernel_ = clone(as_kernel(self.kernel or Linear())).fit(X)
+        self.joint_ = clone(as_kernel(self.joint)).fit(_pairs(X, V))
+        self._refuse_nonlinear(X, np.asarray(V))
+        return self
+
+    def _refuse_nonlinear(self, X: Items, V: np.ndarray) -> None:
+        x, first, last = take(X, [0]), V[:1], V[-1:]
+        against = _pairs(X, V)
+        both, one, other = (
+            self.joint_(_pairs(x, v), against) for v in (first + 2.0 * last, first, last)
+        )
+        off = float(np.abs(both - one - 2.0 * other).max())
+        if off > BILINEAR * max(float(np.abs(both).max()), 1e-300):
+            raise ValueError(
+                f"{self.joint} is not linear in the output vectors (off by {off:.3g}), so it has "
+                "no operator-valued kernel on them. Use a joint kernel that is bilinear in y."
+            )
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """The joint kernel on all inputs with all unit vectors."""
+        B, eye = A if B is None else B, np.eye(self.width_)
+        n, m, q = count(A), count(B), self.width_
+        left, right = (
+            _pairs(take(items, np.repeat(np.arange(count(items)), q)), np.tile(eye, (size, 1)))
+            for items, size in ((A, n), (B, m))
+        )
+        return DenseGram(self.joint_(left, right), Slots(n, q), Slots(m, q))
+
+
+def _pairs(X: Items, V: Array) -> np.ndarray:
+    return object_array(list(zip(X, V, strict=True)))
+
+
+def _output(kernel: Any) -> Kernel:
+    return Linear() if kernel is None else as_kernel(kernel)

@@ -1,0 +1,136 @@
+"""Robust losses by proximal steps on spectra that were factored once."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sklearn.exceptions import ConvergenceWarning
+
+from .._arrays import Array, namespace
+from ..losses import Loss, typical
+from .leave_one_out import LeaveOneOut, LeftOut
+
+RELAXED = 1.6
+"""Over-relaxation of the steps."""
+EVERY = 10
+"""Steps between two looks at the balance of the residuals."""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """The outputs that a robust fit amounts to a ridge fit of, and where its steps ended.
+
+    Attributes
+    ----------
+    targets
+        T, in the eigenbasis of B: fitted values plus what the loss leaves of each residual.
+    residual, scaled, tau
+        The state of the iteration, from which a neighbouring problem starts.
+    n_iter
+        How many steps it took.
+    """
+
+    targets: Array
+    residual: Array
+    scaled: Array
+    tau: float
+    n_iter: int
+
+
+class Robust:
+    """Σ h(‖g(x_i) - v_i‖) + α‖g‖² by alternating directions, each step on the same two spectra.
+
+    Notes
+    -----
+    Split the residual r_i off, with r_i + g(x_i) = v_i. Under a penalty τ the two halves of a step
+    are
+
+        g = the ridge fit, at α/τ, of V - R + S,      R = prox of h/τ at V - G + S,
+
+    and S += V - G - R. The ridge at another α is a matrix product once it is factored, so that τ
+    can be balanced at will; the prox shortens rows. At the end 2τS is the (sub)gradient of the
+    loss, which for the square would be twice the residual: g is the *plain* ridge fit of
+    T = G + τS, outputs with their wild residuals shortened. Whatever works for a ridge
+    (leave-one-out, decoders) then works for T.
+
+    References
+    ----------
+    Boyd et al. (2011) for the method, its stopping rule and the balancing of τ.
+    """
+
+    def clean(
+        self, smoother: LeaveOneOut, V: Array, loss: Loss, alpha: float, start: Cleaned | Array
+    ) -> Cleaned:
+        """T for outputs V, both in the eigenbasis of B; started near by, or from a guess of T."""
+        if isinstance(start, Cleaned):
+            R, S, tau = start.residual, start.scaled, start.tau
+        else:
+            R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
+        # As large as outputs usually are: wrong ones must not make the rest look small.
+        size = math.sqrt(V.shape[0]) * typical(lengths(V))
+        for step in range(1, loss.max_iter + 1):
+            G = smoother.smooth(V - R + S, alpha / tau)
+            mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
+            before, R = R, _to_length(mixed + S, partial(loss.proximal, tau=tau))
+            S = S + mixed - R
+            primal, dual = _length(V - G - R) / size, _length(R - before) / size
+            if max(primal, dual) <= loss.tol:
+                break
+            if step % EVERY == 0:
+                factor = math.sqrt(min(16.0, max(1 / 16.0, primal / (dual + 1e-300))))
+                tau, S = tau * factor, S / factor
+        else:
+            warnings.warn(
+                f"{type(loss).__name__} was not solved to tol={loss.tol:g} in {loss.max_iter} "
+                f"steps (alpha={alpha:.3g}; {max(primal, dual):.1g} was reached): raise max_iter "
+                "or tol, or alpha.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return Cleaned(G + tau * S, R, S, tau, step)
+
+
+class ShiftedLeftOut(LeftOut):
+    """Left-out predictions from cleaned outputs, held against the outputs as given.
+
+    Parameters
+    ----------
+    inner
+        The left-out predictions under the cleaned outputs.
+    shift
+        Given minus cleaned outputs, in the eigenbasis of B.
+    """
+
+    def __init__(self, inner: LeftOut, shift: Array):
+        self.inner = inner
+        self.shift = shift
+
+    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
+        """Outputs as given minus their left-out predictions."""
+        return (residuals + self.shift for residuals in self.inner.path(alphas))
+
+    def points(self, residuals: Array) -> Array:
+        """Left-out predictions in the coordinates of the outputs."""
+        return self.inner.points(residuals - self.shift)
+
+
+def lengths(R: Array) -> Array:
+    """The length of each row."""
+    xp = namespace(R)
+    return xp.sqrt(xp.sum(R * R, axis=1))
+
+
+def _length(R: Array) -> float:
+    return math.sqrt(float(namespace(R).sum(R * R)))
+
+
+def _to_length(R: Array, function: Callable[[Array], Array]) -> Array:
+    """Rows of new lengths, in their own directions."""
+    r = lengths(R)
+    xp = namespace(r)
+    some = r > 0
+    return R * (function(r) / xp.where(some, r, xp.ones_like(r)))[:, None]

@@ -1,0 +1,41 @@
+"""Learnt operators, robust losses and unlabelled inputs stay with the arrays given."""
+
+import array_api_strict as xp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.kernels import RBF, LaplacianRegularized
+from mercer.losses import EpsilonInsensitive, Huber
+from mercer.operators import Covariance, Identity, LearnedOperator, Mixture
+
+MODELS = [
+    KernelDependency(RBF(1.0) * LearnedOperator(), alpha=0.1, fit_intercept=True),
+    KernelDependency(RBF(1.0) * Covariance(), alpha=0.1, loss=Huber(0.5), fit_intercept=True),
+    KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1, loss=EpsilonInsensitive()),
+    KernelDependency(RBF(1.0) * Mixture([Identity(), Covariance()], [0.5, 0.5]), alpha=0.1),
+    KernelDependencyCV([RBF(1.0) * LearnedOperator(), RBF(1.0)], alphas=[0.1], loss=Huber(), cv=3),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+def test_models(model, rng):
+    X, Y, X_new = rng.normal(size=(12, 2)), rng.normal(size=(12, 3)), rng.normal(size=(5, 2))
+    wanted = model.fit(X, Y).embed(X_new).inner(Y)
+    A, V, B = map(xp.asarray, (X, Y, X_new))
+    got = model.fit(A, V).embed(B).inner(V)
+    assert type(got) is type(A)
+    assert_allclose(np.asarray(got), wanted, rtol=0, atol=1e-6)
+
+
+def test_unlabelled_inputs_and_links(rng):
+    X, Y, more = rng.normal(size=(8, 2)), rng.normal(size=(8, 3)), rng.normal(size=(6, 2))
+    model = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3), RBF(1.0), alpha=0.1)
+    wanted = model.fit(X, Y, unlabelled=more).link_scores(X, more)
+    A, V, B = map(xp.asarray, (X, Y, more))
+    got = model.fit(A, V, unlabelled=B).link_scores(A, B)
+    assert type(got) is type(A)
+    assert_allclose(np.asarray(got), wanted, rtol=0, atol=1e-8)
+    mixed = model.fit(A, V, unlabelled=more).link_scores(A, B)  # of the host, as users have them
+    assert_allclose(np.asarray(mixed), wanted, rtol=0, atol=1e-8)
