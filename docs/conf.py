@@ -80,8 +80,10 @@ def _escape_bars(app, what, name, obj, options, lines):
 def _list_names(app, what, name, obj, options, lines):
     """A module opens with a table of what it exports."""
     if what == "module":
-        names = [f"   ~{name}.{one}" for one in getattr(obj, "__all__", []) if one[0] != "_"]
-        lines += ["", ".. autosummary::", "   :nosignatures:", "", *names, ""] if names else []
+        hidden = options.get("exclude-members") or ()
+        names = [one for one in getattr(obj, "__all__", ()) if callable(getattr(obj, one))]
+        table = [f"   {one}" for one in names if one not in hidden]
+        lines += ["", ".. autosummary::", "   :nosignatures:", "", *table, ""] if table else []
 
 
 def _close_blocks(app, docname, source):

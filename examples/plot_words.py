@@ -4,7 +4,8 @@ Reading handwritten words
 
 A word is a sequence of images, one a letter; the output is its text. The kernel compares images
 that stand at the same place of two words; the answer is read letter by letter, or as the best word
-of a lexicon. Needs the OCR words (`mercer.datasets.load_ocr_words`).
+of a lexicon. (The set has words without their first letter, which was a capital.) Needs the OCR
+words (`mercer.datasets.load_ocr_words`).
 """
 
 import matplotlib.pyplot as plt
@@ -36,9 +37,9 @@ print(model.kernel_, "alpha", model.alpha_)
 # %%
 # One fold of other words, read twice: each letter alone, and as a word of those learnt from.
 
-points = model.embed(images[test])
-lexicon = Lexicon(restrict="length").fit(model.output_kernel_, words[train])
-read = {"letters": model.predict(images[test]), "lexicon": lexicon.decode(points)}
+read = {"letters": model.predict(images[test])}
+model.decoder_ = Lexicon(restrict="length").fit(model.output_kernel_, words[train])
+read["lexicon"] = model.predict(images[test])
 for name, texts in read.items():
     letters, whole = symbol_accuracy(words[test], texts), exact_match(words[test], texts)
     print(f"{name}: {letters:.3f} of letters, {whole:.3f} of words")
@@ -46,10 +47,11 @@ for name, texts in read.items():
 # %%
 # Some that letter by letter went wrong, and some that it did not.
 
-wrong = np.flatnonzero(read["letters"] != words[test])[:3]
-right = np.flatnonzero(read["letters"] == words[test])[:3]
+first = {text: i for i, text in reversed([*enumerate(words[test])])}  # of each word, one
+wrong = [i for text, i in first.items() if read["letters"][i] != text][:3]
+right = [i for text, i in first.items() if read["letters"][i] == text][:3]
 figure, axes = plt.subplots(6, 1, figsize=(6, 7), layout="constrained")
-for axis, i in zip(axes, [*wrong, *right], strict=True):
+for axis, i in zip(axes, wrong + right, strict=True):
     axis.imshow(np.hstack([np.reshape(letter, (16, 8)) for letter in images[test][i]]), "gray_r")
     says = [f"{name}: {texts[i]}" for name, texts in read.items()]
     axis.set_title(f"{words[test][i]}   ({', '.join(says)})", fontsize=10)
