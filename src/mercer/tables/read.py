@@ -169,7 +169,7 @@ def _json_lines(text: str, name: str, header: bool | None) -> Table:
 
 
 def _parquet(data: bytes, name: str) -> Table:
-    require("pyarrow", "tables")
+    require("pyarrow", "parquet")
     from pyarrow import ArrowException
     from pyarrow.parquet import read_table
 

@@ -63,7 +63,7 @@ def _lines(rows: Rows) -> str:
 
 
 def _parquet(rows: Rows, path: Path) -> None:
-    require("pyarrow", "tables")
+    require("pyarrow", "parquet")
     from pyarrow import Table
     from pyarrow.parquet import write_table
 
