@@ -99,7 +99,7 @@ class CoupledEquation(Equation):
         directions = self._directions(gram) if gram.rows.n <= BY_DIRECTION else None
         if directions is not None:
             return BlockSolution(directions.solve(alpha, V, intercept))
-        if self.solver == "auto" and gram.rows.size > WRITTEN_OUT:
+        if self.solver == "auto" and gram.rows.size > WRITTEN_OUT and not gram.direct:
             return BlockConjugateGradient().solve(gram, alpha, V, intercept)
         require_written_out(gram.rows.size)
         return BlockSolution(solve_written_out(gram, alpha, V, intercept))

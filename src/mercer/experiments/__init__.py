@@ -24,6 +24,7 @@ EXPERIMENTS = {
     "faces": "Table 3 and Figure 2 of the paper: turned faces to the front, people kept apart",
     "label_ranking": "seven label ranking sets, ten folds, ridge on the Kendall embedding",
     "dti": "one tract of the brain from another, curves with several scans a subject",
+    "ocr": "Table 2 (right) of the paper: handwritten words, seen and new",
     "transliteration": "Arabic names in Latin letters, string to string",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
     "weather": "precipitation curves from temperature curves at 35 Canadian stations",

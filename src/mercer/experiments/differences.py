@@ -32,7 +32,8 @@ class Difference:
     def told(self) -> str:
         """The method, and by how much it differs where it does."""
         differs = self.verdict != "nothing" and self.share is not None
-        return f"{self.method} ({self.share:+.1%})".replace("-", MINUS) if differs else self.method
+        share = f"{self.share:+.1%}".replace("-", MINUS) if differs else ""
+        return f"{self.method} ({share})" if differs else self.method
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float, float]:

@@ -22,6 +22,7 @@ from .polynomial import Polynomial
 from .positions import Positions
 from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
+from .smoothed import Smoothed
 from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
@@ -58,6 +59,7 @@ __all__ = [
     "Product",
     "Scaled",
     "ShortestPath",
+    "Smoothed",
     "Sobolev",
     "Spearman",
     "Spectrum",

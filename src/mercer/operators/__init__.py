@@ -19,6 +19,7 @@ from .mixture import Mixture, mixtures
 from .moments import Moments
 from .patchwise import Patchwise
 from .pointwise import Pointwise
+from .positionwise import Positionwise
 from .separable import OperatorSum, Separable, as_operator_kernel
 from .slots import Slots
 from .transformed import Transformed
@@ -46,6 +47,7 @@ __all__ = [
     "OperatorSum",
     "Patchwise",
     "Pointwise",
+    "Positionwise",
     "Separable",
     "Slots",
     "Transformed",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
@@ -27,6 +29,9 @@ class BlockGram:
     terms: tuple[tuple[Array, Array], ...] | None = None
     """The (K, B) of which it is the sum of the k(a_i, b_j) B; None where it is no such sum."""
 
+    direct = False
+    """Whether one matrix over slots is the best way at any size: products would make it anew."""
+
     def apply(self, D: Array) -> Array:
         """The map on rows of slots, (columns.size, any) to (rows.size, any)."""
         raise NotImplementedError(f"{type(self).__name__} must implement apply(D)")
@@ -34,6 +39,13 @@ class BlockGram:
     def matrix(self) -> Array:
         """Written out over slots, (rows.size, columns.size)."""
         return self.apply(np.eye(self.columns.size))
+
+    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+        """Parts that it does not couple, of a batch with itself: their slots, and their matrix.
+
+        All in one, unless the kernel knows better.
+        """
+        return [(np.arange(self.rows.size), self.matrix())]
 
     def some_columns(self, index: np.ndarray) -> Array:
         """Some columns of the matrix, (rows.size, number of them)."""

@@ -11,6 +11,7 @@ from .._linalg import eigh
 from ..operators import BlockGram, Slots
 from .cholesky import Cholesky
 from .leave_one_out import LeftOut
+from .partwise import PartwiseCholesky
 
 
 class BlockCholesky:
@@ -38,7 +39,9 @@ def solve_written_out(gram: BlockGram, alpha: float, V: Array, intercept: bool =
     A kernel that is not positive is refused with its smallest eigenvalue.
     """
     try:
-        return BlockCholesky().solve(gram.matrix(), alpha, V, gram.rows, intercept)
+        if intercept:
+            return BlockCholesky().solve(gram.matrix(), alpha, V, gram.rows, intercept)
+        return PartwiseCholesky().solve(gram, alpha, V)
     except np.linalg.LinAlgError:
         labels = np.arange(gram.rows.n)
         spectrum = BlockLeaveOneOut(gram.matrix(), V, gram.rows, labels, intercept)
