@@ -22,8 +22,8 @@ images, words, folds = load_ocr_words()
 train, test = folds == 0, folds == 1
 
 # %%
-# Learns from one fold, some 690 words; how far the cubic kernel leans on pairs and triples of pixels
-# and the ridge are chosen by the share of letters right in left-out words.
+# Learns from one fold, some 690 words. How far the cubic kernel leans on pairs and triples of
+# pixels, and the ridge, are chosen by the share of letters right in left-out words.
 
 model = KernelDependencyCV(
     [Positions(Normalized(Polynomial(3, gamma))) for gamma in (1 / 128, 1 / 32)],
