@@ -29,7 +29,7 @@ autodoc_default_options = {"exclude-members": ", ".join(f"set_{m}_request" for m
 autodoc_inherit_docstrings = False  # a method is described where it was first said what it does
 autosummary_generate = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = ["Attributes"]  # as they stand: several names may share a line
 toc_object_entries_show_parents = "hide"
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
@@ -77,6 +77,19 @@ def _escape_bars(app, what, name, obj, options, lines):
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
 
 
+def _quote_attributes(app, what, name, obj, options, lines):
+    """Names under Attributes are code: a trailing underscore is no reference, a colon no type."""
+    if what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]  # an empty comment takes the place in which a type is looked for
+    starts = [i for i in range(1, len(lines)) if lines[i] and not lines[i].strip("-")]
+    within = [i for i in starts if lines[i - 1] == "Attributes"]
+    for start in within:
+        end = min([i - 1 for i in starts if i > start], default=len(lines))
+        for i in range(start + 1, end):
+            if lines[i] and not lines[i].startswith((" ", "`")):
+                lines[i] = ", ".join(f"``{one}``" for one in lines[i].split(", "))
+
+
 def _list_names(app, what, name, obj, options, lines):
     """A module opens with a table of what it exports."""
     if what == "module":
@@ -93,6 +106,7 @@ def _close_blocks(app, docname, source):
 
 def setup(app):
     """Hook into Sphinx."""
+    app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", _escape_bars)
     app.connect("autodoc-process-docstring", _list_names)
     app.connect("source-read", _close_blocks)
