@@ -3,7 +3,8 @@ Say English words
 =================
 
 Letters to phones without an alignment: how the share of words said right grows with the number
-of words learnt from, and what the model holds possible for a word it has never seen.
+of words learnt from, and what the model holds possible for a word it has never seen. Needs CMUdict
+(`mercer.datasets.load_cmudict`).
 """
 
 import matplotlib.pyplot as plt
