@@ -65,6 +65,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": rf"plot_(?!{'|'.join([*absent, 'nothing'])})",
     "within_subsection_order": "gallery_order.by_output",
+    "default_thumb_file": str(Path(__file__).parent / "_static" / "not_run.png"),
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
