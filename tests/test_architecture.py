@@ -9,7 +9,18 @@ import pytest
 import mercer
 
 ORDER = [
-    {"_overlap", "_arrays", "_linalg", "_memory", "_plan", "_extras", "_parts"},
+    {
+        "_overlap",
+        "_arrays",
+        "_linalg",
+        "_memory",
+        "_plan",
+        "_extras",
+        "_lean",
+        "_progress",
+        "_parts",
+        "_part_types",
+    },
     {"curves"},
     {"kernels", "datasets"},
     {"features"},

@@ -77,3 +77,11 @@ def test_problems_are_one_sentence(run, arguments, message):
 def test_usage_errors_have_their_own_code(run):
     run("fit", code=2)
     run("predict", "m.mercer", "tags.csv", "--top", "0", code=2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_sentences_too(run, tmp_path):
+    (tmp_path / "same.csv").write_text("x,y\n" + "".join(f"{i},5\n" for i in range(8)))
+    result = run("fit", "same.csv")
+    assert "Note: all outputs in y are equal" in result.stderr
+    assert "UserWarning" not in result.stderr

@@ -6,15 +6,17 @@ import os
 import pickle
 import sys
 import zipfile
+from pathlib import Path
 
 import networkx
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import mercer
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._part_types import RENAMED, part_type
 from mercer._parts import Reader, Writer
 from mercer.kernels import RBF, Positions, Spectrum
 from mercer.operators import Covariance
@@ -250,3 +252,66 @@ def test_corrupted_files_fail_with_one_kind_of_error(file, pairs):
         else:  # the damage was to bytes that say nothing, such as a zip's date
             assert_array_equal(model.predict(pairs[0]), wanted)
     assert refused > 0.8 * COUNT
+
+
+# -- files of older versions ------------------------------------------------------------------
+
+OLD = Path(__file__).parent / "files"
+FILES = sorted(OLD.glob("*/*.mercer"))
+
+
+@pytest.mark.parametrize("old", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_files_of_older_versions_load(old, tmp_path):
+    expected = json.loads((old.parent / "expected.json").read_text("utf-8"))[old.stem]
+    model = mercer.load(old)
+    predicted = model.predict(expected["X"])
+    if predicted.dtype.kind == "f":
+        assert_allclose(predicted, expected["predicted"], rtol=1e-6, atol=1e-8)
+    else:
+        assert list(predicted) == expected["predicted"]
+    assert model.get_params(False).keys() == type(model)().get_params(False).keys()
+    again = mercer.load(mercer.save(model, tmp_path / "again.mercer"))
+    assert str(again) == str(model)
+
+
+def test_every_minor_version_has_a_file():
+    minor = ".".join(mercer.__version__.split(".")[:2])
+    assert (OLD / minor).is_dir(), f"run tests/files/make.py {minor} and keep what it writes"
+
+
+def test_parts_that_moved_are_found(file, pairs, monkeypatch):
+    wanted = mercer.load(file).predict(pairs[0])
+
+    def moved(members):
+        tree = members["model.json"].decode()
+        assert '"kernels.stationary:RBF"' in tree
+        members["model.json"] = tree.replace(
+            "kernels.stationary:RBF", "kernels.gone:Gauss"
+        ).encode()
+
+    rewritten(file, moved)
+    with pytest.raises(mercer.DamagedModel, match="this mercer has no such part"):
+        mercer.load(file)
+    monkeypatch.setitem(RENAMED, "kernels.gone:Gauss", "kernels.stationary:RBF")
+    assert_array_equal(mercer.load(file).predict(pairs[0]), wanted)
+
+
+def test_renamed_parts_are_still_checked(file, monkeypatch):
+    monkeypatch.setitem(RENAMED, "kernels.gone:Gauss", "cli:main")
+    rewritten(file, plant({"part": ["kernels.gone:Gauss", {}]}))
+    with pytest.raises(mercer.DamagedModel, match="unknown type"):
+        mercer.load(file)
+
+
+def test_parameters_that_came_later_have_their_default(file):
+    def older(tree):
+        del tree["root"]["part"][1]["fit_intercept"]
+
+    rewritten(file, tree_changed(older))
+    assert mercer.load(file).get_params()["fit_intercept"] is False
+
+
+def test_present_names_are_not_old_ones():
+    for old, new in RENAMED.items():
+        assert part_type(new)
+        assert new not in RENAMED, f"{old} must name where {new} is now"

@@ -7,30 +7,15 @@ key that says what it is. Parts that several others share are written once and r
 from __future__ import annotations
 
 import math
-import re
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ._arrays import host, is_foreign, object_array
-
-ROOMS = (
-    "kernels",
-    "features",
-    "operators",
-    "losses",
-    "solvers",
-    "streams",
-    "decoders",
-    "estimators",
-    "embedding",
-    "curves",
-    "tables",
-)
-"""Where the parts of a model live; no other module is ever imported for a file."""
+from ._lean import Lean
+from ._part_types import defaults, part_name, part_type, slots
 
 
 class Writer:
@@ -120,13 +105,10 @@ class Writer:
         return {"graph": [type(graph).__name__, attributes, nodes, edges]}
 
     def _part(self, value: Any, path: str) -> dict:
-        kind = type(value)
-        module = kind.__module__
-        room = module.split(".")[1] if module.startswith("mercer.") else ""
-        if isinstance(value, type) or room not in ROOMS or "<" in kind.__qualname__:
+        name = part_name(type(value))
+        if name is None or isinstance(value, type):
             raise TypeError(_refusal(path, value))
-        state = _state(value)
-        name = f"{module.removeprefix('mercer.')}:{kind.__qualname__}"
+        state = _state(value.lean() if isinstance(value, Lean) else value)
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
 
 
@@ -186,9 +168,13 @@ class Reader:
     def _part(self, content: list) -> Any:
         name, state = content
         kind = part_type(name)
-        values = {str(key): self.read(node) for key, node in state.items()}
+        read = {str(key): self.read(node) for key, node in state.items()}
+        values = defaults(kind) | read
         part: Any = object.__new__(kind)
-        part.__dict__.update(values)
+        for slot in slots(kind) & values.keys():
+            object.__setattr__(part, slot, values.pop(slot))
+        if values:
+            part.__dict__.update(values)
         return part
 
 
@@ -210,32 +196,15 @@ _READERS: dict[str, Any] = {
 }
 
 
-def part_type(name: str) -> type:
-    """The class that a file names, if it is one of mercer's parts; ValueError where it is not."""
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_.]+:[A-Za-z0-9_.]+", name):
-        raise ValueError(f"{name!r:.60} is no name of a part")
-    module, _, qualified = name.partition(":")
-    path = f"mercer.{module}"
-    if module.split(".")[0] not in ROOMS:
-        raise ValueError(f"{name!r:.60} is an unknown type: it is no part of mercer's models")
-    try:
-        found: Any = import_module(path)
-        for attribute in qualified.split("."):
-            found = vars(found)[attribute]
-    except (ImportError, KeyError):
-        raise ValueError(f"{name!r:.60} is an unknown type: this mercer has no such part") from None
-    if not isinstance(found, type) or found.__module__ != path:
-        raise ValueError(f"{name!r:.60} is an unknown type: it is no class of mercer's own")
-    return found
-
-
 def _state(part: Any) -> dict[str, Any]:
     """What a part is made of, without what it computes again when asked."""
     own = [c for c in type(part).__mro__ if c.__module__.startswith("mercer.")]
     if any("__getstate__" in vars(c) for c in own):
         return dict(part.__getstate__())
     lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
-    return {name: value for name, value in vars(part).items() if name not in lazy}
+    state = {slot: getattr(part, slot) for slot in sorted(slots(type(part)))}
+    state |= getattr(part, "__dict__", {})
+    return {name: value for name, value in state.items() if name not in lazy}
 
 
 def _is_graph(value: Any) -> bool:

@@ -199,7 +199,10 @@ class Embedding:
         are the only ones where the output Gram matrix has full rank.
         """
         if self.weigh is None:
-            raise ValueError("these points have lost the training data that weights refer to.")
+            raise ValueError(
+                "these points have lost the training data that weights refer to: models of low "
+                "rank are saved without it, and a slice of points does not carry it."
+            )
         return self.weigh()
 
     def expect(self, values: Array) -> Array:

@@ -54,7 +54,7 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     writer = Writer()
-    root = writer.write(_lean(model), type(model).__name__)
+    root = writer.write(model, type(model).__name__)
     members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(writer.arrays)}
     tree = {
         "format": FORMAT,
@@ -138,8 +138,3 @@ def _write_whole(path: Path, members: dict[str, bytes]) -> None:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _lean(model: Any) -> Any:
-    """The model without what no prediction needs."""
-    return model.lean() if hasattr(model, "lean") else model

@@ -99,6 +99,23 @@ def test_plain_numbers(rng):
         assert sets.covers(X, X[:, 0]).mean() > 0.8
 
 
+@pytest.mark.parametrize("calibration", ["split", "jackknife+"])
+def test_too_few_groups_are_told(calibration, rng):
+    X = rng.normal(size=(40, 1))
+    few = ConformalSets(KernelDependency(), 0.99, calibration)
+    with pytest.warns(UserWarning, match="At least 99 are needed"):
+        few.fit(X, X)
+    assert np.isinf(few.sizes(X)).all()
+    with pytest.warns(UserWarning, match="8 groups to calibrate on cannot tell 0.9 from 1"):
+        ConformalSets(KernelDependency(), calibration="jackknife+").fit(X, X, np.arange(40) % 8)
+
+
+def test_few_groups_are_shared_evenly():
+    kept = ConformalSets(KernelDependency())._kept
+    assert [kept(n) for n in (40, 90, 200, 1000)] == [20, 45, 50, 250]
+    assert ConformalSets(KernelDependency(), held_out=0.1)._kept(90) == 9
+
+
 def test_quantiles():
     scores = np.arange(1.0, 10.0)
     assert weighted_quantile(scores, row_weights(np.arange(9)), 0.9) == 9.0

@@ -95,3 +95,9 @@ def test_without_finite_features():
 def test_vectors_of_unequal_length_are_named():
     with pytest.raises(ValueError, match="first batch has 1 features, the second 2"):
         RBF(1.0)([[1.0]], [[1.0, 2.0]])
+
+
+def test_kernels_read_as_one_would_write_them():
+    assert str(RBF(np.float64(2.0))) == "RBF(length_scale=2.0)"
+    assert str(0.5 * RBF(np.float64(2.0)) + Linear()) == "(0.5 * RBF(length_scale=2.0) + Linear())"
+    assert "RBF" in (RBF(1.0) + Linear())._repr_html_()

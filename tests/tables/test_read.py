@@ -68,7 +68,7 @@ def test_the_user_has_the_last_word_on_headers(file):
         (b"", "is empty"),
         (b"  \n \n", "is empty"),
         (b"a,b\n", "a header and no rows"),
-        (b"a,a\n1,2\n", r"column 'a' more than once, at \[1, 2\]"),
+        (b"a,a\n1,2\n", r"column 'a' more than once \(column 1 and column 2\)"),
         (b"a,b\n1,2\n1,2,3\n", "line 3: 3 cells, where the first row has 2"),
         (b'a,b\n"x,2\n', "line 2: unexpected end of data"),
         ("a,b\nü,2\n".encode("latin-1"), r"line 2: this is not utf-8. .*--encoding latin-1"),
@@ -77,6 +77,17 @@ def test_the_user_has_the_last_word_on_headers(file):
 def test_bad_csv(file, content, message):
     with pytest.raises(BadTable, match=message):
         read(file(content))
+
+
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_separators_of_other_countries(file, separator):
+    text = "a,b\n1,x\n2,y\n".replace(",", separator)
+    assert read(file(text)).columns == {"a": ["1", "2"], "b": ["x", "y"]}
+
+
+def test_utf_16_is_seen_by_its_mark(file):
+    for encoding in ("utf-16", "utf-8-sig"):
+        assert read(file("a,b\nü,2\n".encode(encoding))).columns == {"a": ["ü"], "b": ["2"]}
 
 
 def test_encodings(file):
@@ -125,7 +136,7 @@ def test_columns_by_name_number_and_range(file):
 
 def test_missing_cells(file):
     table = read(file("a,b\n1,x\n,y\n3,NA\n"))
-    with pytest.raises(BadTable, match=r"line 3: column 'a' is empty \(as are 1 other rows\)"):
+    with pytest.raises(BadTable, match=r"line 3: column 'a' is empty \(and 1 other rows"):
         table.filled(["a", "b"], drop=False)
     assert table.filled(["a", "b"], drop=True).columns == {"a": ["1"], "b": ["x"]}
     with pytest.raises(BadTable, match="every row has an empty cell"):

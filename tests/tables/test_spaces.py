@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.kernels import Normalized, Spectrum
 from mercer.tables import BadTable, Table, TableModel, guess
+from mercer.tables.spaces.numbers import Vectors
+from mercer.tables.spaces.text import Text
+from mercer.tables.spaces.words import Words
+from mercer.testing import check_kernel
 
 
 def table(**columns):
@@ -104,6 +109,9 @@ def test_several_columns(rng):
         ({"x": INPUT, "y": ['["a"]'] * 39 + ["[a"]}, "labels", "line 41, column 'y': .* no list"),
         ({"x": INPUT, "y": letters(40)}, "vector", "hold text|no number"),
         ({"x": INPUT[:3], "y": INPUT[:3]}, None, "has 3 usable rows"),
+        ({"x": INPUT[:1], "y": INPUT[:1]}, None, "has 1 usable row:"),
+        ({"x": INPUT, "y": [*INPUT[:39], "oops"]}, None, "line 41, column 'y': 'oops' is no numb"),
+        ({"x": [*INPUT[:39], "oops"], "y": INPUT}, None, "though 39 of 40 cells are"),
         ({"x": INPUT, "y": [""] * 40}, None, "line 2: column 'y' is empty"),
     ],
 )
@@ -115,3 +123,44 @@ def test_bad_cells(columns, space, message):
 def test_a_column_that_is_both():
     with pytest.raises(BadTable, match="'x' cannot be both"):
         TableModel(["x"], ["x"]).fit(table(x=INPUT))
+
+
+def test_mixed_columns_are_refused_wherever_they_are(rng):
+    many = [str(v) for v in rng.normal(size=300)]
+    late = [*many[:-1], "oops"]  # past the rows that a guess looks at
+    with pytest.raises(BadTable, match="line 301, column 'x': 'oops' is no number"):
+        TableModel(["x", "z"], ["y"]).fit(table(x=late, y=many, z=many))
+    model = TableModel(["x"], ["y"], input_space="text").fit(table(x=late, y=many))
+    assert model.input_space_.name == "text"
+
+
+def test_words_keep_the_contract_of_kernels():
+    texts = ["The sea, the sun.", "a sun", "the sand", "Sea!", "the sea the sun"]
+    for kernel in (Words(Spectrum(1)), Normalized(Words(Spectrum(2, blended=True)))):
+        check_kernel(kernel, texts)
+
+
+def test_sentences_are_compared_by_words_too(rng, tmp_path):
+    words = ["".join(rng.choice(list("abcdefg"), size=6)) for _ in range(30)]
+    texts = [" ".join(rng.permutation(words)[:8]) for _ in range(80)]
+    tags = ["sea" if words[0] in text.split() else "sun" for text in texts]
+    data = table(x=texts, y=tags)
+    model = TableModel(["x"], ["y"]).fit(data)
+    assert len(model.input_space_.kernels(np.array(texts))) == 5
+    assert len(model.input_space_.kernels(np.array(words))) == 3
+    loaded = mercer.load(mercer.save(model, tmp_path / "m.mercer"))
+    assert loaded.evaluate(data) == model.evaluate(data)
+
+
+def test_a_few_sets_make_labels():
+    cells = [*["sea", "sun", "sand"] * 20, *["sea;sun", "sand;sea"] * 2]
+    assert guess(table(y=cells), ["y"], output=True) == "labels"
+
+
+def test_text_is_measured_without_edit_distances(monkeypatch):
+    monkeypatch.setattr("mercer.tables.spaces.text.find_spec", lambda name: None)
+    assert Text().measures(["a", "b"], ["a", "c"]) == {"exact match": 0.5}
+
+
+def test_one_row_has_no_variance():
+    assert set(Vectors().measures(np.ones((1, 1)), np.ones((1, 1)))) == {"root mean squared error"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -21,11 +22,18 @@ def one_sentence(command: Callable) -> Callable:
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = _note
+                command(*args, **kwargs)
         except (ValueError, TypeError, ImportError, MemoryError, OSError) as problem:
             raise click.ClickException(str(problem)) from None
 
     return run
+
+
+def _note(message: Any, *_: Any, **__: Any) -> None:
+    """A warning as a sentence, without the line of code that gave it."""
+    click.echo(f"Note: {message}", err=True)
 
 
 def options(*given: Callable) -> Callable:

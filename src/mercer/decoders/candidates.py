@@ -19,6 +19,7 @@ from .._arrays import (
     take,
     unique,
 )
+from .._lean import Lean
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
@@ -31,7 +32,7 @@ POINTS, CANDIDATES = 1024, 2048
 INDICES = (None, "faiss", "hnsw")
 
 
-class Candidates(Decoder):
+class Candidates(Lean, Decoder):
     """The best of a set of candidates: one blocked matrix product and an argmax.
 
     Parameters
@@ -96,6 +97,13 @@ class Candidates(Decoder):
         self.outputs_ = take(pool, positions)
         self.numbers_ = None if given else numbers
         return self
+
+    def lean(self) -> Candidates:
+        """Without an index, which is made again, and what only left-out points ask for."""
+        bare = super().lean()
+        for name in {"numbers_", "indexed_"} & vars(self).keys():
+            setattr(bare, name, None)
+        return bare
 
     def decode(self, points: Embedding) -> Items:
         """The best candidate of each point."""

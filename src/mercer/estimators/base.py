@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -26,7 +26,9 @@ from .._arrays import (
     namespace,
     take,
 )
+from .._lean import Lean
 from .._plan import Plan, Problem
+from .._progress import Observed, Steps, observed
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, feature_variance
@@ -40,7 +42,7 @@ BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
-class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
     A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
@@ -52,6 +54,31 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
     output_kernel_: Kernel
     decoder_: Any
     outputs_: Items
+    output_shape_: tuple[int, ...]
+    _steps: Steps
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "loo_points_": "left-out predictions",
+    }
+
+    def lean(self) -> Any:
+        """A copy with what prediction needs: at low rank nothing is as long as the training data.
+
+        The model that is saved. Gone are the training outputs, left-out predictions and, at low
+        rank, the weights of predictions on the training outputs.
+        """
+        bare = super().lean()
+        if "points_" in vars(self):
+            bare.points_ = self.points_.lean()
+        if "outputs_" in vars(self):
+            bare.output_shape_ = self._output_shape()
+        return bare
+
+    def _output_shape(self) -> tuple[int, ...]:
+        """The shape of one output, where outputs are arrays."""
+        if "output_shape_" in vars(self):
+            return self.output_shape_
+        return tuple(getattr(self.outputs_, "shape", (0,))[1:])
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -60,9 +87,19 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fresh = copy.copy(self)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(fresh, name)
-        fresh._fit(X, y, **params)
+
+        def fit(steps: Steps) -> None:
+            fresh._steps = steps
+            fresh._fit(X, y, **params)
+            del fresh._steps
+
+        observed(fresh, fresh._most_steps(), fit, X, y)
         self.__dict__ = fresh.__dict__
         return self
+
+    def _most_steps(self) -> int:
+        """How many steps a fit has at most that `_steps` tells of; none is one whole."""
+        return 0
 
     def _check_pairs(self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items) -> tuple:
         """Validated inputs and outputs of equal number, at least two."""
@@ -205,7 +242,9 @@ class StructuredEstimator(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"got {len(candidates)}."
             )
         lists = iter(candidates)
-        return Candidates(lambda x: next(lists)).fit(self.output_kernel_, self.outputs_)
+        return Candidates(lambda x: next(lists)).fit(
+            self.output_kernel_, vars(self).get("outputs_", ())
+        )
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""

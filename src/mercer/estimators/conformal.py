@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -8,11 +10,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count, host, keys, one, take
+from .._arrays import Items, count, take
 from ..embedding import Embedding
 from .base import StructuredEstimator
 from .jackknife import Jackknife
-from .prediction_sets import Ball, Balls, Band, Bands, Candidates, row_weights, weighted_quantile
+from .prediction_sets import (
+    Balls,
+    Bands,
+    Candidates,
+    contain,
+    row_weights,
+    size,
+    weighted_quantile,
+)
 from .regression import group_labels
 
 CALIBRATIONS = ("split", "jackknife+")
@@ -38,7 +48,9 @@ class ConformalSets(BaseEstimator):
     candidates
         The outputs that may be in a set; None for the training outputs.
     held_out
-        The share of the groups that "split" keeps for calibration.
+        The share of the groups that "split" keeps for calibration. None is a quarter, or more
+        where a quarter is few, up to half: K groups settle the coverage to within 1 / (K + 1),
+        which is to be at most a fifth of what may be missed.
     random_state
         Which ones.
 
@@ -84,7 +96,7 @@ class ConformalSets(BaseEstimator):
         calibration: str = "split",
         kind: str = "auto",
         candidates: Items | None = None,
-        held_out: float = 0.25,
+        held_out: float | None = None,
         random_state: Any = 0,
     ):
         self.model = model
@@ -117,7 +129,7 @@ class ConformalSets(BaseEstimator):
 
     def _fit_split(self, X: Items, y: Items, labels: np.ndarray) -> None:
         names = check_random_state(self.random_state).permutation(labels.max() + 1)
-        kept = max(1, round(self.held_out * len(names)))
+        kept = self._kept(len(names))
         if len(names) - kept < 2:
             raise ValueError(
                 f"{len(names)} groups are too few to hold {kept} of them out: use "
@@ -133,6 +145,14 @@ class ConformalSets(BaseEstimator):
         self.shape_, self.radius_ = shape, float(weighted_quantile(scores, weights, self.coverage))
         self.proven_coverage_ = float(self.coverage)
         self.empirical_coverage_ = float(np.mean(scores <= self.radius_))
+        self._warn_if_few(kept)
+
+    def _kept(self, groups: int) -> int:
+        """How many groups are kept for calibration."""
+        if self.held_out is not None:
+            return max(1, round(self.held_out * groups))
+        fine = round(5.0 / (1.0 - self.coverage)) - 1
+        return max(round(groups / 4), min(fine, groups // 2))
 
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
@@ -152,6 +172,17 @@ class ConformalSets(BaseEstimator):
         self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
         radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
         self.empirical_coverage_ = float(np.mean(self.scores_ <= radius))
+        self._warn_if_few(int(labels.max()) + 1)
+
+    def _warn_if_few(self, groups: int) -> None:
+        """Say so where the sets must hold everything to be sure."""
+        if groups < self.coverage * (groups + 1) - 1e-9:
+            wanted = math.ceil(self.coverage / (1.0 - self.coverage) - 1e-9)
+            warnings.warn(
+                f"{groups} groups to calibrate on cannot tell {self.coverage:g} from 1: every set "
+                f"holds every output. At least {wanted} are needed, or a lower coverage.",
+                stacklevel=4,
+            )
 
     def _fit_model(self, X: Items, y: Items, labels: np.ndarray) -> None:
         grouped = labels if len(np.unique(labels)) < len(labels) else None
@@ -189,17 +220,11 @@ class ConformalSets(BaseEstimator):
         y = self.model_.output_kernel_.as_outputs(y)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-        sets = self.predict(X)
-        if isinstance(sets[0], list):
-            return np.array([keys([one(y, i)])[0] in keys(s) for i, s in enumerate(sets)])
-        return np.array([self._as_given(one(y, i)) in s for i, s in enumerate(sets)])
-
-    def _as_given(self, y: Any) -> np.ndarray:
-        return host(y)[0] if self.model_.flat_ else host(y)
+        return contain(self.predict(X), self.model_._flattened(y))
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
-        return np.array([_size(s) for s in self.predict(X)])
+        return np.array([size(s) for s in self.predict(X)])
 
     def _check(self) -> None:
         if not isinstance(self.model, StructuredEstimator):
@@ -208,8 +233,9 @@ class ConformalSets(BaseEstimator):
             )
         if not isinstance(self.coverage, Real) or not 0 < self.coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {self.coverage!r}.")
-        if not isinstance(self.held_out, Real) or not 0 < self.held_out < 1:
-            raise ValueError(f"held_out must be between 0 and 1, got {self.held_out!r}.")
+        share = 0.25 if self.held_out is None else self.held_out
+        if not isinstance(share, Real) or not 0 < share < 1:
+            raise ValueError(f"held_out must be between 0 and 1 or None, got {self.held_out!r}.")
         if self.calibration not in CALIBRATIONS:
             raise ValueError(
                 f"calibration must be one of {CALIBRATIONS}, got {self.calibration!r}."
@@ -220,9 +246,3 @@ class ConformalSets(BaseEstimator):
 
 def _rows(items: Items, index: np.ndarray) -> Items:
     return items.iloc[index] if hasattr(items, "iloc") else take(items, index)
-
-
-def _size(a_set: Any) -> float:
-    if isinstance(a_set, Ball):
-        return a_set.radius
-    return float(np.mean(a_set.upper - a_set.lower)) if isinstance(a_set, Band) else len(a_set)

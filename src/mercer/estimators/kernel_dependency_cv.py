@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count
@@ -72,6 +71,8 @@ class KernelDependencyCV(StreamLearner):
         None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
     cv
         The number of folds where an operator is learnt or a loss is robust (see Notes).
+    verbose
+        Whether a bar shows how many of the choices were tried.
 
     Attributes
     ----------
@@ -124,6 +125,7 @@ class KernelDependencyCV(StreamLearner):
         loss: Loss | Sequence[Loss | None] | None = None,
         cv: int = FOLDS,
         device: str | None = None,
+        verbose: bool = False,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -137,6 +139,7 @@ class KernelDependencyCV(StreamLearner):
         self.loss = loss
         self.cv = cv
         self.device = device
+        self.verbose = verbose
 
     def fit(
         self,
@@ -231,7 +234,7 @@ class KernelDependencyCV(StreamLearner):
     def _best(self, trials: Iterator[Any]) -> tuple[Any, list[dict]]:
         """The best trial, the first of equals, and a row of the report for each."""
         best, rows = None, []
-        for trial in trials:
+        for trial in self._steps(trials, "trial"):
             rows.append(trial.row())
             if best is None or not self._worth(trial) <= self._worth(best):
                 best = trial
@@ -239,6 +242,13 @@ class KernelDependencyCV(StreamLearner):
         if np.isnan(self._worth(best)):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
         return best, rows
+
+    def _most_steps(self) -> int:
+        try:
+            kernels = len(self._kernels()) * len(self._output_kernels())
+            return kernels * len(self._losses()) * int(np.size(self.alphas))
+        except (TypeError, ValueError):
+            return 0  # they make no sense: the fit says why
 
     def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
         for output in outputs:
@@ -302,6 +312,8 @@ class KernelDependencyCV(StreamLearner):
             yield trial
 
     def _scored(self, predictions: Items, sides: Sides | Sample) -> float:
+        from sklearn.metrics import check_scoring  # slow to import, not always needed
+
         told = Told(self._flattened(predictions))
         scorer = check_scoring(told, scoring=self.scoring)
         return float(scorer(told, sides.X, self._flattened(sides.y)))

@@ -51,6 +51,10 @@ class LowRankWeights(FeatureMap):
         """As a weigher: the coordinates are the weights."""
         return C
 
+    def lean(self, map: FeatureMap) -> LowRankWeights:
+        """Kept: it is the map itself."""
+        return self
+
 
 def solve_low_rank(sides: Sides, alpha: float) -> PointMap | None:
     """The identity operator at one α by one Cholesky factorisation; None where α is too small."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -85,6 +85,8 @@ class OnlineKernelDependency(StructuredEstimator):
     >>> bool(model.losses_.mean() < 0.05), model.n_seen_, model.coef_.shape
     (True, 600, (300, 2))
     """
+
+    dropped: ClassVar[dict[str, str]] = {}  # it goes on learning from what it keeps
 
     def __init__(
         self,

@@ -26,6 +26,11 @@ class Ball:
         F = host(self.kernel.features(self.kernel.as_outputs(pair)))
         return bool(np.linalg.norm(F[0] - F[1]) <= self.radius)
 
+    @property
+    def size(self) -> float:
+        """The radius."""
+        return self.radius
+
 
 @dataclass(frozen=True)
 class Band:
@@ -37,6 +42,23 @@ class Band:
     def __contains__(self, y: Any) -> bool:
         y = np.asarray(y)
         return bool(np.all((self.lower <= y) & (y <= self.upper)))
+
+    @property
+    def size(self) -> float:
+        """The mean width."""
+        return float(np.mean(self.upper - self.lower))
+
+
+def size(a_set: Any) -> float:
+    """The number of outputs in a list, the radius of a ball, the mean width of a band."""
+    return float(len(a_set)) if isinstance(a_set, list) else a_set.size
+
+
+def contain(sets: list, y: Items) -> np.ndarray:
+    """Whether each set holds the output beside it."""
+    if isinstance(sets[0], list):
+        return np.array([key in keys(some) for key, some in zip(keys(y), sets, strict=True)])
+    return np.array([host(one(y, i)) in some for i, some in enumerate(sets)])
 
 
 Moves = Iterator[tuple[slice, Array]]

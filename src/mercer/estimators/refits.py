@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from sklearn.model_selection import GroupKFold
 
 from .._arrays import Array, like, namespace, put, take
 from .._linalg import eigh
@@ -166,6 +165,8 @@ class Refits(LeftOut):
 
 def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
     """The fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
+    from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
+
     if whole_number(folds, "cv") < 2:
         raise ValueError("cv must be at least 2: with one fold nothing is left to learn from.")
     groups = len(np.unique(labels))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -101,7 +101,8 @@ class PointMap:
     frame
         The vectors that the coordinates refer to.
     weigher
-        What gives the weights of g(x) on the training outputs, when somebody asks.
+        What gives the weights of g(x) on the training outputs, when somebody asks; None where the
+        training data is gone.
     """
 
     map: FeatureMap
@@ -113,7 +114,13 @@ class PointMap:
         """The points of a batch of inputs."""
         C = self.map.transform(X)
         C = C if self.offset is None else C + self.offset
+        if self.weigher is None:
+            return Embedding(C, self.frame)
         return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
+
+    def lean(self) -> PointMap:
+        """The same map without training data that it does not itself stand on."""
+        return replace(self, weigher=None if self.weigher is None else self.weigher.lean(self.map))
 
 
 class DualWeights(FeatureMap):
@@ -159,6 +166,10 @@ class DualWeights(FeatureMap):
         """As a weigher: the same."""
         return self.transform(X)
 
+    def lean(self, map: FeatureMap) -> DualWeights:
+        """Kept: the map stands on the same inputs."""
+        return self
+
 
 @dataclass(frozen=True)
 class LeastWeights:
@@ -172,6 +183,12 @@ class LeastWeights:
         V = self.frame.evaluate(self.y)
         xp = namespace(V)
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
+
+    def lean(self, map: FeatureMap) -> LeastWeights | None:
+        """Kept where the map has a row for every training example anyway."""
+        coefficients = getattr(map, "coefficients", None)  # not every map is linear
+        kept = coefficients is None or coefficients.shape[0] >= count(self.y)
+        return self if kept else None
 
 
 class Equation:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, object_array, take, unique
+from .._lean import Lean
+from .._progress import Observed, Steps, observed
 from ..decoders.base import Ranked
 from ..kernels._sequences import Alphabet, as_given, as_sequences
 from ..metrics import exact_match
@@ -20,7 +22,7 @@ BLOCK = 4096
 """Inputs that are decoded at once."""
 
 
-class SequenceTransducer(BaseEstimator):
+class SequenceTransducer(Observed, Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
@@ -59,6 +61,8 @@ class SequenceTransducer(BaseEstimator):
         refuses it by its index, "skip" leaves it out.
     random_state
         Seeds the deal of the folds.
+    verbose
+        Whether a bar shows how far the fit is.
 
     Attributes
     ----------
@@ -103,6 +107,7 @@ class SequenceTransducer(BaseEstimator):
         folds: int = 5,
         unalignable: str = "raise",
         random_state: int | None = 0,
+        verbose: bool = False,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -115,6 +120,9 @@ class SequenceTransducer(BaseEstimator):
         self.folds = folds
         self.unalignable = unalignable
         self.random_state = random_state
+        self.verbose = verbose
+
+    dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -131,10 +139,12 @@ class SequenceTransducer(BaseEstimator):
             A label for each pair: pairs of one label are left out together when temperature and
             weight are chosen. None: pairs with equal inputs.
         """
-        self.__dict__.update(self._fitted(X, y, groups))
+        most = 2 + 2 * self.folds if isinstance(self.folds, int) else 0  # others are refused
+        fitted = observed(self, most, lambda steps: self._fitted(X, y, groups, steps), X, y)
+        self.__dict__.update(fitted)
         return self
 
-    def _fitted(self, X: Items, y: Items, groups: Items | None) -> dict[str, Any]:
+    def _fitted(self, X: Items, y: Items, groups: Items | None, steps: Steps) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
         contexts, ridge = checked_parameters(self)
         X, y = checked_pairs(X, y)
@@ -142,15 +152,18 @@ class SequenceTransducer(BaseEstimator):
         sources, targets = Alphabet.of(X), Alphabet.of(y)
         source, target = sources.encode(X), targets.encode(y)
         keep = alignable(source.lengths, target.lengths, self.max_chunk, self.unalignable)
-        alignment = align(sliced(source, keep)[0], sliced(target, keep)[0], self.max_chunk)
+        sides = sliced(source, keep)[0], sliced(target, keep)[0]
+        (alignment,) = (align(*both, self.max_chunk) for both in steps([sides], "aligning"))
         pairs = Aligned(alignment, self.max_chunk, len(sources), len(targets), contexts)
-        trial = Trial(pairs, ridge, self.order, self.beam)
+        trial = Trial(pairs, ridge, self.order, self.beam, steps)
         chosen = trial.calibrate(
             labels[keep], self.folds, self.random_state, self.temperature, self.lm_weight
         )
+        every = np.arange(len(keep))
+        (model,) = (pairs.fit(rows, ridge, self.order) for rows in steps([every], "fitting"))
         return {
             "alignment_": alignment,
-            "model_": pairs.fit(np.arange(len(keep)), ridge, self.order),
+            "model_": model,
             "temperature_": chosen.temperature,
             "lm_weight_": chosen.weight,
             "left_out_accuracy_": chosen.accuracy,

@@ -127,6 +127,10 @@ class NoWeights:
             "whole for points.weights and points.expect."
         )
 
+    def lean(self, map: FeatureMap) -> NoWeights:
+        """Nothing to drop."""
+        return self
+
 
 class StreamEquation:
     """The ridge equation in the moments of a stream, for every operator and α.

@@ -99,15 +99,14 @@ class StreamLearner(StructuredEstimator):
                 "candidates of single inputs are for inputs held whole: give "
                 "decoder=Candidates(function of x) to name them on the workers."
             )
-        shape = () if self.flat_ else tuple(getattr(self.outputs_, "shape", (0,))[1:])
+        shape = () if self.flat_ else self._output_shape()
         dtype = float if self.output_kernel_.on_vectors else object
         return mapped(self._light().predict, X, shape, dtype)
 
     def _light(self) -> Any:
         """A copy that predicts, without what only further learning needs."""
-        light = copy.copy(self)
-        for name in ("stream_", "loo_points_"):
-            light.__dict__.pop(name, None)
+        light = self.lean()
+        light.__dict__.pop("stream_", None)
         return light
 
 

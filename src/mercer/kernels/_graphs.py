@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items, as_items, object_array
+from .._lean import Lean
 from ._bags import hashed
 
 NOTHING = hashed(None)
@@ -74,7 +75,7 @@ class Union:
         return np.concatenate([[0], np.cumsum(degrees)])
 
 
-class CheckedGraph:
+class CheckedGraph(Lean):
     """A graph as it was given, with its flat forms: kernels in a sum may read other labels."""
 
     __slots__ = ("origin", "views")
@@ -82,6 +83,10 @@ class CheckedGraph:
     def __init__(self, origin: Any):
         self.origin = origin
         self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
+
+    def lean(self) -> CheckedGraph:
+        """The graph alone: flat forms are made again."""
+        return CheckedGraph(self.origin)
 
     def view(self, node_label: str | None, edge_label: str | None, name: str = "y") -> FlatGraph:
         """The flat form under these labels, made once."""

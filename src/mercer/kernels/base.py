@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -11,6 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
+
+NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
 
 class Kernel(BaseEstimator):
@@ -50,6 +53,10 @@ class Kernel(BaseEstimator):
     """Whether the frequencies have no preferred direction."""
 
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
+
+    def __str__(self) -> str:
+        """As one would write it: numbers of numpy's are shown as numbers."""
+        return NUMPY_NUMBER.sub(r"\1", repr(self))
 
     # -- what a kernel of one's own implements ------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from .._arrays import Array, Items, host, like, namespace
 from .base import VectorKernel
@@ -66,7 +65,9 @@ class ChiSquare(HistogramKernel):
     """
 
     def _gram(self, A: Array, B: Array) -> Array:
-        # additive_chi2_kernel is minus the distance above.
+        from sklearn.metrics.pairwise import additive_chi2_kernel  # slow to import, seldom needed
+
+        # It is minus the distance above.
         D2 = -additive_chi2_kernel(host(A), host(B))
         return _from_distances(A, B, like(D2, A))
 

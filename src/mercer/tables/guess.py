@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .spaces.numbers import is_numeric, numbers
+from .spaces.numbers import is_numeric, numbers, refuse_mixed
 from .table import Table
 
 LOOK = 200
 """Rows that a guess looks at."""
+SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
+"""What stands between labels, and the share of cells in which it does; commas do so elsewhere."""
 SMOOTH = 0.8
 """Neighbouring values of a curve correlate at least this much."""
 
@@ -29,6 +31,7 @@ def guess(table: Table, names: Sequence[str], output: bool) -> str:
             return _of_numbers(numbers(table, list(names)), output, len(columns))
         except ValueError:
             return "vector"  # ragged or not finite: reading it says so
+    refuse_mixed(table, names)
     if len(columns) > 1:
         return "vector"
     return _of_text(list(first), output)
@@ -76,9 +79,9 @@ def _of_text(cells: list[Any], output: bool) -> str:
 
 def _are_sets(texts: list[str]) -> bool:
     """Labels come again, and are short; sentences with commas do neither."""
-    for separator in "|;,":
+    for separator, share in SEPARATORS.items():
         having = sum(separator in text for text in texts)
-        if having >= 0.2 * len(texts):
+        if having >= share * len(texts):
             labels = [part.strip() for text in texts for part in text.split(separator)]
             return len(set(labels)) <= 0.5 * len(labels) and max(map(len, labels)) <= 40
     return False

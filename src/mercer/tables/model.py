@@ -67,7 +67,8 @@ class TableModel(BaseEstimator):
             raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
         table = table.filled([*inputs, *outputs], self.drop_missing)
         if len(table) < 4:
-            raise BadTable(f"{table.source} has {len(table)} usable rows: at least 4 are needed.")
+            rows = f"{len(table)} usable row{'s' * (len(table) != 1)}"
+            raise BadTable(f"{table.source} has {rows}: at least 4 are needed to learn from.")
         self.input_space_ = _space(self.input_space, table, inputs, output=False)
         self.output_space_ = _space(self.output_space, table, outputs, output=True)
         X = self.input_space_.learn(table, inputs)

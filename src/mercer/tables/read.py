@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -51,7 +52,9 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8",
     else:
         table = _READERS[format](_text(data, name, encoding), name, header)
     if not len(table):
-        raise BadTable(f"{name} has a header and no rows.")
+        raise BadTable(
+            f"{name} has a header and no rows: add rows, or say --no-header if that line is data."
+        )
     return table
 
 
@@ -63,7 +66,7 @@ def _content(path: str | Path, name: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
-        raise BadTable(f"{name} does not exist.") from None
+        raise BadTable(f"{name} does not exist: check its path.") from None
     except OSError as problem:
         raise BadTable(f"{name} cannot be read: {problem.strerror}.") from None
 
@@ -81,15 +84,20 @@ def _format(path: str | Path, data: bytes) -> str:
 
 
 def _text(data: bytes, name: str, encoding: str) -> str:
+    plain = encoding.lower() in ("utf-8", "utf8")
+    marked = plain and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+        return data.decode("utf-16" if marked else "utf-8-sig" if plain else encoding)
     except LookupError:
-        raise BadTable(f"{encoding!r} is no encoding that Python knows.") from None
+        raise BadTable(
+            f"{encoding!r} is no encoding that Python knows: try --encoding cp1252, iso8859-2 or "
+            "utf-16."
+        ) from None
     except UnicodeDecodeError as problem:
         line = data[: problem.start].count(b"\n") + 1
         raise BadTable(
-            f"{name}, line {line}: this is not {encoding}. Say what it is, such as "
-            "--encoding latin-1 or --encoding utf-16."
+            f"{name}, line {line}: this is not {encoding}. Say what it is, such as --encoding "
+            "latin-1, iso8859-2 or utf-16."
         ) from None
 
 
@@ -141,13 +149,19 @@ def _separated(text: str, name: str, header: bool | None, delimiter: str) -> Tab
     return Table(name, {n: [row[i] for row in body] for i, n in enumerate(names)}, lines)
 
 
+def _delimiter(text: str) -> str:
+    """A comma, unless the first line has none and has what spreadsheets write elsewhere."""
+    first = text.lstrip().split("\n", 1)[0]
+    return next((d for d in ",;\t" if d in first), ",")
+
+
 def _check_names(names: list[str], source: str) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        places = [i + 1 for i, name in enumerate(names) if name == twice[0]]
+        places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]]
         raise BadTable(
-            f"{source} has the column {twice[0]!r} more than once, at {places}: give every column "
-            "a name of its own (or --no-header, if the first row is data)."
+            f"{source} has the column {twice[0]!r} more than once ({' and '.join(places)}): give "
+            "every column a name of its own, or say --no-header if the first row is data."
         )
 
 
@@ -187,7 +201,10 @@ def _npz(data: bytes, name: str) -> Table:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
     except Exception as problem:  # zip, zlib and numpy each have their own
-        raise BadTable(f"{name} is no NPZ file of plain arrays: {str(problem)[:80]}") from None
+        raise BadTable(
+            f"{name} is no NPZ file of plain arrays ({type(problem).__name__}): write it with "
+            "numpy.savez, without objects."
+        ) from None
     columns = {key: array for key, array in arrays.items() if array.ndim}
     lengths = Counter(len(array) for array in columns.values())
     if not lengths:
@@ -200,7 +217,7 @@ def _npz(data: bytes, name: str) -> Table:
 
 
 _READERS: dict[str, Any] = {
-    "csv": lambda text, name, header: _separated(text, name, header, ","),
+    "csv": lambda text, name, header: _separated(text, name, header, _delimiter(text)),
     "tsv": lambda text, name, header: _separated(text, name, header, "\t"),
     "jsonl": _json_lines,
     "parquet": _parquet,

@@ -57,10 +57,10 @@ class Table:
             return self
         if not drop:
             i = min(empty)
+            others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
             raise BadTable(
-                f"{self.source}, line {self.lines[i]}: column {empty[i]!r} is empty (as are "
-                f"{len(empty) - 1} other rows). Fill it in, or leave such rows out with "
-                "--drop-missing."
+                f"{self.source}, line {self.lines[i]}: column {empty[i]!r} is empty{others}. Fill "
+                "it in, or leave such rows out with --drop-missing."
             )
         kept = [i for i in range(len(self)) if i not in empty]
         if not kept:

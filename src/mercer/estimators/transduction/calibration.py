@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._progress import Steps
 from ...kernels._sequences import Codes
 from .emission import Ridge
 from .model import Aligned, Model, sliced
@@ -35,12 +36,15 @@ class Trial:
         All pairs, aligned.
     ridge, order, beam
         How models are fitted, and outputs searched for.
+    steps
+        Who is told of them.
     """
 
     pairs: Aligned
     ridge: Ridge
     order: int
     beam: int | None
+    steps: Steps
 
     def calibrate(
         self,
@@ -66,14 +70,15 @@ class Trial:
         if temperature is None:
             temperature = self._likeliest(models)
         tried = WEIGHTS if weight is None else (weight,)
-        hits = np.sum([self._hits(*trial, temperature, tried) for trial in models], axis=0)
+        told = self.steps(models, "decoding left-out pairs")
+        hits = np.sum([self._hits(*trial, temperature, tried) for trial in told], axis=0)
         best, total = int(np.argmax(hits)), sum(len(words) for _, words in models)
         return Calibration(temperature, float(tried[best]), float(hits[best]) / total)
 
     def _models(self, deal: np.ndarray, folds: int) -> list[tuple[Model, np.ndarray]]:
         """Models without a fold and the pairs of that fold, until enough were left out."""
         models: list[tuple[Model, np.ndarray]] = []
-        for fold in range(folds):
+        for fold in self.steps(range(folds), "leaving pairs out"):
             if sum(len(words) for _, words in models) >= ENOUGH:
                 break
             rest, out = np.flatnonzero(deal != fold), np.flatnonzero(deal == fold)

@@ -14,6 +14,8 @@ from .base import Space, refused
 
 CATEGORIES = 50
 """A column of text with at most this many values stands for as many columns of zeros and ones."""
+MOSTLY = 0.8
+"""A column of which this share are numbers is meant to be one of numbers."""
 
 
 class Vectors(Space):
@@ -24,6 +26,7 @@ class Vectors(Space):
     def learn(self, table: Table, names: Sequence[str]) -> Items:
         """The rows, once categories, means and spreads are known."""
         self.columns_ = list(names)
+        refuse_mixed(table, names)
         self.categories_ = {
             name: sorted({str(cell).strip() for cell in table.columns[name]})
             for name in names
@@ -73,7 +76,7 @@ class Vectors(Space):
     def kernels(self, items: Items) -> list[Kernel]:
         """Smooth kernels about as wide as rows are apart, and a pointed one."""
         wide = np.sqrt(items.shape[1])
-        return [RBF(c * wide) for c in (0.5, 1.0, 2.0)] + [Laplacian(2.0 * items.shape[1])]
+        return [RBF(float(c * wide)) for c in (0.5, 1.0, 2.0)] + [Laplacian(2.0 * items.shape[1])]
 
     def output(self, items: Items) -> tuple[Kernel, Decoder | None]:
         """Any vector."""
@@ -95,15 +98,14 @@ class Vectors(Space):
         }
 
     def measures(self, truth: Items, predicted: Items) -> dict[str, float]:
-        """The share of variance that is explained, and the error in units of the file."""
+        """The share of variance explained, where outputs vary, and the error in their units."""
         error = (np.asarray(truth) - predicted).reshape(len(truth), -1)
         spread = truth.reshape(len(truth), -1)
         variance = ((spread - spread.mean(axis=0)) ** 2).sum()
         scale = getattr(self, "spread_", 1.0)
-        return {
-            "R²": float(1.0 - (error**2).sum() / variance) if variance > 0 else float("nan"),
-            "root mean squared error": float(np.sqrt(np.mean((error * scale) ** 2))),
-        }
+        explained = {"R²": float(1.0 - (error**2).sum() / variance)} if variance > 0 else {}
+        mean_error = float(np.sqrt(np.mean((error * scale) ** 2)))
+        return {**explained, "root mean squared error": mean_error}
 
 
 class Curves(Vectors):
@@ -180,6 +182,21 @@ def is_numeric(cells: Sequence[Any]) -> bool:
     return all(_row(cell) is not None for cell in cells)
 
 
+def refuse_mixed(table: Table, names: Sequence[str]) -> None:
+    """Name the first cell that is no number in a column of which nearly all cells are."""
+    for name in names:
+        cells = table.columns[name]
+        if isinstance(cells, np.ndarray):
+            continue
+        text = [i for i, cell in enumerate(cells) if _row(cell) is None]
+        if 0 < len(text) <= (1.0 - MOSTLY) * len(cells):
+            raise refused(
+                table, text[0], name, f"{cells[text[0]]!r:.40} is no number, though "
+                f"{len(cells) - len(text)} of {len(cells)} cells are. Mend it, or say --space text "
+                "(--input-space for an input) if it is meant so."
+            )  # fmt: skip
+
+
 def _column(table: Table, name: str) -> np.ndarray:
     cells = table.columns[name]
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
@@ -188,7 +205,8 @@ def _column(table: Table, name: str) -> np.ndarray:
         rows = _parsed(table, name, cells)
     bad = np.argwhere(~np.isfinite(rows))
     if bad.size:
-        raise refused(table, int(bad[0, 0]), name, "the value is not finite.")
+        raise refused(table, int(bad[0, 0]), name, "the value is not finite. Mend it, or leave the "
+                      "row out.")  # fmt: skip
     return rows
 
 

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from ..._arrays import Items, object_array
+from ..._extras import require
 from ...decoders import Candidates, Decoder
 from ...kernels import Fingerprint, Kernel, Normalized, Spectrum
 from ...metrics import character_error_rate, exact_match
 from ..table import Table
 from .base import Space, refused
+from .words import Words
+
+SENTENCE = 2
+"""Blanks in the middle one of texts from which on their words are compared."""
 
 
 class Text(Space):
@@ -24,19 +31,23 @@ class Text(Space):
         return object_array([str(cell).strip() for cell in cells])
 
     def kernels(self, items: Items) -> list[Kernel]:
-        """Shared pieces of two to four letters, by cosine."""
-        return [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 4)]
+        """Shared pieces of two to four letters, by cosine; of sentences, shared words too."""
+        letters: list[Kernel] = [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 4)]
+        if np.median([text.count(" ") for text in items]) < SENTENCE:
+            return letters
+        return letters + [Normalized(Words(Spectrum(n, blended=True))) for n in (1, 2)]
 
     def output(self, items: Items) -> tuple[Kernel, Decoder | None]:
         """One of the training texts."""
         return Normalized(Spectrum(3, blended=True)), Candidates()
 
     def measures(self, truth: Items, predicted: Items) -> dict[str, float]:
-        """Exact matches, and characters to be changed."""
-        return {
-            "exact match": float(exact_match(truth, predicted)),
-            "character error rate": character_error_rate(list(truth), list(predicted)),
-        }
+        """Exact matches and, where edit distances can be had, characters to be changed."""
+        measures = {"exact match": float(exact_match(truth, predicted))}
+        if find_spec("rapidfuzz") is not None:
+            errors = character_error_rate(list(truth), list(predicted))
+            measures["character error rate"] = float(errors)
+        return measures
 
 
 class Smiles(Text):
@@ -46,6 +57,7 @@ class Smiles(Text):
 
     def parse(self, table: Table) -> np.ndarray:
         """SMILES that can be read."""
+        require("rdkit", "molecules")
         from rdkit import Chem, rdBase
 
         items = super().parse(table)

@@ -1,0 +1,112 @@
+"""What can be seen of a long fit: scikit-learn's callbacks where it has them, and a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+import sklearn
+
+T = TypeVar("T")
+
+
+class Observed:
+    """An estimator whose fit can be watched: by callbacks, and by a bar where it is `verbose`."""
+
+    verbose: bool = False
+
+    def set_callbacks(self, *callbacks: Any) -> Any:
+        """Have a fit watched by callbacks of scikit-learn's, such as its `ProgressBar`.
+
+        Parameters
+        ----------
+        *callbacks
+            What is told of the begin and end of a fit and of its steps; none for nobody.
+        """
+        if find_spec("sklearn.callback") is None:
+            raise ImportError(
+                f"scikit-learn has callbacks from 1.9 on, and this is {sklearn.__version__}: "
+                "upgrade it, or use verbose=True where the estimator has it."
+            )
+        return _support().set_callbacks(self, *callbacks)
+
+
+class Steps:
+    """The steps of a fit: ``for item in steps(items, "trial")`` tells of one for each item.
+
+    Nothing is printed, and no callback is called, where nobody asked.
+    """
+
+    def __init__(self, estimator: Observed, total: int):
+        self.estimator, self.untold = estimator, total
+        self.context: Any = None
+        if _watched(estimator):
+            self.context = _support()._init_callback_context(estimator, max_subtasks=total)
+        self.bar = _bar() if estimator.verbose else None
+        self.task = self.bar and self.bar.add_task(type(estimator).__name__, total=total or None)
+
+    def __call__(self, items: Iterable[T], what: str) -> Iterator[T]:
+        """The items, until there are no more or a callback says that it is enough."""
+        if self.bar:
+            self.bar.update(self.task, description=what)
+        for item in items:
+            context = self._subcontext(what)
+            if context:
+                context.call_on_fit_task_begin(estimator=self.estimator)
+            yield item
+            if self.bar:
+                self.bar.advance(self.task)
+            if context and context.call_on_fit_task_end(estimator=self.estimator):
+                return
+
+    def _subcontext(self, what: str) -> Any:
+        """One for each step that was announced; what goes beyond is not told."""
+        if self.context is None or not self.untold:
+            return None
+        self.untold -= 1
+        return self.context.subcontext(task_name=what)
+
+    def run(self, body: Callable[[Steps], T], X: Any, y: Any) -> T:
+        """The fit itself, from its first step to its last."""
+        if self.context:
+            self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+        if self.bar is None:
+            result = body(self)
+        else:
+            with self.bar:
+                result = body(self)
+        if self.context:
+            self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
+        return result
+
+
+def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
+    """What `body` gives for the steps of a fit on X and y that has at most `total` of them."""
+
+    def fit(estimator: Observed) -> T:
+        return Steps(estimator, total).run(body, X, y)
+
+    if not _watched(estimator):
+        return fit(estimator)
+    from sklearn.callback import with_callbacks
+
+    return with_callbacks(fit)(estimator)  # callbacks are told of the end whatever happens
+
+
+def _watched(estimator: Observed) -> bool:
+    """Whether scikit-learn has set somebody to watch, on the estimator or on a search around it."""
+    return any(name in vars(estimator) for name in ("_skl_callbacks", "_parent_callback_ctx"))
+
+
+def _support() -> Any:
+    from sklearn.callback import CallbackSupportMixin  # slow to import, seldom needed
+
+    return CallbackSupportMixin
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(console=Console(stderr=True), transient=True)
