@@ -1,6 +1,7 @@
 """How the documentation is built: ``make docs``; no network is needed, and warnings are errors."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ version = release = mercer.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
@@ -24,18 +26,28 @@ default_role = "code"
 nitpicky = False
 METHODS = ("fit", "predict", "score", "transform", "partial_fit")
 autodoc_default_options = {"exclude-members": ", ".join(f"set_{m}_request" for m in METHODS)}
+autodoc_inherit_docstrings = False  # a method is described where it was first said what it does
+autosummary_generate = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = ["Attributes"]  # as they stand: several names may share a line
+toc_object_entries_show_parents = "hide"
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mercer"
+html_static_path = ["_static"]
+html_css_files = ["mercer.css"]
 html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": []}
 html_theme_options = {
-    "navigation_depth": 2,
-    "show_toc_level": 2,
+    "logo": {"text": "mercer"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navigation_depth": 2,
+    "show_toc_level": 1,
+    "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -48,13 +60,12 @@ NEEDS = {
 }  # fmt: skip
 data = Path(os.environ.get("MERCER_DATA", Path.home() / ".cache" / "mercer"))
 absent = [name for name, folder in NEEDS.items() if not (data / folder).is_dir()]
-slow = ["pronunciation", "spectra_to_molecules", "words", "graphs"]
-skipped = "|".join(sorted({*absent, *slow, "nothing"}))
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": rf"plot_(?!{skipped})",
-    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": rf"plot_(?!{'|'.join([*absent, 'nothing'])})",
+    "within_subsection_order": "gallery_order.by_output",
+    "default_thumb_file": str(Path(__file__).parent / "_static" / "not_run.png"),
     "download_all_examples": False,
     "show_memory": False,
     "remove_config_comments": True,
@@ -67,6 +78,36 @@ def _escape_bars(app, what, name, obj, options, lines):
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
 
 
+def _quote_attributes(app, what, name, obj, options, lines):
+    """Names under Attributes are code: a trailing underscore is no reference, a colon no type."""
+    if what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]  # an empty comment takes the place in which a type is looked for
+    starts = [i for i in range(1, len(lines)) if lines[i] and not lines[i].strip("-")]
+    within = [i for i in starts if lines[i - 1] == "Attributes"]
+    for start in within:
+        end = min([i - 1 for i in starts if i > start], default=len(lines))
+        for i in range(start + 1, end):
+            if lines[i] and not lines[i].startswith((" ", "`")):
+                lines[i] = ", ".join(f"``{one}``" for one in lines[i].split(", "))
+
+
+def _list_names(app, what, name, obj, options, lines):
+    """A module opens with a table of what it exports."""
+    if what == "module":
+        hidden = options.get("exclude-members") or ()
+        names = [one for one in getattr(obj, "__all__", ()) if callable(getattr(obj, one))]
+        table = [f"   {one}" for one in names if one not in hidden]
+        lines += ["", ".. autosummary::", "   :nosignatures:", "", *table, ""] if table else []
+
+
+def _close_blocks(app, docname, source):
+    """The blank line that ends a doctest is for the doctest, not for the reader."""
+    source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
+
+
 def setup(app):
     """Hook into Sphinx."""
+    app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("autodoc-process-docstring", _list_names)
+    app.connect("source-read", _close_blocks)

@@ -3,7 +3,8 @@ Precipitation curves from temperature curves
 ============================================
 
 Each Canadian station is left out in turn; what the model says of its precipitation through the
-year, having seen its temperature only, is drawn beside the truth.
+year, having seen its temperature only, is drawn beside the truth. Needs the Canadian weather
+(`mercer.datasets.load_canadian_weather`).
 """
 
 import matplotlib.pyplot as plt

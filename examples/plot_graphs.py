@@ -11,7 +11,6 @@ import networkx as nx
 import numpy as np
 
 from mercer import KernelDependency
-from mercer._arrays import object_array
 from mercer.datasets import load_qm9
 from mercer.decoders import Candidates, GromovWassersteinBarycenter
 from mercer.experiments.qm9 import description
@@ -19,7 +18,7 @@ from mercer.kernels import Normalized, WeisfeilerLehman, molecule_graph
 from mercer.metrics import graph_distance
 
 smiles = load_qm9()[:503]
-graphs = object_array([molecule_graph(s) for s in smiles])
+graphs = [molecule_graph(s) for s in smiles]
 X = np.array([description(s)[0] for s in smiles])
 train, test = slice(0, 500), slice(500, 503)
 

@@ -3,7 +3,7 @@ Label sets: the threshold that suits the metric
 ===============================================
 
 The moods of songs. The closed-form left-out scores of every training song show what each threshold
-would give; `Threshold` takes the best one.
+would give; `Threshold` takes the best one. Needs the emotions (`mercer.datasets.load_emotions`).
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,8 @@ Say English words
 =================
 
 Letters to phones without an alignment: how the share of words said right grows with the number
-of words learnt from, and what the model holds possible for a word it has never seen.
+of words learnt from, and what the model holds possible for a word it has never seen. Needs CMUdict
+(`mercer.datasets.load_cmudict`).
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +17,7 @@ words, phones = load_cmudict()
 drawn = np.random.default_rng(0).permutation(len(words))
 held, rest = drawn[:1000], drawn[1000:]
 
-sizes, shares = [250, 500, 1000, 2000], []
+sizes, shares = [125, 250, 500, 1000], []
 for size in sizes:
     train = rest[:size]
     model = SequenceTransducer(unalignable="skip").fit(words[train], phones[train])
@@ -30,6 +31,8 @@ for output, score in model.predict_top(["mercerise"], k=3)[0]:
 
 # %%
 plt.semilogx(sizes, shares, "o-")
+plt.xticks(sizes, sizes)
+plt.minorticks_off()
 plt.xlabel("training words")
 plt.ylabel("share of new words said right")
-plt.savefig("pronunciation.png", dpi=120)
+plt.show()

@@ -3,7 +3,8 @@ Rankings: what a wine's chemistry says of the order of its kinds
 =================================================================
 
 Ridge regression on the Kendall embedding, decoded by Kemeny's rule: every left-out wine's ranking
-comes from one factorisation.
+comes from one factorisation. Needs the label ranking sets
+(`mercer.datasets.load_label_ranking`).
 """
 
 import matplotlib.pyplot as plt

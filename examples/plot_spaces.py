@@ -93,7 +93,6 @@ def arrow(start, end, text, where, bend=0.0, color=INK, style="-", code="", widt
         write(where[0], where[1] - 0.27, code, 8.2, SOFT, family="monospace", zorder=4)
 
 
-# %%
 # Inputs and outputs as they are; the new one and its answer in orange.
 
 for x, i in zip((1.15, 2.15, 3.15), shown, strict=True):
@@ -106,7 +105,6 @@ write(9.58, 1.2, r"$\hat y$", 15, ACCENT)
 write(2.15, 0.28, r"inputs  $\mathcal{X}$", 12)
 write(8.85, 0.28, r"outputs  $\mathcal{Y}$", 12)
 
-# %%
 # The output feature space, where its points really are.
 
 spread = np.abs(plane).max(axis=0)
@@ -119,7 +117,6 @@ axes.scatter(*star, s=230, marker="*", color=ACCENT, edgecolor="white", linewidt
 write(star[0], star[1] + 0.3, "$g(x)$", 14, ACCENT, zorder=6, path_effects=HALO)
 write(8.35, 6.4, r"output feature space  $\mathcal{F}_{\mathcal{Y}}$", 12)
 
-# %%
 # The joint feature space of an operator-valued kernel, and the maps.
 
 write(2.35, 6.3, r"joint feature space  $\mathcal{F}_{\mathcal{XY}}$", 12)
@@ -138,4 +135,6 @@ axes.add_patch(
     FancyBboxPatch((3.98, 0.3), 3.04, 0.5, "round,pad=0.06", facecolor="#f6f6f5", edgecolor="none")
 )
 write(5.5, 0.55, r"$f(x) = \arg\min_y \|g(x) - \Phi_l(y)\|^2$", 11)
-figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "spaces.png", dpi=170, facecolor=GROUND)
+if sys.argv[1:]:
+    figure.savefig(sys.argv[1], dpi=170, facecolor=GROUND)
+plt.show()

@@ -8,6 +8,8 @@ seen. Needs ``mercer[molecules,plots]`` and the massbank files (`mercer.datasets
 
 import matplotlib.pyplot as plt
 import numpy as np
+from rdkit import Chem
+from rdkit.Chem import Draw
 
 from mercer import KernelDependency
 from mercer.datasets import load_massbank
@@ -32,14 +34,18 @@ model = KernelDependency(
 ranked = model.predict_top(data.spectra[test], k=6)[0]
 
 # %%
-# The spectrum, and the candidates of its formula, the true one in orange.
+# The spectrum, and the candidates of its formula, best first; the true one has an orange frame.
 spectrum, truth = data.spectra[test[0]], data.molecules[test[0]]
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.5), layout="constrained")
-left.stem(spectrum.mz, spectrum.intensity, markerfmt=" ", basefmt=" ")
-left.set(xlabel="m/z", ylabel="intensity", title=held_out)
-colours = ["tab:orange" if smiles == truth else "tab:blue" for smiles, _ in ranked]
-right.barh(
-    [smiles[:40] for smiles, _ in ranked][::-1], [s for _, s in ranked][::-1], color=colours[::-1]
+figure, axes = plt.subplot_mosaic(
+    "sss;012;345", figsize=(8, 7), height_ratios=[1, 1.3, 1.3], layout="constrained"
 )
-right.set(xlabel="score", title="candidates")
+axes["s"].stem(spectrum.mz, spectrum.intensity, markerfmt=" ", basefmt=" ")
+axes["s"].set(xlabel="m/z", ylabel="intensity", title=held_out)
+for i, (smiles, score) in enumerate(ranked):
+    axis = axes[str(i)]
+    axis.imshow(Draw.MolToImage(Chem.MolFromSmiles(smiles), size=(400, 260)))
+    axis.set_title(f"{score:.2f}", fontsize=10)
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_color("tab:orange" if smiles == truth else "none")
+    axis.spines[:].set_linewidth(3)
 plt.show()

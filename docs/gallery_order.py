@@ -1,0 +1,14 @@
+"""The order of the gallery: examples of an output space first, as the pages go; then the others."""
+
+from pathlib import Path
+
+OUTPUTS = (
+    "images", "words", "pronunciation", "rankings", "label_sets", "curves", "graphs",
+    "spectra_to_molecules", "vector_field",
+)  # fmt: skip
+
+
+def by_output(path):
+    """The key that examples are sorted by."""
+    name = Path(path).stem.removeprefix("plot_")
+    return (OUTPUTS.index(name) if name in OUTPUTS else len(OUTPUTS), name)
