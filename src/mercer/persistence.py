@@ -54,9 +54,7 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     """
     path = _named(path)
     if path.is_dir():
-        raise IsADirectoryError(
-            f"{path} is a folder: name a file in it."
-        )
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder: make it first, or save elsewhere.")
     writer = Writer()
