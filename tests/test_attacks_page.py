@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer import KernelDependency
+from mercer import JointKernelMap, KernelDependency, plots
 from mercer.cli import main
 from mercer.demo import serve
+from mercer.estimators.prediction_sets import Ball, Band
+from mercer.kernels import Linear
+from mercer.operators import CurlFree
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +82,29 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
     assert "--out" in result.output
 
 
-def test_a_picture_of_a_choice_needs_a_choice(rng):
-    plots = pytest.importorskip("mercer.plots")
-    model = KernelDependency().fit(rng.normal(size=(6, 2)), rng.normal(size=(6, 2)))
+@pytest.fixture
+def pairs(rng):
+    return rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+
+
+def test_pictures_of_the_wrong_model_are_refused(pairs):
     with pytest.raises(TypeError, match="KernelDependencyCV"):
-        plots.risk(model)
+        plots.risk(KernelDependency().fit(*pairs))
+    for model in (KernelDependency(CurlFree(1.0)), JointKernelMap()):
+        with pytest.raises(TypeError, match="scalar kernel times an operator"):
+            plots.spectrum(model.fit(*pairs))
+
+
+def test_sets_that_have_no_picture_are_refused():
+    with pytest.raises(TypeError, match="band"):
+        plots.curves(Ball(np.zeros(3), 1.0, Linear()))
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.curves(Band(np.full(3, -np.inf), np.full(3, np.inf)))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (1, 3, 4), (2, 4)])
+def test_completions_of_other_sizes_are_named(shape):
+    with pytest.raises(ValueError, match="columns\\['ours'\\]"):
+        plots.completions(np.zeros((2, 3, 4)), {"ours": np.zeros(shape)})
+    with pytest.raises(ValueError, match="given must be images"):
+        plots.completions(np.zeros((0, 3, 4)), {})
