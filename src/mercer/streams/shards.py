@@ -85,7 +85,7 @@ def _archive(path: Path, inputs: Any, outputs: Any, block: int) -> Iterator[tupl
     if not is_zipfile(path):
         raise ValueError(f"{path} is damaged or no NPZ archive: write it with numpy.savez.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             known = file.files
             found = {name: file[name] for name in (inputs, outputs) if name in known}
     except (OSError, EOFError, ValueError, NotImplementedError, BadZipFile, zlib.error) as error:
