@@ -1,14 +1,18 @@
 """Misuse that a sceptical user tried: each gets a sentence, and costs a fitted model nothing."""
 
+import io
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from mercer import KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer.features import Explicit
+import mercer
+from mercer import KernelDependency, KernelDependencyCV, SequenceTransducer, metrics
+from mercer.features import Explicit, Nystroem
 from mercer.kernels import RBF, Kernel, Positions, Spectrum, SubsetTree, WeisfeilerLehman
+from mercer.operators import Mixture
 
 WORDS = ["ab", "ba", "abb", "bab", "bb"] * 2
 
@@ -119,3 +123,46 @@ def test_nothing_to_choose_from(pairs):
 def test_what_is_no_tree_is_refused_by_its_index(bad):
     with pytest.raises(ValueError, match=r"A\[1\] must be a bracketed string"):
         SubsetTree()(["(S a)", bad])
+
+
+@pytest.mark.parametrize("path", [None, io.BytesIO()])
+def test_a_model_is_saved_to_a_path(pairs, path):
+    model = KernelDependency(RBF(1.0)).fit(*pairs)
+    with pytest.raises(TypeError, match="to and loaded from a path"):
+        mercer.save(model, path)
+    with pytest.raises(TypeError, match="to and loaded from a path"):
+        mercer.load(path)
+
+
+def test_a_model_is_saved_to_a_file_in_a_folder(pairs, tmp_path):
+    model = KernelDependency(RBF(1.0)).fit(*pairs)
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
+        mercer.save(model, tmp_path)
+    with pytest.raises(FileNotFoundError, match="none is no folder"):
+        mercer.save(model, tmp_path / "none" / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("metric", [metrics.exact_match, metrics.graph_distance])
+def test_no_score_of_nothing(metric):
+    with pytest.raises(ValueError, match="y_true is empty"):
+        metric([], [])
+
+
+@pytest.mark.parametrize(
+    ("operators", "weights", "problem"), [([], [], ValueError), ([3], [1.0], TypeError)]
+)
+def test_a_mixture_is_of_operators(pairs, operators, weights, problem):
+    with pytest.raises(problem, match="Mixture"):
+        KernelDependency(RBF(1.0) * Mixture(operators, weights)).fit(*pairs)
+
+
+def test_an_empty_part_of_a_bag_is_named(pairs):
+    dask, bag = pytest.importorskip("dask"), pytest.importorskip("dask.bag")
+    parts = bag.from_sequence(list(zip(*pairs, strict=True)), npartitions=2)
+    model = KernelDependency(RBF(1.0), features=Nystroem(2))
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(ValueError, match="block 0.*empty"),
+    ):
+        model.fit(parts.filter(lambda pair: False))

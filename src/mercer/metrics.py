@@ -186,6 +186,8 @@ def _same_length(y_true: Items, y_pred: Items) -> None:
         raise ValueError(
             f"y_true and y_pred must have one length, got {count(y_true)} and {count(y_pred)}."
         )
+    if count(y_true) == 0:
+        raise ValueError("y_true is empty: found 0 sample(s), at least 1 is needed.")
 
 
 def _averaged(values: np.ndarray, average: bool) -> Any:

@@ -52,7 +52,11 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     >>> bool(again.predict([[0.5]]) == model.predict([[0.5]]))
     True
     """
-    path = Path(path)
+    path = _named(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder: make it first, or save elsewhere.")
     writer = Writer()
     root = writer.write(model, type(model).__name__)
     members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(writer.arrays)}
@@ -75,7 +79,7 @@ def load(path: str | os.PathLike) -> Any:
     path
         The file. `DamagedModel` says what is wrong with one that cannot be read.
     """
-    path = Path(path)
+    path = _named(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is no file: give the path of a model that was saved.")
     try:
@@ -91,6 +95,15 @@ def load(path: str | os.PathLike) -> Any:
             f"{path} is no mercer model, or is damaged ({type(problem).__name__}: {problem}). "
             "Save or copy it again."
         ) from None
+
+
+def _named(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"a model is saved to and loaded from a path, got {type(path).__name__}: of an open "
+            "file give the name."
+        )
+    return Path(path)
 
 
 class _Arrays:

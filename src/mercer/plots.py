@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._arrays import Items, count, host, namespace
 from ._extras import require
 from ._linalg import eigh
-from .estimators.prediction_sets import Band
+from .estimators.prediction_sets import Ball, Band
 
 Axes = Any
 """Matplotlib's axes; matplotlib is an extra, asked for when first used."""
@@ -31,6 +31,11 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
         Where to draw.
     """
     check_is_fitted(model)
+    if not hasattr(model, "cv_results_"):
+        raise TypeError(
+            f"risk is a picture of a choice, which {type(model).__name__} did not make: fit a "
+            "KernelDependencyCV."
+        )
     results, axes = model.cv_results_, _axes(ax)
     scored = not np.isnan(results["score"]).all()
     values = results["score" if scored else "risk"]
@@ -59,8 +64,14 @@ def spectrum(model: Any, ax: Axes | None = None) -> Axes:
     """
     check_is_fitted(model)
     from .estimators.regression import Sides
+    from .estimators.streaming import StreamLearner
     from .operators import Moments
 
+    if not isinstance(model, StreamLearner) or not model.kernel_.separable:
+        raise TypeError(
+            "the spectrum is that of the operator of a KernelDependency or KernelDependencyCV "
+            f"whose kernel is a scalar kernel times an operator; got {model}."
+        )
     kernel = model.kernel_.separated()
     inputs = _training_inputs(model)
     sides = Sides(model.input_kernel_, model.output_kernel_, inputs, model.outputs_, model.features,
@@ -150,6 +161,8 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
     figure
         A matplotlib figure to draw on.
     """
+    given = np.asarray(given)
+    _check_images(given, columns)
     blank = np.full_like(given, np.nan, dtype=float)
     wholes = {"input": np.concatenate([given, blank], axis=1)}
     wholes |= {title: np.concatenate([given, y], axis=1) for title, y in columns.items()}
@@ -182,8 +195,15 @@ def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | N
     ax
         Where to draw.
     """
-    axes = _axes(ax)
+    if isinstance(predicted, Ball):
+        raise TypeError('a ball has no shape to draw over a grid: use ConformalSets(kind="band").')
     band = predicted if isinstance(predicted, Band) else None
+    if band and not np.isfinite(band.upper - band.lower).all():
+        raise ValueError(
+            "this band holds every curve, which is nothing to draw: calibrate on more groups, or "
+            "ask for a lower coverage."
+        )
+    axes = _axes(ax)
     middle = (band.lower + band.upper) / 2 if band else np.asarray(predicted)
     t = np.linspace(0.0, 1.0, count(middle)) if grid is None else grid
     axes.plot(t, middle, label="predicted")
@@ -206,6 +226,18 @@ def _training_inputs(model: Any) -> Items:
         "this model has not kept its training inputs, which the spectrum of its operator needs: "
         "fit it with exact features (features=None)."
     )
+
+
+def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+    if given.ndim != 3 or not len(given):
+        raise ValueError(f"given must be images, (examples, height, width); got {given.shape}.")
+    for title, images in columns.items():
+        shape = np.shape(images)
+        if len(shape) != 3 or (shape[0], shape[2]) != (given.shape[0], given.shape[2]):
+            raise ValueError(
+                f"columns[{title!r}] must be as many images of the same width as those given, "
+                f"{given.shape}; got {shape}."
+            )
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -59,6 +59,8 @@ def test_named_views_and_bytes(values, tmp_path):
         (np.zeros((3, 4)), r"must hold one array of numbers \(subject, view, height, width\)"),
         (np.zeros((3, 1, 2, 2)), "at least two views"),
         (np.full((3, 2, 2, 2), np.nan), "contains NaN"),
+        (np.zeros((0, 2, 2, 2)), "shows nothing"),
+        (np.ones((3, 2, 2, 2)), "shows nothing"),
     ],
 )
 def test_files_of_another_form(content, message, tmp_path):
@@ -73,6 +75,11 @@ def test_no_file_and_no_array(tmp_path):
     (tmp_path / "text.npy").write_text("faces")
     with pytest.raises(WrongData, match="is no array file"):
         load_faces(tmp_path / "text.npy")
+    np.savez(tmp_path / "cut.npz", faces=np.zeros((3, 2, 2, 2)))
+    whole = (tmp_path / "cut.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[:100])
+    with pytest.raises(WrongData, match="is no array file"):
+        load_faces(tmp_path / "cut.npz")
 
 
 def test_views_are_as_many_as_there_are(values, tmp_path):

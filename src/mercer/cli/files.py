@@ -213,6 +213,8 @@ def _short(names: list[str]) -> list[str]:
 
 
 def _check_out(out: Path) -> None:
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder: name a file in it with -o.")
     if not out.parent.is_dir():
         raise ValueError(f"{out.parent} is no folder: make it first, or write elsewhere with -o.")
 

@@ -36,6 +36,7 @@ def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
     """Regenerate a table of results, with its picture and page, under OUT/NAME."""
     from ..datasets import DataNotFound, WrongData
     from ..experiments import reproduce as run
+    from ..experiments.folder import NotWritable
 
     if faces is not None and name not in ("faces", "all"):
         raise click.UsageError(f"--faces is for the experiment faces, not for {name}.")
@@ -49,6 +50,8 @@ def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
                 missing += 1
                 console.print(f"{chosen}: {problem}", style="yellow", soft_wrap=True, markup=False)
                 continue
+            except NotWritable as problem:
+                raise click.ClickException(f"{problem} Name another folder with --out.") from None
             _show(console, report)
             console.print(f"written to {out / chosen}")
             taken[chosen] = (report.seconds, report.peak)

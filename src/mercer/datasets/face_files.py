@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -103,10 +105,13 @@ def _head_and_angle(path: Path) -> tuple[str, str]:
 def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """The array of an .npy or .npz file, and the names of its views."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, OSError) as error:
+        with path.open("rb") as file:  # numpy would leave a damaged one open
+            loaded = np.load(file, allow_pickle=False)
+            named: dict[str, np.ndarray] = (
+                dict(loaded) if hasattr(loaded, "files") else {"": loaded}
+            )
+    except (ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
         raise WrongData(f"{path} is no array file: save it with numpy.save.") from error
-    named: dict[str, np.ndarray] = dict(loaded) if hasattr(loaded, "files") else {"": loaded}
     four = [values for values in named.values() if values.ndim == 4]
     if len(four) != 1 or four[0].shape[1] < 2 or four[0].dtype.kind not in "uif":
         shapes = ", ".join(str(values.shape) for values in named.values())
@@ -116,6 +121,8 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
         )
     if not np.isfinite(four[0]).all():
         raise WrongData(f"{path} contains NaN or infinity.")
+    if not four[0].size or four[0].min() == four[0].max():
+        raise WrongData(f"{path} shows nothing: of {four[0].shape} pixels no two differ.")
     views = four[0].shape[1]
     names = named.get("views", np.arange(views))
     if len(names) != views or len({*map(str, names)}) != views:

@@ -41,6 +41,8 @@ class FaissIndex:
         self.frame, self.outputs, self.hnsw = frame, outputs, hnsw
         self.longest = 0.0
         self.mean = self._mean_norm()
+        # A power of two, which costs no digit: single precision ends at 1e±38, squares at 1e±19.
+        self.unit = 2.0 ** round(np.log2(self.mean) / 2) if self.mean > 0 else 1.0
         self.index = self._filled()
 
     def _rows(self) -> Any:
@@ -56,8 +58,9 @@ class FaissIndex:
         index: Any = None
         for E, norms in self._rows():
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
-            last = norms - self.mean if rest is None else np.sqrt(np.maximum(rest, 0.0))
-            E = appended(E, last)
+            flat = (norms - self.mean) / self.unit**2
+            last = flat if rest is None else np.sqrt(np.maximum(rest, 0.0)) / self.unit
+            E = appended(E / self.unit, last)
             index = index or self._empty(E.shape[1])
             self.longest = max(self.longest, float(np.sqrt((E * E).sum(axis=1).max())))
             index.add(np.ascontiguousarray(E, dtype=np.float32))
@@ -75,7 +78,8 @@ class FaissIndex:
     def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Numbers and exact scores of the best `k`, and whether they are certainly the best."""
         wide = min(k + SPARE, count(self.outputs))
-        queries = appended(C, 0.0) if self.hnsw else appended(2.0 * C, -1.0)
+        G = C / self.unit
+        queries = appended(G, 0.0) if self.hnsw else appended(2.0 * G, -1.0)
         near, found = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), wide)
         scores = self._rescored(C, found)
         # In the order of the candidates first, so that of equal scores the first one wins.
@@ -86,8 +90,9 @@ class FaissIndex:
         certain = np.ones(len(C), dtype=bool)
         if not self.hnsw and wide < count(self.outputs):
             lengths = np.sqrt((queries * queries).sum(axis=1)) * self.longest
-            beyond = near[:, -1] - self.mean + (queries.shape[1] + 4) * UNIT * lengths
-            certain = top[:, -1] > beyond
+            beyond = near[:, -1] + (queries.shape[1] + 4) * UNIT * lengths
+            certain = np.isfinite(near).all(axis=1)
+            certain &= top[:, -1] > beyond * self.unit**2 - self.mean
         return best.astype(np.intp), top, certain
 
     def _rescored(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:

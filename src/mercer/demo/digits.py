@@ -41,6 +41,8 @@ class Digits:
         upper = np.asarray(request["upper"], dtype=float) * self.most
         if upper.shape != self.upper.shape[1:]:
             raise ValueError(f"an upper half is {self.upper.shape[1:]} pixels, got {upper.shape}.")
+        if not np.isfinite(upper).all():
+            raise ValueError("every pixel must be a finite number.")
         scale = _between(request, "scale", 0.2, 8)
         output_scale = _between(request, "output", 0.2, 8)
         alpha = _between(request, "alpha", 1e-7, 100)

@@ -38,12 +38,19 @@ class Handler(BaseHTTPRequestHandler):
             self._send(json.dumps(self._answered(answer)).encode(), "application/json")
 
     def _answered(self, answer: Callable[[dict], Any]) -> dict:
-        size = int(self.headers.get("Content-Length") or 0)
-        if size > LARGEST:
+        length = self.headers.get("Content-Length") or "0"
+        if not (length.isascii() and length.isdigit()):
+            return {"error": f"a request says how long it is in bytes, got {length!r:.40}."}
+        if int(length[:20]) > LARGEST:
             return {"error": "that is too much for this page: use the command line (mercer fit)."}
         try:
-            return answer(json.loads(self.rfile.read(size) or b"{}"))
-        except (ValueError, TypeError, KeyError) as problem:
+            request = json.loads(self.rfile.read(int(length)) or b"{}")
+            if not isinstance(request, dict):
+                raise TypeError(f"a request is an object with names, got {type(request).__name__}.")
+            return answer(request)
+        except KeyError as problem:
+            return {"error": f"the request has no {problem}."}
+        except (ValueError, TypeError, ArithmeticError, RecursionError, OSError) as problem:
             return {"error": str(problem)}
 
     def _trusted(self) -> bool:

@@ -24,6 +24,7 @@ from .prediction_sets import (
     weighted_quantile,
 )
 from .regression import group_labels
+from .streaming import StreamLearner
 
 CALIBRATIONS = ("split", "jackknife+")
 KINDS = ("auto", "candidates", "ball", "band")
@@ -60,6 +61,8 @@ class ConformalSets(BaseEstimator):
         The fitted model.
     proven_coverage_
         The level that holds for exchangeable groups whatever the data.
+    level_
+        The coverage that was asked for at `fit`.
     empirical_coverage_
         The share of the calibration outputs that the sets made of them hold.
 
@@ -120,9 +123,15 @@ class ConformalSets(BaseEstimator):
             A label for each pair: a new input is then one of a group not seen.
         """
         self._check()
+        if y is None or count(X) != count(y):
+            got = "none" if y is None else count(y)
+            raise ValueError(
+                f"X and y must have the same length: got {count(X)} inputs and {got} outputs."
+            )
         labels = group_labels(groups, count(X))
         fresh = clone(self)
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
+        fresh.level_ = float(self.coverage)
         fit(X, y, labels)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
         return self
@@ -138,6 +147,7 @@ class ConformalSets(BaseEstimator):
         out = np.isin(labels, names[:kept])
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
         self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
+        self.jackknife_: Jackknife | None = None
         shape = self._shape(self.model_.embed(_rows(X, rest)))
         outputs = self.model_.output_kernel_.as_outputs(_rows(y, held))
         scores = shape.scores(self.model_.embed(_rows(X, held)), outputs)
@@ -165,8 +175,8 @@ class ConformalSets(BaseEstimator):
             )
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         outputs = self.model_.outputs_
-        self.jackknife_ = Jackknife.of(self.model_, checked, outputs, labels)
-        points = self.jackknife_.points
+        jackknife = Jackknife.of(self.model_, checked, outputs, labels)
+        self.jackknife_, points = jackknife, jackknife.points
         self.shape_ = self._shape(points)
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
         self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
@@ -208,11 +218,11 @@ class ConformalSets(BaseEstimator):
         """One set for each input: a list of outputs, nearest first, or a `Ball`, or a `Band`."""
         check_is_fitted(self, "shape_")
         points = self.model_.embed(X)
-        if self.calibration == "split":
+        if self.jackknife_ is None:
             return self.shape_.sets(points, self.radius_)
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         moves = self.jackknife_.moves(checked)
-        return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.coverage)
+        return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
 
     def covers(self, X: Items, y: Items) -> np.ndarray:
         """Whether the set of each input holds its output."""
@@ -227,7 +237,7 @@ class ConformalSets(BaseEstimator):
         return np.array([size(s) for s in self.predict(X)])
 
     def _check(self) -> None:
-        if not isinstance(self.model, StructuredEstimator):
+        if not isinstance(self.model, StreamLearner):
             raise TypeError(
                 f"ConformalSets is for KernelDependency and KernelDependencyCV, got {self.model!r}."
             )

@@ -22,7 +22,7 @@ class Ball:
     kernel: Kernel = field(repr=False)
 
     def __contains__(self, y: Any) -> bool:
-        pair = np.stack([np.asarray(self.center), np.asarray(y)])
+        pair = np.stack([np.asarray(self.center), _shaped(y, np.shape(self.center))])
         F = host(self.kernel.features(self.kernel.as_outputs(pair)))
         return bool(np.linalg.norm(F[0] - F[1]) <= self.radius)
 
@@ -40,7 +40,7 @@ class Band:
     upper: np.ndarray
 
     def __contains__(self, y: Any) -> bool:
-        y = np.asarray(y)
+        y = _shaped(y, np.shape(self.lower))
         return bool(np.all((self.lower <= y) & (y <= self.upper)))
 
     @property
@@ -184,12 +184,16 @@ class Bands(Around):
 
     def __init__(self, model: Any, points: Embedding, y: Items):
         super().__init__(model)
-        residuals = host(y) - self._predicted(points)
+        residuals = self._residuals(points, y)
         self.scale = np.maximum(residuals.std(axis=0), 1e-12 * np.abs(host(y)).max() + 1e-300)
 
     def scores(self, points: Embedding, y: Items) -> np.ndarray:
         """The largest residual anywhere, in units of what is usual there."""
-        return self._largest(host(y) - self._predicted(points))
+        return self._largest(self._residuals(points, y))
+
+    def _residuals(self, points: Embedding, y: Items) -> np.ndarray:
+        predicted = self._predicted(points)  # of numbers one by one, where y is a column of them
+        return np.reshape(host(y), predicted.shape) - predicted
 
     def _largest(self, residuals: np.ndarray) -> np.ndarray:
         return np.abs(residuals / self.scale).reshape(len(residuals), -1).max(axis=1)
@@ -203,6 +207,14 @@ class Bands(Around):
     def _made(self, points: Embedding, radii: np.ndarray) -> list[Band]:
         pairs = zip(self._predicted(points), radii, strict=True)
         return [Band(curve - r * self.scale, curve + r * self.scale) for curve, r in pairs]
+
+
+def _shaped(y: Any, shape: tuple) -> np.ndarray:
+    """An output as an array of the shape that sets have."""
+    y = np.asarray(y)
+    if y.shape != shape:
+        raise ValueError(f"an output of this set has shape {shape}, got {y.shape}.")
+    return y
 
 
 def row_weights(labels: np.ndarray) -> np.ndarray:

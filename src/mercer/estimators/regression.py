@@ -14,7 +14,7 @@ from .._arrays import Array, Items, count, host, is_foreign, like, namespace, ta
 from .._linalg import PositiveDefinite
 from .._plan import OUTPUT_SQUARES, SPECTRAL_SQUARES, require_exact
 from ..embedding import Embedding, Frame, OrthonormalFrame
-from ..features import Coordinates, Exact, Explicit, FeatureMap
+from ..features import Coordinates, Exact, Explicit, FeatureMap, check_map
 from ..kernels import Kernel
 from ..losses import Loss
 from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
@@ -32,6 +32,10 @@ class Sides:
     features: FeatureMap | None = None
     output_features: FeatureMap | None = None
     intercept: bool = False
+
+    def __post_init__(self) -> None:
+        check_map(self.features, "features")
+        check_map(self.output_features, "output_features")
 
     @property
     def n(self) -> int:

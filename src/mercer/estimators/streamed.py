@@ -12,7 +12,7 @@ from .._arrays import Array, Items, count, dense, namespace
 from .._linalg import eigh
 from .._plan import require_moments
 from ..embedding import Embedding, OrthonormalFrame
-from ..features import Explicit, FeatureMap
+from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
 from ..operators import Identity, Moments, Operator, OperatorKernel, Separable
 from ..solvers import Cholesky, SampleLeaveOneOut, Spectra, Spectral
@@ -34,6 +34,10 @@ class Parts:
     intercept: bool
     waves: OperatorKernel | None = None
     """The operator-valued kernel, where `features` are of one."""
+
+    def __post_init__(self) -> None:
+        check_map(self.features, "features")
+        check_map(self.output_features, "output_features")
 
     @property
     def size(self) -> int:

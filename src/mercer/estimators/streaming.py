@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, is_foreign
 from ..decoders import natural
-from ..features import FeatureMap
+from ..features import FeatureMap, check_map
 from ..kernels import Kernel
 from ..operators import OperatorKernel, Separable
 from ..streams import PairSource, Stream, as_stream, is_dask, mapped
@@ -163,6 +163,7 @@ class BlockLearner(StreamLearner):
 
     def _gathered(self, stream: PairSource) -> Gathered:
         output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
+        check_map(self.features, "features")
         if self.features is None or not self.features.operator_valued:
             return Gathered.of(stream, self._parts([separated(kernel).scalar], output_kernel))
         parts = self._parts([kernel.inputs], output_kernel)

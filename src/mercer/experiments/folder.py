@@ -9,6 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
+class NotWritable(OSError):
+    """A folder for results that cannot be made or written to."""
+
+
 @contextmanager
 def output_folder(out: Path, name: str) -> Iterator[Path]:
     """A folder to write results in, moved to `out`/`name` only once all of them are there.
@@ -16,8 +20,11 @@ def output_folder(out: Path, name: str) -> Iterator[Path]:
     Earlier results stay until the new ones are complete, and stay for good when they never are.
     """
     made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=out))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=out))
+    except OSError as problem:
+        raise NotWritable(f"{out} cannot be written to ({problem.strerror}).") from problem
     try:
         (draft / "new").mkdir()
         yield draft / "new"

@@ -4,7 +4,7 @@
 solved in such coordinates, of the inputs (`features=`) and of the outputs (`output_features=`).
 """
 
-from .base import Coordinates, FeatureMap
+from .base import Coordinates, FeatureMap, check_map
 from .explicit import Explicit
 from .fourier import RandomFourier
 from .landmarks import Exact, KernelPCA
@@ -23,4 +23,5 @@ __all__ = [
     "RandomFourier",
     "RandomOperatorFourier",
     "RandomPivotedCholesky",
+    "check_map",
 ]

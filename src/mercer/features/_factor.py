@@ -23,7 +23,7 @@ class Factor:
 
     def __init__(self, kernel: Kernel, A: Items, rank: int | None):
         self.kernel, self.A = kernel, kernel.check(A, "A")
-        self.residual = as_float(kernel.diag(self.A)) + 0.0
+        self.residual = kernel.finite_values(as_float(kernel.diag(self.A)) + 0.0)
         xp, n = namespace(self.residual), count(self.A)
         self.rank = n if rank is None else min(rank, n)
         require_low_rank(n, None if rank is None else self.rank)
@@ -46,7 +46,8 @@ class Factor:
     def left_of(self, index: Any) -> Array:
         """The block of K - UUᵀ over some items."""
         some, rows = take(self.A, index), take(self.rows, index)
-        return self.kernel._gram(some, some) - rows @ namespace(rows).matrix_transpose(rows)
+        left = self.kernel.finite_values(self.kernel._gram(some, some))
+        return left - rows @ namespace(rows).matrix_transpose(rows)
 
     def columns(self, index: Any) -> Array:
         """Some columns of K - UUᵀ."""
@@ -56,7 +57,7 @@ class Factor:
             self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known
             for rows in blocks(count(self.A), ROWS)
         ]
-        return G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0)
+        return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
 
     def grow(self, index: Any) -> None:
         """Take some items as further pivots."""

@@ -85,6 +85,15 @@ class FeatureMap(BaseEstimator):
         return weights @ self.kernel_.features(items)
 
 
+def check_map(map: Any, name: str) -> None:
+    """Refuse what is neither a feature map nor None."""
+    if map is not None and not isinstance(map, FeatureMap):
+        raise TypeError(
+            f"{name} must be None or a map of mercer.features, such as Nystroem(rank=100); got "
+            f"{map!r}."
+        )
+
+
 @dataclass(frozen=True)
 class Coordinates:
     """A batch in coordinates: the map, the rows, what was taken off them, their second moment."""

@@ -160,6 +160,9 @@ class KernelPCA(LandmarkMap):
         """One eigendecomposition of the (centred) Gram matrix, the leading part of it kept."""
         check_rank(self.rank)
         exact = Exact().fit_coordinates(kernel, A, self.center)
+        if not count(exact.moment):
+            same = "the same for" if self.center else "zero on"
+            raise ValueError(f"{kernel} is {same} all items: there is no component to keep.")
         top = slice(-min(self.rank or count(A), count(exact.moment)), None)
         self.kernel_, self.landmarks_ = kernel, exact.map.landmarks_
         self.weights_ = exact.map.weights_[:, top]
@@ -188,5 +191,6 @@ class KernelPCA(LandmarkMap):
 
 def check_rank(rank: int | None) -> None:
     """A rank is a positive whole number or None."""
-    if rank is not None and (not isinstance(rank, int | np.integer) or rank < 1):
+    number = isinstance(rank, int | np.integer) and not isinstance(rank, bool)
+    if rank is not None and (not number or rank < 1):
         raise ValueError(f"rank must be a positive whole number or None, got {rank!r}.")

@@ -142,6 +142,10 @@ class Kernel(BaseEstimator):
         K, n = as_float(self(A)), count(A)
         if tuple(K.shape) != (n, n):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
+        return self.finite_values(K)
+
+    def finite_values(self, K: Array) -> Array:
+        """Values of this kernel, refused where they are not finite."""
         if not bool(namespace(K).all(namespace(K).isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "

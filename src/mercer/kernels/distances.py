@@ -13,6 +13,8 @@ from scipy.spatial.distance import cdist
 from .._arrays import Array, count, is_foreign, median, namespace, products, sqnorms, take
 from .base import positive
 
+SMALLEST = 1e-75
+"""The smallest length scale, and one over the largest: fourth powers must not vanish."""
 SAMPLE = 1000
 """A median over this many items is as good as one over all of them."""
 
@@ -71,7 +73,7 @@ def exp(A: Array) -> Array:
 def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array]) -> float:
     """A length scale as given, or for "median" the median distance of distinct pairs."""
     if not isinstance(value, str):
-        return positive(value, "length_scale")
+        return _given(value)
     if value != "median":
         raise ValueError(f'length_scale must be a positive number or "median", got {value!r}.')
     n = count(items)
@@ -79,6 +81,8 @@ def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array])
     D = distances(sample, sample)
     off_diagonal = D[namespace(D).asarray(~np.eye(D.shape[0], dtype=bool))]
     scale = median(off_diagonal) if off_diagonal.shape[0] else 0.0
+    if not scale < np.inf:
+        raise ValueError("the items are too large for distances between them: rescale them.")
     # Half of the pairs being equal makes the median zero: then any scale of the data's own will do.
     return scale if scale > 0 else float(namespace(D).max(D)) or 1.0
 
@@ -90,4 +94,14 @@ def settled(kernel: Any) -> float:
             f"{kernel} takes its length scale from data: call fit(A) on it first, "
             "or give the length scale as a number."
         )
-    return getattr(kernel, "length_scale_", None) or positive(kernel.length_scale, "length_scale")
+    return getattr(kernel, "length_scale_", None) or _given(kernel.length_scale)
+
+
+def _given(value: Any) -> float:
+    scale = positive(value, "length_scale")
+    if not SMALLEST <= scale <= 1.0 / SMALLEST:
+        raise ValueError(
+            f"length_scale={value!r} has a fourth power that is no number any more: rescale the "
+            "data, and the length scale with it."
+        )
+    return scale

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from numbers import Real
+
 from .._arrays import Array, namespace
 from .base import Loss, positive, positive_or_median
 from .scale import typical
@@ -50,7 +52,7 @@ class EpsilonInsensitive(Loss):
     def check(self) -> None:
         """Epsilon is ≥ 0 or "median", factor positive."""
         super().check()
-        if self.epsilon != 0:
+        if not isinstance(self.epsilon, Real) or float(self.epsilon) != 0:
             positive_or_median(self.epsilon, "epsilon")
         positive(self.factor, "factor")
 

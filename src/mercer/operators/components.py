@@ -35,17 +35,24 @@ class ComponentGram(BlockGram):
         self.labels, self.scalar = labels, scalar
         self.rows, self.columns = Slots(n, len(labels)), Slots(m, len(labels))
 
-    def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
+    def by_scalar(self) -> Iterator[tuple[np.ndarray, Array]]:
         """Components and the matrix of the scalar kernel that they share, kernel by kernel."""
         for label in range(int(self.labels.max()) + 1):
             yield np.flatnonzero(self.labels == label), self.scalar(label)
+
+    def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
+        """The slots of one component after the other, which nothing couples with others."""
+        for own, K in self.by_scalar():
+            for component in own:
+                # A copy: it is factored in place, and others share it.
+                yield np.arange(self.rows.n) * self.rows.width + component, K + 0.0
 
     def apply(self, D: Array) -> Array:
         """One product a scalar kernel."""
         xp, q = namespace(D), len(self.labels)
         by_component = xp.permute_dims(xp.reshape(D, (self.columns.n, q, -1)), (1, 0, 2))
         done, order = [], []
-        for own, K in self.parts():
+        for own, K in self.by_scalar():
             done.append(K @ take(by_component, own))
             order.append(own)
         out = take(xp.concat(done), np.argsort(np.concatenate(order)))
@@ -55,7 +62,7 @@ class ComponentGram(BlockGram):
     def scalars(self) -> Array:
         """The matrices of all scalar kernels, (m, n, kernels), for `column`."""
         xp = namespace(self.scalar(0))
-        return xp.permute_dims(xp.stack([K for _, K in self.parts()]), (2, 1, 0))
+        return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 
     def column(self, j: int, d: Array) -> Array:
         """Each component by its own scalar kernel."""
@@ -66,7 +73,7 @@ class ComponentGram(BlockGram):
         """One product over the scalar kernels."""
         xp, m = namespace(V), int(V.shape[0])
         Vt = xp.matrix_transpose(V)
-        own = [take(Vt, columns) for columns, _ in self.parts()]
+        own = [take(Vt, columns) for columns, _ in self.by_scalar()]
         S = xp.stack([xp.matrix_transpose(part) @ part for part in own])
         J = xp.reshape(self.scalars, (-1, len(own))) @ xp.reshape(S, (len(own), -1))
         J = xp.reshape(J, (self.columns.n, self.rows.n, m, m))  # [j, i, d, c], or [j, i, c, d]
@@ -77,7 +84,7 @@ class ComponentGram(BlockGram):
         xp = namespace(V)
         Vt, Wt = xp.matrix_transpose(V), xp.matrix_transpose(W)
         total: Array = 0.0
-        for own, K in self.parts():
+        for own, K in self.by_scalar():
             total = total + K * (xp.matrix_transpose(take(Vt, own)) @ take(Wt, own))
         return total
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, count
+from .._linalg import INDEFINITE
 from ..kernels import Kernel, Linear
 from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel
@@ -85,7 +86,7 @@ class Blocks(CoupledKernel):
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The blocks side by side."""
-        B = A if B is None else B
+        alone, B = B is None, A if B is None else B
         q, n, m = self.width_, count(A), count(B)
         values = np.asarray(self.function(A, B))
         if values.shape != (n, m, q, q):
@@ -96,4 +97,9 @@ class Blocks(CoupledKernel):
         if not np.isfinite(values).all():
             raise ValueError("the function of Blocks returned NaN or infinity.")
         G = values.transpose(0, 2, 1, 3).reshape(n * q, m * q)
+        if alone and not np.allclose(G, G.T, rtol=0, atol=INDEFINITE * float(np.abs(G).max())):
+            raise ValueError(
+                "the function of Blocks is no kernel: K(a, b) must be the transpose of K(b, a), "
+                f"and they differ by up to {np.abs(G - G.T).max():.3g}."
+            )
         return DenseGram(G, Slots(n, q), Slots(m, q))

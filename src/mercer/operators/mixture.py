@@ -43,7 +43,7 @@ class Mixture(Operator):
         parts = zip(self.weights, self.operators, strict=False)
         return f"Mixture({' + '.join(f'{w:g} {operator}' for w, operator in parts)})"
 
-    own_coordinates = property(lambda self: any(part.own_coordinates for part in self.operators))
+    own_coordinates = property(lambda self: any(part.own_coordinates for part in self._parts()))
 
     def matrix(self, moments: Moments) -> Array:
         """The weighted sum of the normalised matrices; parts of weight zero are not computed."""
@@ -53,20 +53,24 @@ class Mixture(Operator):
             matrices = [dense(B) for B in matrices]
         return sum(matrices[1:], start=matrices[0])
 
-    def _checked(self) -> list[float]:
+    def _parts(self) -> Sequence[Operator]:
         for part in self.operators:
             if not isinstance(part, Operator) or part.learnt:
                 raise TypeError(
                     f"Mixture mixes operators that the moments give, such as Identity() and "
                     f"Covariance(); got {part!r}."
                 )
+        return self.operators
+
+    def _checked(self) -> list[float]:
+        self._parts()
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(self.operators),):
             raise ValueError(
                 f"Mixture needs one weight for each of its {len(self.operators)} operators, got "
                 f"{self.weights!r}."
             )
-        if not (np.isfinite(weights).all() and weights.min() >= 0 and np.isclose(weights.sum(), 1)):
+        if not ((weights >= 0).all() and np.isclose(weights.sum(), 1)):
             raise ValueError(
                 f"the weights of a Mixture must be ≥ 0 and sum to 1, got {self.weights!r}."
             )

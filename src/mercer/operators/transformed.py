@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from functools import cached_property
 
 import numpy as np
@@ -78,10 +78,11 @@ class Transformed(CoupledKernel):
     def fit(self, X: Items, V: Array) -> Transformed:
         """Settle k on everything that the transforms give."""
         super().fit(X, V)
-        if len(self.transforms) != self.width_:
+        given = len(self.transforms) if isinstance(self.transforms, Sized) else self.transforms
+        if given != self.width_:
             raise ValueError(
                 f"Transformed needs one transform for each of the {self.width_} output "
-                f"components, got {len(self.transforms)}."
+                f"components, got {given}."
             )
         self.kernel_ = clone(as_kernel(self.kernel)).fit(self._stacked(X))
         self.inputs_ = clone(self.inputs).fit(X)
@@ -97,7 +98,14 @@ class Transformed(CoupledKernel):
         """Every item as every component sees it: S_1 a_1, S_2 a_1, …, S_1 a_2 and so on."""
         n = count(A)
         seen = [self._seen(A, p) for p in range(self.width_)]
-        parts = [as_kernel(self.kernel).check(part, "X") for part in seen]
+        kernel = as_kernel(self.kernel)
+        parts = [kernel.check(part, f"what transforms[{p}] made") for p, part in enumerate(seen)]
+        widths = [int(part.shape[1]) for part in parts] if kernel.on_vectors else []
+        if len(set(widths)) > 1:
+            raise ValueError(
+                f"{kernel} compares vectors of one length, but the transforms made vectors of "
+                f"lengths {widths}: give them as many rows."
+            )
         order = np.arange(self.width_ * n).reshape(self.width_, n).T.reshape(-1)
         return take(namespace(*parts).concat(parts, axis=0), order)
 
@@ -105,10 +113,10 @@ class Transformed(CoupledKernel):
         transform = self.transforms[p]
         if callable(transform):
             seen = transform(A)
-            if count(seen) != count(A):
+            made = count(seen) if isinstance(seen, Sized) else type(seen).__name__
+            if made != count(A):
                 raise ValueError(
-                    f"transforms[{p}] made {count(seen)} items of {count(A)}: it must return one "
-                    "for each."
+                    f"transforms[{p}] made {made} items of {count(A)}: it must return one for each."
                 )
             return seen
         S = like(transform, A)

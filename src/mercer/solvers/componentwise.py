@@ -95,7 +95,7 @@ def centred_parts(
     gram: ComponentGram, intercept: bool
 ) -> Iterator[tuple[np.ndarray, Array, Array | None]]:
     """Components, the matrix of their scalar kernel (centred for an intercept), what came off."""
-    for own, K in gram.parts():
+    for own, K in gram.by_scalar():
         if not intercept:
             yield own, K + 0.0, None  # a copy: it is factored in place
             continue

@@ -17,6 +17,17 @@ from ..operators import Moments
 from .gathering import PARTS, Gathering
 
 FORMAT = "mercer stream 1"
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a file that is damaged, or no archive at all, is known to raise."""
 SAME = 1e-9
 """How near the coordinates of a few pairs have to be for two runs to be the same."""
 
@@ -73,12 +84,21 @@ class Checkpoint:
         header = json.loads(str(arrays["header"]))
         if header["models"] != len(gatherings):
             raise self._foreign(f"it holds {header['models']} kernels, not {len(gatherings)}")
-        for i, gathering in enumerate(gatherings):
-            for side, name in enumerate(("inputs", "outputs")):
-                self._compare(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
-            parts = [like(arrays[f"{i}.{name}"], gathering.vu) for name in PARTS]
-            gathering.merge(Moments(int(arrays[f"{i}.n"]), *parts))
+        found = [self._moments(arrays, i, gathering) for i, gathering in enumerate(gatherings)]
+        for gathering, moments in zip(gatherings, found, strict=True):
+            gathering.merge(moments)
         return int(header["blocks"])
+
+    def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
+        """The moments of the file for one gathering, whose coordinates they have to be of."""
+        for side, name in enumerate(("inputs", "outputs")):
+            self._compare(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
+        for name in PARTS:
+            part, wanted = arrays[f"{i}.{name}"], tuple(getattr(gathering, name).shape)
+            if part.shape != wanted or part.dtype.kind != "f" or not np.isfinite(part).all():
+                raise self._damaged(self.path, f"{i}.{name} is no finite array of shape {wanted}")
+        parts = [like(arrays[f"{i}.{name}"], gathering.vu) for name in PARTS]
+        return Moments(int(arrays[f"{i}.n"]), *parts)
 
     def clear(self) -> None:
         """The run has ended: nothing is left to resume."""
@@ -93,17 +113,19 @@ class Checkpoint:
         try:
             with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-            if json.loads(str(arrays["header"]))["format"] != FORMAT:
-                raise KeyError("format")
-        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-            kept = self.previous if path == self.path and self.previous.exists() else None
-            way = f"move {kept}, which is kept, in its place" if kept else "delete it to start over"
-            raise BadCheckpoint(
-                f"the checkpoint {path} is damaged or is none ({error}): {way}."
-            ) from error
+            _check_names(arrays)
+        except DAMAGE as error:
+            raise self._damaged(path, str(error)) from error
         return arrays
 
+    def _damaged(self, path: Path, why: str) -> BadCheckpoint:
+        kept = self.previous if path == self.path and self.previous.exists() else None
+        way = f"move {kept}, which is kept, in its place" if kept else "delete it to start over"
+        return BadCheckpoint(f"the checkpoint {path} is damaged or is none ({why}): {way}.")
+
     def _compare(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
+        if there.ndim != 2 or there.dtype.kind != "f":
+            raise self._damaged(self.path, f"the coordinates of its {name} are no matrix")
         if there.shape != here.shape:
             raise self._foreign(
                 f"its {name} have {there.shape[1]} coordinates, not {here.shape[1]}"
@@ -120,8 +142,26 @@ class Checkpoint:
         )
 
 
+def _check_names(arrays: dict[str, np.ndarray]) -> None:
+    """Refuse, by a KeyError or ValueError, arrays that are not all that a checkpoint has."""
+    header = json.loads(str(arrays["header"]))
+    if not isinstance(header, dict) or header["format"] != FORMAT:
+        raise ValueError("its header is of another format")
+    for name in ("blocks", "models"):
+        if not isinstance(header[name], int) or header[name] < 0:
+            raise ValueError(f"{name} in its header is no number")
+    for i in range(header["models"]):
+        missing = {f"{i}.{name}" for name in ("n", *PARTS, "probe.0", "probe.1")} - arrays.keys()
+        if missing:
+            raise KeyError(min(missing))
+        if arrays[f"{i}.n"].dtype.kind != "i" or arrays[f"{i}.n"].shape or arrays[f"{i}.n"] < 0:
+            raise ValueError(f"{i}.n is no number of pairs")
+
+
 def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
     """A checkpoint from a path; None where there is none."""
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise ValueError(f"every must be a positive whole number of blocks, got {every!r}.")
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
     return None if path is None else Checkpoint(Path(path), int(every))

@@ -66,7 +66,7 @@ def _columns(X: list, y: list) -> tuple[Items, Items]:
 
 
 def _unzipped(pairs: list) -> tuple[Items, Items]:
-    X, y = zip(*pairs, strict=True)
+    X, y = zip(*pairs, strict=True) if pairs else ((), ())  # an empty block is refused by name
     return batch(X), batch(y)
 
 

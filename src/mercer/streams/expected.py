@@ -39,6 +39,7 @@ class Expected:
         """Read off the first block."""
         X, y = _pair(0, block)
         with naming(0):
+            _refuse_empty(X)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
             dtypes = _dtype(X), _dtype(y)
@@ -48,6 +49,7 @@ class Expected:
         """Inputs and outputs of a block, or a `BadBlock` that names it."""
         X, y = _pair(number, block)
         with naming(number):
+            _refuse_empty(X)
             _same_dtype(_dtype(X), self.dtypes[0], "X")
             _same_dtype(_dtype(y), self.dtypes[1], "y")
             inputs = self.kernels[0].check(X, "X")
@@ -63,6 +65,12 @@ class Expected:
             _same_shape(_shape(self.kernels[0], inputs), self.shapes[0], "X")
             _same_shape(_shape(self.output_kernel, outputs), self.shapes[1], "y")
         return inputs, outputs
+
+
+def _refuse_empty(X: Items) -> None:
+    """A list without items has no kind that a kernel could speak of."""
+    if isinstance(X, list | tuple) and not X:
+        raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
 
 
 class naming:

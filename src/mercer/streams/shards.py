@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -67,6 +69,9 @@ def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         for path in given
         for name in (sorted(glob(str(path))) if has_magic(str(path)) else [str(path)])
     ]
+    folder = next((path for path in found if path.is_dir()), None)
+    if folder:
+        raise IsADirectoryError(f"{folder} is a folder: name its files, as in {folder / '*.npz'}.")
     missing = [str(path) for path in found if not path.is_file()]
     if missing or not found:
         raise FileNotFoundError(f"no such file of pairs: {missing[0] if missing else paths}.")
@@ -77,11 +82,18 @@ def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _archive(path: Path, inputs: Any, outputs: Any, block: int) -> Iterator[tuple[Items, Items]]:
-    with np.load(path, allow_pickle=False) as file:
-        missing = [name for name in (inputs, outputs) if name not in file.files]
-        if missing:
-            raise ValueError(f"{path} has no array {missing[0]!r}: it has {file.files}.")
-        X, y = file[inputs], file[outputs]
+    if not is_zipfile(path):
+        raise ValueError(f"{path} is damaged or no NPZ archive: write it with numpy.savez.")
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            known = file.files
+            found = {name: file[name] for name in (inputs, outputs) if name in known}
+    except (OSError, EOFError, ValueError, NotImplementedError, BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
+    missing = [name for name in (inputs, outputs) if name not in found]
+    if missing:
+        raise ValueError(f"{path} has no array {missing[0]!r}: it has {known}.")
+    X, y = found[inputs], found[outputs]
     if len(X) != len(y):
         raise ValueError(f"{path} has {len(X)} inputs and {len(y)} outputs.")
     for rows in blocks(len(X), block):

@@ -1,0 +1,110 @@
+"""Requests that no page sends, folders that cannot be written to, pictures of the wrong model."""
+
+import json
+import threading
+from http.client import HTTPConnection
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mercer import JointKernelMap, KernelDependency, plots
+from mercer.cli import main
+from mercer.demo import serve
+from mercer.estimators.prediction_sets import Ball, Band
+from mercer.kernels import Linear
+from mercer.operators import CurlFree
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = serve()
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+def told(server, path, body, length=None):
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    headers = {"Content-Length": str(len(body)) if length is None else length}
+    connection.request("POST", path, body, headers)
+    reply = connection.getresponse()
+    found = json.loads(reply.read(), parse_constant=lambda name: pytest.fail(name))
+    connection.close()
+    return reply.status, found["error"]
+
+
+PIXELS = [[0.0] * 8] * 4
+UPPER = {"alpha": 0.01, "epsilon": 0.1, "scale": 1.0, "output": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "match"),
+    [
+        ("/digits/complete", "{", "Expecting"),
+        ("/digits/complete", "[1]", "object with names"),
+        ("/digits/some", "[1]", "object with names"),
+        ("/digits/complete", "{}", "no 'upper'"),
+        ("/digits/complete", json.dumps(UPPER | {"upper": 3}), "pixels"),
+        ("/digits/complete", json.dumps(UPPER | {"upper": [["a"] * 8] * 4}), "could not convert"),
+        ("/digits/complete", json.dumps(UPPER | {"upper": [[np.nan] * 8] * 4}), "finite"),
+        ("/digits/complete", json.dumps(UPPER | {"upper": PIXELS, "alpha": -1}), "alpha"),
+        ("/digits/complete", json.dumps(UPPER | {"upper": PIXELS, "scale": None}), "float"),
+        ("/digits/some", '{"seed": 1e999}', "infinity"),
+        ("/digits/some", '{"seed": -1}', "non-negative"),
+        ("/strings/learn", '{"table": 5}', "two strings"),
+        ("/strings/answer", '{"text": "a"}', "learn it first"),
+        ("/digits/some", "[" * 100_000, "recursion"),
+    ],
+)
+def test_bad_requests_get_a_sentence(server, path, body, match):
+    status, error = told(server, path, body)
+    assert status == 200
+    assert match in error
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1" * 5000])
+def test_a_length_that_is_none_does_not_hang_the_page(server, length):
+    status, error = told(server, "/digits/some", "{}", length)
+    assert status == 200
+    assert "bytes" in error or "too much" in error
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "out"
+    result = CliRunner().invoke(main, ["reproduce", "digits", "--quick", "--out", str(out)])
+    assert result.exit_code == 1
+    assert "cannot be written to" in result.output
+    assert "--out" in result.output
+
+
+@pytest.fixture
+def pairs(rng):
+    return rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+
+
+def test_pictures_of_the_wrong_model_are_refused(pairs):
+    with pytest.raises(TypeError, match="KernelDependencyCV"):
+        plots.risk(KernelDependency().fit(*pairs))
+    for model in (KernelDependency(CurlFree(1.0)), JointKernelMap()):
+        with pytest.raises(TypeError, match="scalar kernel times an operator"):
+            plots.spectrum(model.fit(*pairs))
+
+
+def test_sets_that_have_no_picture_are_refused():
+    with pytest.raises(TypeError, match="band"):
+        plots.curves(Ball(np.zeros(3), 1.0, Linear()))
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.curves(Band(np.full(3, -np.inf), np.full(3, np.inf)))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (1, 3, 4), (2, 4)])
+def test_completions_of_other_sizes_are_named(shape):
+    with pytest.raises(ValueError, match="columns\\['ours'\\]"):
+        plots.completions(np.zeros((2, 3, 4)), {"ours": np.zeros(shape)})
+    with pytest.raises(ValueError, match="given must be images"):
+        plots.completions(np.zeros((0, 3, 4)), {})
