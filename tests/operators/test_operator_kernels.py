@@ -34,6 +34,7 @@ KERNELS = {
     "divergence-free": DivergenceFree(1.5),
     "divergence-free, Matérn": DivergenceFree(kernel=Matern(1.0, nu=2.5)),
     "both": CurlFree(1.0) + DivergenceFree(2.0) + RBF(1.0) * Covariance(),
+    "scaled": 0.5 * CurlFree(1.0) + 2.0 * (0.1 * DivergenceFree(2.0)),
     "transformed": Transformed(RBF(1.0), [np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])]),
     "function": Blocks(rotating),
     "function and scalar": Blocks(rotating) + Linear(),
@@ -76,3 +77,15 @@ def test_a_function_of_the_wrong_shape_is_named(data):
     X, Y = data
     with pytest.raises(ValueError, match=r"must return shape \(10, 10, 2, 2\)"):
         KernelDependency(Blocks(lambda A, B: np.ones((len(A), len(B))))).fit(X, Y)
+
+
+def test_kernels_are_scaled(data):
+    X, Y = data
+    for kernel in (CurlFree(1.0), CurlFree(1.0) + RBF(2.0) * Covariance(), Blocks(rotating)):
+        wanted = KernelDependency(kernel, alpha=0.1).fit(X, Y).predict(X)
+        for scaled in (2.0 * kernel, kernel * 2.0):
+            assert_allclose(KernelDependency(scaled, alpha=0.2).fit(X, Y).predict(X), wanted)
+    with pytest.raises(ValueError, match="scaled by a positive number, got -1"):
+        KernelDependency(-1.0 * CurlFree(1.0)).fit(X, Y)
+    with pytest.raises(TypeError):
+        CurlFree(1.0) * Covariance()

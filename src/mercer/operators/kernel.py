@@ -89,3 +89,11 @@ class OperatorKernel(BaseEstimator):
         if isinstance(other, Kernel):
             return OperatorSum(as_operator_kernel(other), self)
         return self if isinstance(other, Real) and other == 0 else NotImplemented
+
+    def __rmul__(self, factor: Any) -> OperatorKernel:
+        from .scaled import ScaledKernel
+
+        return ScaledKernel(self, float(factor)) if isinstance(factor, Real) else NotImplemented
+
+    def __mul__(self, factor: Any) -> OperatorKernel:
+        return self.__rmul__(factor)

@@ -181,6 +181,9 @@ class OperatorSum(OperatorKernel):
         """Both terms, component by component."""
         return self.left_.by_component(A, B) + self.right_.by_component(A, B)
 
+    def __rmul__(self, factor: Any) -> OperatorKernel:
+        return factor * self.left + factor * self.right
+
     spectral = property(lambda self: self.left.spectral and self.right.spectral)
 
     def spectrum(

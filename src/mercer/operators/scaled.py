@@ -1,0 +1,78 @@
+"""A coupled kernel times a number: how much a term counts in a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items
+from ..kernels import Kernel
+from .block_gram import BlockGram
+from .kernel import OperatorKernel
+
+
+class ScaledKernel(OperatorKernel):
+    """K = scale · kernel, as ``0.5 * CurlFree()`` makes it."""
+
+    def __init__(self, kernel: OperatorKernel, scale: float):
+        self.kernel = kernel
+        self.scale = scale
+
+    def __str__(self) -> str:
+        return f"{self.scale:g} * {self.kernel}"
+
+    own_coordinates = property(lambda self: self.kernel.own_coordinates)
+    spectral = property(lambda self: self.kernel.spectral)
+
+    @property
+    def inputs(self) -> Kernel:
+        """Those of the kernel inside."""
+        return (self.kernel_ if hasattr(self, "kernel_") else self.kernel).inputs
+
+    def fit(self, X: Items, V: Array) -> ScaledKernel:
+        """Fit the kernel inside."""
+        if not 0 < self.scale < float("inf"):
+            raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
+        self.kernel_ = clone(self.kernel).fit(X, V)
+        return self
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """The values, scaled."""
+        return ScaledGram(self.kernel_.gram(A, B), self.scale)
+
+    def spectrum(
+        self, random: np.random.RandomState, number: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same waves, longer by the root of the scale."""
+        omega, source, along = self.kernel_.spectrum(random, number, width)
+        return omega, source, along * np.sqrt(self.scale)
+
+
+class ScaledGram(BlockGram):
+    """The values of a kernel, times a number."""
+
+    def __init__(self, gram: BlockGram, scale: float):
+        self.gram, self.scale = gram, scale
+        self.rows, self.columns, self.direct = gram.rows, gram.columns, gram.direct
+
+    def apply(self, D: Array) -> Array:
+        """As the kernel, scaled."""
+        return self.scale * self.gram.apply(D)
+
+    def matrix(self) -> Array:
+        """As the kernel, scaled."""
+        return self.scale * self.gram.matrix()
+
+    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+        """As the kernel, scaled."""
+        return [(slots, self.scale * G) for slots, G in self.gram.parts()]
+
+    def some_columns(self, index: np.ndarray) -> Array:
+        """As the kernel, scaled."""
+        return self.scale * self.gram.some_columns(index)
+
+    def landmarks(self, number: int) -> np.ndarray:
+        """As the kernel."""
+        return self.gram.landmarks(number)
