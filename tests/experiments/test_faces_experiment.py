@@ -47,7 +47,7 @@ def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path, monkeypa
     [((3, 4), "must hold one array of numbers"), ((3, 2, 4, 4), "6 are needed at least, got 3")],
 )
 def test_a_file_of_another_form_is_named_in_a_sentence(shape, message, tmp_path):
-    np.save(tmp_path / "flat.npy", np.zeros(shape))
+    np.save(tmp_path / "flat.npy", np.arange(np.prod(shape)).reshape(shape))
     command = ["reproduce", "faces", "--faces", str(tmp_path / "flat.npy"), "--out", str(tmp_path)]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 1
