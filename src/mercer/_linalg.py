@@ -66,30 +66,14 @@ def ridged(K: Array, alpha: float | Array) -> Array:
 
 
 def add_square(S: Array, A: Array) -> Array:
-    """S + AᵀA for a sum that goes on; of numpy's only the upper triangle is kept, in place.
+    """S + AᵀA for a sum that goes on, in place where S is numpy's.
 
-    Half of the multiplications, and no array of the size of S for every block; `mirrored` gives
-    the whole matrix in the end.
+    numpy's own product of a matrix with its transpose: it does half of the multiplications too,
+    and scipy's BLAS has threads of its own, which would fight with those of numpy's.
     """
-    xp = namespace(S)
-    if A.dtype != S.dtype:  # a product of fewer digits, summed with all of them
-        square = xp.astype(xp.matrix_transpose(A) @ A, S.dtype)
-        return S + square if is_foreign(S) else np.add(S, square, out=S)
-    if is_foreign(S):
-        return S + xp.matrix_transpose(A) @ A
-    return scipy.linalg.blas.dsyrk(
-        1.0, np.ascontiguousarray(A).T, beta=1.0, c=S, overwrite_c=S.flags.f_contiguous
-    )
-
-
-def mirrored(S: Array) -> Array:
-    """The symmetric matrix that `add_square` has the upper triangle of."""
-    if is_foreign(S):
-        return S
-    upper = np.triu(S)
-    whole = upper + upper.T
-    np.fill_diagonal(whole, upper.diagonal())
-    return whole
+    square = namespace(A).matrix_transpose(A) @ A
+    square = namespace(S).astype(square, S.dtype, copy=False)  # summed with all digits
+    return S + square if is_foreign(S) else np.add(S, square, out=S)
 
 
 def congruent(S: Array, W: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, dense, is_foreign, namespace, part, take
-from .._linalg import add_square, mirrored, spectral_norm
+from .._linalg import add_square, spectral_norm
 from ..features import FeatureMap
 from ..operators import Moments
 from .expected import naming
@@ -80,7 +80,7 @@ class Gathering:
 
     def _clear(self, U: Array, V: Array) -> None:
         Ut, Vt = (namespace(A).matrix_transpose(A[:0, :]) for A in (U, V))
-        self.uu = _ordered(Ut @ U[:0, :])
+        self.uu = Ut @ U[:0, :]
         self.vu, self.vv = Vt @ U[:0, :], Vt @ V[:0, :]
         self.u, self.v = namespace(U).sum(U[:0, :], axis=0), namespace(V).sum(V[:0, :], axis=0)
         self.n = 0
@@ -110,7 +110,7 @@ class Gathering:
         """The same, to be added to without changing this one."""
         fresh = copy.copy(self)
         if not is_foreign(self.uu):
-            fresh.uu = self.uu.copy(order="F")  # the others are replaced, not changed
+            fresh.uu = self.uu.copy()  # the others are replaced, not changed
         return fresh
 
     def add(self, X: Items, y: Items) -> None:
@@ -144,14 +144,14 @@ class Gathering:
 
     def merge(self, raw: Moments) -> None:
         """Add what was gathered elsewhere under the same maps."""
-        self.uu = _ordered(self.uu + raw.uu)
+        self.uu = self.uu + raw.uu
         self.vu, self.vv = self.vu + raw.vu, self.vv + raw.vv
         self.u, self.v, self.n = self.u + raw.u, self.v + raw.v, self.n + raw.n
 
     @property
     def raw(self) -> Moments:
         """The moments as they are gathered, of bare kernel values about the origin."""
-        return Moments(self.n, mirrored(self.uu), self.vu, self.vv, self.u, self.v)
+        return Moments(self.n, self.uu, self.vu, self.vv, self.u, self.v)
 
     @property
     def moments(self) -> Moments:
@@ -168,11 +168,6 @@ class Gathering:
         assert self.origin is not None
         a, b = self.origin
         return (a if self.weights is None else a @ self.weights), b
-
-
-def _ordered(S: Array) -> Array:
-    """In LAPACK's order, so that BLAS adds to it in place."""
-    return S if is_foreign(S) else np.asfortranarray(S)
 
 
 def _steady(K: Array, W: Array) -> bool:
