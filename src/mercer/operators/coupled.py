@@ -21,7 +21,8 @@ class CoupledKernel(OperatorKernel):
 
     Components are the finite features of the output kernel: the entries of vectors, the pixels of
     images, the letters at the positions of a word. One of one's own implements `fit` (which calls
-    `_settle` first) and `gram`; `mercer.testing.check_operator_kernel` then says whether it is one.
+    that of this class first) and `gram`; `mercer.testing.check_operator_kernel` then says whether
+    it is one.
 
     Attributes
     ----------
