@@ -16,6 +16,12 @@ from array_api_compat import device, is_cupy_array, is_torch_array
 from ._arrays import Array, host, is_foreign, like, namespace
 
 EPS = float(np.finfo(np.float64).eps)
+SMALL = 2048
+"""Rows up to which a matrix is factored by numpy, between whose products it stands.
+
+scipy's BLAS has threads of its own: for a moment the two sets fight for the cores, which is longer
+than a small factorisation. For a large one scipy's way saves a copy.
+"""
 INDEFINITE = 1e-8
 """Eigenvalues below -INDEFINITE * the largest are no rounding error."""
 
@@ -107,6 +113,8 @@ class PositiveDefinite:
         """Factor `K`, which is destroyed; `numpy.linalg.LinAlgError` where it is not definite."""
         if is_foreign(K):
             return cls(_foreign_cholesky(K))
+        if K.shape[0] <= SMALL:
+            return cls(np.linalg.cholesky(K))
         K = K.T if K.flags.c_contiguous else K
         return cls(scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False))
 
