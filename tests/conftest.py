@@ -5,6 +5,7 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # before numpy is loaded: pytest-xdist brings the cores
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -35,3 +36,17 @@ def data_home():
     if not folder or not Path(folder).is_dir():
         pytest.skip("set MERCER_DATA to the folder of the data sets to run this test")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """The demo page, served on loopback."""
+    from mercer.demo import serve
+
+    running = serve()
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+    thread.join()

@@ -1,7 +1,6 @@
 """Requests that no page sends, folders that cannot be written to, pictures of the wrong model."""
 
 import json
-import threading
 from http.client import HTTPConnection
 
 import numpy as np
@@ -10,21 +9,9 @@ from click.testing import CliRunner
 
 from mercer import JointKernelMap, KernelDependency, plots
 from mercer.cli import main
-from mercer.demo import serve
 from mercer.estimators.prediction_sets import Ball, Band
 from mercer.kernels import Linear
 from mercer.operators import CurlFree
-
-
-@pytest.fixture(scope="module")
-def server():
-    running = serve()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join()
 
 
 def told(server, path, body, length=None):

@@ -2,15 +2,12 @@
 
 import json
 import shutil
-import threading
 import time
 import urllib.error
 import urllib.request
 
 import numpy as np
 import pytest
-
-from mercer.demo import serve
 
 START = {
     "upper": np.zeros((4, 8)).tolist(),
@@ -19,17 +16,6 @@ START = {
     "scale": 1.0,
     "output": 2.0,
 }
-
-
-@pytest.fixture(scope="module")
-def server():
-    running = serve()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join()
 
 
 def ask(server, path, body=None, **headers):
