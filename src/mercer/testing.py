@@ -28,7 +28,8 @@ from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
-from .operators.base import dense as _full
+from .operators.moments import SpectralMoments
+from .symmetric import SymMatrix
 
 IDENTITY = 1e-10
 ROOT = 1e-7
@@ -89,16 +90,28 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
         rng = np.random.default_rng(0)
         moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
     operator = operator.learn(moments, 1.0)
-    B = host(operator.matrix(moments))
-    B = np.diag(B) if B.ndim == 1 else B
+    B = host(SymMatrix.of(operator.matrix(moments)).full)
     q = int(moments.vu.shape[0])
     _claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
     scale = max(1e-300, float(np.abs(B).max()))
     _close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     _claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
-    again = host(clone(operator).learn(moments, 1.0).matrix(moments))
-    _close(np.diag(again) if again.ndim == 1 else again, B, 0.0, "a clone gives another matrix")
+    again = SymMatrix.of(clone(operator).learn(moments, 1.0).matrix(moments)).full
+    _close(host(again), B, 0.0, "a clone gives another matrix")
+    _check_diagonal_moments(operator)
+
+
+def _check_diagonal_moments(operator: Operator) -> None:
+    """The same matrix whether the moments are known to be diagonal or not."""
+    if operator.own_coordinates:
+        return
+    rng = np.random.default_rng(1)
+    s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
+    known = SpectralMoments(20, s, EV)
+    plain = Moments(20, SymMatrix(np.diag(s)), known.vu, SymMatrix(known.vv.full))
+    left, right = (SymMatrix.of(operator.learn(m, 1.0).matrix(m)).full for m in (known, plain))
+    _close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")
 
 
 def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
@@ -145,7 +158,7 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
         host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
     )
     if gram.terms is not None:
-        total = np.sum([np.kron(host(K), host(_full(B))) for K, B in gram.terms], axis=0)
+        total = np.sum([np.kron(host(K), host(B.full)) for K, B in gram.terms], axis=0)
         _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(_some(items, [1, 0]), items)
     _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")

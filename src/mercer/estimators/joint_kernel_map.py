@@ -11,15 +11,17 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, host, like, take, unique
 from ..decoders import Candidates, Decoder, natural
-from ..embedding import OrthonormalFrame
+from ..embedding import PointMap
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import whole
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
+from ..problem import Problem, Side
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
-from .base import StructuredEstimator, input_default, output_default, warn_if_constant
-from .coupled import CoupledMap
+from ..solvers.outputs import Outputs
+from ..solvers.weights import CoupledMap, LeastWeights
+from .base import StructuredEstimator
+from .checks import input_default, output_default, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
-from .regression import LeastWeights, PointMap, Sides
 
 
 class JointKernelMap(StructuredEstimator):
@@ -152,15 +154,15 @@ class JointKernelMap(StructuredEstimator):
         self, ascent: MarginAscent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
     ) -> None:
         """With an operator-valued kernel, in coordinates of the outputs."""
-        sides = Sides(kernel, self.output_kernel_, X, y, intercept=True)
-        V = sides.output_coordinates(chosen)
+        sides = Side(kernel, X), Side(self.output_kernel_, y)
+        V = Outputs.of(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
         positions, own = unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
         margins = _margins(self.kernel_, X, take(V.rows, positions))
         found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
         coef = ascent.C * rows - found @ candidates
-        frame = OrthonormalFrame(V.map)
+        frame = V.frame
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
         self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
         self.input_kernel_ = self.kernel_.inputs

@@ -14,7 +14,7 @@ from ..kernels import Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..kernels.base import positive, whole
 from ..metrics import symbol_accuracy
-from .base import input_default
+from .checks import input_default
 from .markov.chains import LABEL, Chains, labelled
 from .markov.dual import Problem
 from .markov.solve import Rule, solve

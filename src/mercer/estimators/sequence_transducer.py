@@ -12,7 +12,7 @@ from .._progress import Observed, Steps, observed
 from ..decoders.base import Ranked
 from ..kernels._sequences import Alphabet, as_given, as_sequences
 from ..metrics import exact_match
-from .regression import group_labels
+from ..problem import group_labels
 from .transduction.alignment import align
 from .transduction.calibration import Trial
 from .transduction.checks import alignable, checked_pairs, checked_parameters, whole

@@ -35,7 +35,7 @@ class FieldKernel(CoupledKernel):
     def _potential(self) -> Kernel:
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
-    def fit(self, X: Items, V: Array) -> FieldKernel:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
         """Settle the length scale; refuse outputs that are no vectors at the points."""
         super().fit(X, V)
         potential = clone(self._potential())

@@ -128,7 +128,7 @@ class FromJoint(CoupledKernel):
         """As given."""
         return getattr(self, "kernel_", None) or as_kernel(self.kernel or Linear())
 
-    def fit(self, X: Items, V: Array) -> FromJoint:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
         """Fit the joint kernel on the pairs, and refuse one that is not linear in outputs."""
         super().fit(X, V)
         self.kernel_ = clone(as_kernel(self.kernel or Linear())).fit(X)

@@ -13,7 +13,7 @@ from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, as_operator_kernel
 from ...solvers import ConjugateGradient
-from ..base import positive_alpha
+from ..checks import positive_alpha
 from .contexts import Contexts
 from .emission import Ridge
 
