@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from experiments import bibtex, emotions, label_ranking
 from mercer.datasets import DataNotFound
-from mercer.experiments import bibtex, emotions, label_ranking
 
 QUIET = Console(quiet=True)
 

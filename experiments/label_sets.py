@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from ..datasets.label_sets import LabelSets
-from ..decoders import Threshold
-from ..estimators import KernelDependencyCV
-from ..kernels import Kernel, Labels
-from ..metrics import hamming_accuracy, sample_f1, subset_accuracy
+from mercer.datasets.label_sets import LabelSets
+from mercer.decoders import Threshold
+from mercer.estimators import KernelDependencyCV
+from mercer.kernels import Kernel, Labels
+from mercer.metrics import hamming_accuracy, sample_f1, subset_accuracy
+
 from .report import Report
 
 METRICS = {"f1": sample_f1, "hamming": hamming_accuracy, "subset": subset_accuracy}

@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.neighbors import KNeighborsRegressor
 
-from .. import JointKernelMap, KernelDependency, KernelDependencyCV
-from ..kernels import RBF
-from ..operators import ConditionalCovariance, Covariance, Identity, Operator, Patchwise
+from mercer import JointKernelMap, KernelDependency, KernelDependencyCV
+from mercer.kernels import RBF
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Patchwise
 
 ALPHAS = np.logspace(-7, 1, 9)
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import load_bibtex
-from ..datasets.label_sets import LabelSets
-from ..kernels import Gaussian, Linear, Normalized, Tanimoto
+from mercer.datasets import load_bibtex
+from mercer.datasets.label_sets import LabelSets
+from mercer.kernels import Gaussian, Linear, Normalized, Tanimoto
+
 from .label_sets import compare, model
 from .report import Report
 

@@ -15,8 +15,9 @@ import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from rich.progress import track
 
-from ..datasets import load_ocr_words
-from ..metrics import symbol_accuracy
+from mercer.datasets import load_ocr_words
+from mercer.metrics import symbol_accuracy
+
 from .reading import Way
 from .report import Report
 from .resources import peak_memory

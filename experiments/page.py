@@ -58,7 +58,7 @@ def page(report: Report, pictures: Mapping[str, bytes]) -> str:
     """The HTML of a report; `pictures` are PNG files by name."""
     parts = [
         f"<h1>{escape(report.title or report.experiment)}</h1>",
-        f'<p class="soft">mercer reproduce {escape(report.experiment)}{_took(report)}</p>',
+        f'<p class="soft">make reproduce NAME={escape(report.experiment)}{_took(report)}</p>',
         *(table.html() for table in report.results()),
         *_compared(report),
         *_pictures(report, pictures),

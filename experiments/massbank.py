@@ -11,14 +11,15 @@ import numpy as np
 from rich.progress import track
 from sklearn.model_selection import GroupKFold
 
-from .. import KernelDependency
-from ..datasets import load_massbank
-from ..datasets.molecules import MassBank
-from ..decoders import Candidates
-from ..estimators.identity import left_out_identity
-from ..estimators.regression import Sides
-from ..kernels import Fingerprint, Kernel, MassSpectrum, Normalized, Precomputed
-from ..kernels.fingerprint import KINDS
+from mercer import KernelDependency
+from mercer.datasets import load_massbank
+from mercer.datasets.molecules import MassBank
+from mercer.decoders import Candidates
+from mercer.estimators.identity import left_out_identity
+from mercer.estimators.regression import Sides
+from mercer.kernels import Fingerprint, Kernel, MassSpectrum, Normalized, Precomputed
+from mercer.kernels.fingerprint import KINDS
+
 from .report import Report
 
 ALPHAS = (0.03, 0.1, 0.3)

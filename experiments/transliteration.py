@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelDependency, SequenceTransducer
-from ..datasets import load_transliteration
-from ..decoders import NGramPath
-from ..kernels import Normalized, Spectrum
-from ..metrics import character_error_rate, exact_match
+from mercer import KernelDependency, SequenceTransducer
+from mercer.datasets import load_transliteration
+from mercer.decoders import NGramPath
+from mercer.kernels import Normalized, Spectrum
+from mercer.metrics import character_error_rate, exact_match
+
 from .report import Report
 
 PAIRS = 5000

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelDependencyCV
-from .._extras import require
-from ..kernels import L2, Gaussian
-from ..operators import ConditionalCovariance, Covariance, Identity, Operator
+from mercer import KernelDependencyCV
+from mercer._extras import require
+from mercer.kernels import L2, Gaussian
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator
 
 OPERATORS: dict[str, list[Operator]] = {
     "identity": [Identity()],

@@ -10,7 +10,8 @@ import numpy as np
 from rich.progress import track
 from sklearn.model_selection import GroupKFold
 
-from ..datasets import load_dti
+from mercer.datasets import load_dti
+
 from .functional import OPERATORS, draw, model, relative_error
 from .report import Report
 

@@ -45,7 +45,7 @@ class Report:
 
     Examples
     --------
-    >>> from mercer.experiments.report import Report
+    >>> from experiments.report import Report
     >>> report = Report("coins", lower_is_better=["loss"])
     >>> _ = report.add("identity", "chosen", "loss", scores=[0.50, 0.52, 0.48])
     >>> _ = report.add("covariance", "chosen", "loss", scores=[0.40, 0.43, 0.37])

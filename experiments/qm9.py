@@ -14,13 +14,14 @@ from rich.progress import track
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
-from .. import KernelDependencyCV
-from .._arrays import object_array
-from ..datasets import load_qm9
-from ..decoders import Candidates, GromovWassersteinBarycenter
-from ..kernels import RBF, Kernel, Normalized, ShortestPath, WeisfeilerLehman, molecule_graph
-from ..kernels.molecules import molecule
-from ..metrics import graph_distance
+from mercer import KernelDependencyCV
+from mercer._arrays import object_array
+from mercer.datasets import load_qm9
+from mercer.decoders import Candidates, GromovWassersteinBarycenter
+from mercer.kernels import RBF, Kernel, Normalized, ShortestPath, WeisfeilerLehman, molecule_graph
+from mercer.kernels.molecules import molecule
+from mercer.metrics import graph_distance
+
 from .report import Report
 
 ATOMS = ("C", "N", "O", "F", "H")

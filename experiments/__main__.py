@@ -1,4 +1,4 @@
-"""``mercer reproduce``: published tables again, with one command each."""
+"""Run experiments: ``python -m experiments NAME [NAME …] [--out DIR] [--quick]``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-from ..experiments import EXPERIMENTS
+from . import EXPERIMENTS
 
 WIDTH = 120
-"""Columns where there is no terminal to ask: a file, a pipe."""
+"""Columns where output goes to a file or a pipe."""
 
 
 @click.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
-@click.argument("name", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*EXPERIMENTS, "all"]))
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -26,35 +26,37 @@ WIDTH = 120
     show_default=True,
     help="The folder for results.",
 )
-@click.option("--quick", is_flag=True, help="A small version, for a first look.")
+@click.option("--quick", is_flag=True, help="Run a small version, for a first look.")
 @click.option(
     "--faces",
     type=click.Path(path_type=Path, exists=True),
     help="For the experiment faces: your own images, a folder or an array file.",
 )
-def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
-    """Regenerate a table of results, with its picture and page, under OUT/NAME."""
-    from ..datasets import DataNotFound, WrongData
-    from ..experiments import reproduce as run
-    from ..experiments.folder import NotWritable
+def main(names: tuple[str, ...], out: Path, quick: bool, faces: Path | None) -> None:
+    """Regenerate tables of results, each with its picture and page, under OUT/NAME."""
+    from mercer.datasets import DataNotFound, WrongData
 
-    if faces is not None and name not in ("faces", "all"):
-        raise click.UsageError(f"--faces is for the experiment faces, not for {name}.")
+    from . import reproduce
+    from .folder import NotWritable
+
+    chosen = list(EXPERIMENTS if "all" in names else dict.fromkeys(names))
+    if faces is not None and "faces" not in chosen:
+        raise click.UsageError(f"--faces is for the experiment faces, not for {', '.join(chosen)}.")
     options: dict[str, dict] = {"faces": {"faces": faces}} if faces else {}
     console, missing, taken = _console(), 0, {}
     with _stoppable():
-        for chosen in EXPERIMENTS if name == "all" else [name]:
+        for name in chosen:
             try:
-                report = run(chosen, out, console, quick=quick, **options.get(chosen, {}))
+                report = reproduce(name, out, console, quick=quick, **options.get(name, {}))
             except (DataNotFound, WrongData, ImportError) as problem:  # an extra, with its command
                 missing += 1
-                console.print(f"{chosen}: {problem}", style="yellow", soft_wrap=True, markup=False)
+                console.print(f"{name}: {problem}", style="yellow", soft_wrap=True, markup=False)
                 continue
             except NotWritable as problem:
                 raise click.ClickException(f"{problem} Name another folder with --out.") from None
             _show(console, report)
-            console.print(f"written to {out / chosen}")
-            taken[chosen] = (report.seconds, report.peak)
+            console.print(f"written to {out / name}")
+            taken[name] = (report.seconds, report.peak)
     if len(taken) > 1:
         console.print(_summary(taken).rich())
     if missing:
@@ -63,7 +65,7 @@ def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """A polite request to stop leaves through every `finally`, and takes drafts with it."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that every `finally` removes its draft folder."""
 
     def leave(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
@@ -86,8 +88,8 @@ def _console() -> Any:
 
 
 def _summary(taken: dict) -> Any:
-    """What each experiment took, and all of them."""
-    from ..experiments.tables import Table
+    """Seconds and peak memory of each experiment, and of all of them."""
+    from .tables import Table
 
     rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in taken.items()]
     seconds, peaks = zip(*taken.values(), strict=True)
@@ -102,3 +104,7 @@ def _show(console: Any, report: Any) -> None:
         if line:
             console.print(line, style="dim", highlight=False, markup=False)
     console.print(f"{report.seconds:.1f} s, peak memory {report.peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m experiments")

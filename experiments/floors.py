@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..kernels import RBF
-from ..metrics import rbf_loss
+from mercer.kernels import RBF
+from mercer.metrics import rbf_loss
+
 from .halves import Split
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import require
+from mercer._extras import require
+
 from .ways import BEST, SHAPE
 
 EACH = 5

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelDependencyCV
-from ..decoders import Candidates, Decoder, FixedPoint
-from ..features import FeatureMap, KernelPCA
-from ..kernels import RBF
-from ..metrics import rbf_loss
-from ..operators import ConditionalCovariance, Covariance, Identity, Operator
+from mercer import KernelDependencyCV
+from mercer.decoders import Candidates, Decoder, FixedPoint
+from mercer.features import FeatureMap, KernelPCA
+from mercer.kernels import RBF
+from mercer.metrics import rbf_loss
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator
 
 Split = tuple[Any, Any]
 ALPHAS = np.logspace(-6, 1, 15)

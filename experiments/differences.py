@@ -44,7 +44,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float, float]:
 
     Examples
     --------
-    >>> from mercer.experiments.differences import interval
+    >>> from experiments.differences import interval
     >>> [round(x, 3) for x in interval([-0.2, -0.1, -0.3, -0.2, -0.2])]
     [-0.2, -0.288, -0.112]
     """

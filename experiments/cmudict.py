@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import SequenceTransducer
-from ..datasets import load_cmudict
-from ..metrics import character_error_rate, exact_match
+from mercer import SequenceTransducer
+from mercer.datasets import load_cmudict
+from mercer.metrics import character_error_rate, exact_match
+
 from .report import Report
 from .resources import peak_memory
 

@@ -11,11 +11,12 @@ import numpy as np
 from rich.progress import track
 from sklearn.preprocessing import StandardScaler
 
-from .. import ConformalSets, KernelDependencyCV
-from .._arrays import Items, count, take
-from ..datasets import load_bibtex, load_dti, load_label_ranking, load_usps
-from ..estimators.prediction_sets import contain, size, weighted_quantile
-from ..kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
+from mercer import ConformalSets, KernelDependencyCV
+from mercer._arrays import Items, count, take
+from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
+from mercer.estimators.prediction_sets import contain, size, weighted_quantile
+from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
+
 from .report import Report
 
 ASKED = 0.9

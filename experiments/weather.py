@@ -10,8 +10,9 @@ import numpy as np
 from rich.progress import track
 from sklearn.model_selection import KFold
 
-from ..curves import Resample
-from ..datasets import load_canadian_weather
+from mercer.curves import Resample
+from mercer.datasets import load_canadian_weather
+
 from .functional import OPERATORS, draw, model, relative_error
 from .report import Report
 

@@ -1,7 +1,9 @@
-"""Experiments: each regenerates a table of results with one command, ``mercer reproduce NAME``.
+"""Tables of results from the data, beside published numbers: ``python -m experiments NAME``.
 
-An experiment is a module with ``run(folder, console, quick=False) -> Report``: it writes its
-pictures into `folder`, shows progress on the rich `console`, and is small and fast when `quick`.
+This package is part of the repository, not of the wheel: it may import anything of mercer, and
+mercer imports nothing of it. An experiment is a module with
+``run(folder, console, quick=False) -> Report``: it writes its pictures into `folder`, shows
+progress on the rich `console`, and is small and fast when `quick`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ EXPERIMENTS = {
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
     "weather": "precipitation curves from temperature curves at 35 Canadian stations",
 }
-"""What can be reproduced, in a line each; the name is that of the module."""
+"""One line for each experiment; the key is the name of its module."""
 
 QUICK = "A quick version, on a part of the data: for a first look, not for results."
 

@@ -7,9 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from .. import MaxMarginMarkovNetwork
-from ..kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoothed
-from ..operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
+from mercer import MaxMarginMarkovNetwork
+from mercer.kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoothed
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
+
 from .reading import LAMBDA, Chain, Way, by_places, by_words
 
 SHAPE = (16, 8)

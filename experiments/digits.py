@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.progress import track
 
-from ..datasets import load_digit_halves
+from mercer.datasets import load_digit_halves
+
 from .halves import OPERATORS, compare
 from .pictures import completions
 from .report import Report

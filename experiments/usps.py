@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.progress import track
 
-from .. import KernelDependency, KernelDependencyCV
-from ..datasets import load_usps
-from ..decoders import Candidates
-from ..kernels import RBF
-from ..metrics import rbf_loss
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.datasets import load_usps
+from mercer.decoders import Candidates
+from mercer.kernels import RBF
+from mercer.metrics import rbf_loss
+
 from .floors import losses, nearest, of_chance, of_constants, of_hindsight, of_mean, of_nearest
 from .halves import DECODERS, OPERATORS, Method, Result, Split, compare, weston
 from .pictures import completions

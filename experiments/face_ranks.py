@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelDependency
-from .._extras import require
-from ..features import IncompleteCholesky
-from ..operators import ConditionalCovariance, Identity
+from mercer import KernelDependency
+from mercer._extras import require
+from mercer.features import IncompleteCholesky
+from mercer.operators import ConditionalCovariance, Identity
+
 from .face_models import chosen
 
 RANKS = (5, 10, 20, 30, 50, 100, 200, 400)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from ..datasets import load_emotions
-from ..datasets.label_sets import LabelSets
-from ..kernels import RBF, Kernel, Laplacian
+from mercer.datasets import load_emotions
+from mercer.datasets.label_sets import LabelSets
+from mercer.kernels import RBF, Kernel, Laplacian
+
 from .label_sets import METRICS, compare, model
 from .report import Report
 

@@ -12,11 +12,12 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..datasets import LABEL_RANKING, load_label_ranking
-from ..decoders import Kemeny
-from ..estimators import KernelDependencyCV
-from ..kernels import RBF, Kendall, Kernel, Laplacian
-from ..metrics import kendall_tau
+from mercer.datasets import LABEL_RANKING, load_label_ranking
+from mercer.decoders import Kemeny
+from mercer.estimators import KernelDependencyCV
+from mercer.kernels import RBF, Kendall, Kernel, Laplacian
+from mercer.metrics import kendall_tau
+
 from .report import Report
 
 ALPHAS = np.logspace(-4, 1, 11)

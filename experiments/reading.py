@@ -15,13 +15,13 @@ import numpy as np
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GroupShuffleSplit
 
-from .. import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
-from ..decoders import Lexicon, PerPosition
-from ..embedding import Embedding
-from ..features import Explicit
-from ..kernels import Kernel, Positions
-from ..metrics import symbol_accuracy
-from ..operators import Operator, Positionwise
+from mercer import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
+from mercer.decoders import Lexicon, PerPosition
+from mercer.embedding import Embedding
+from mercer.features import Explicit
+from mercer.kernels import Kernel, Positions
+from mercer.metrics import symbol_accuracy
+from mercer.operators import Operator, Positionwise
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LAMBDA = 0.01
