@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold
 
 from mercer.datasets import load_dti
 
+from .baselines import regressors
 from .functional import OPERATORS, draw, model, relative_error
 from .report import Report
 
@@ -39,6 +40,15 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         mean, std = float(np.mean(errors)), float(np.std(errors))
         report.add(name, setting, "relative error", mean, std, seconds=seconds)
         report.notes.append(f"{name}, {setting}: {', '.join(f'{e:.4f}' for e in errors)}.")
+    for name, search in regressors(X, grouped=True).items():
+        start, errors = time.perf_counter(), []
+        for seed in SEEDS[:1] if quick else SEEDS:
+            splits = GroupKFold(5, shuffle=True, random_state=seed).split(X, Y, subject)
+            errors.append(relative_error(search, X, Y, splits, subject)[0])
+        mean, std = float(np.mean(errors)), float(np.std(errors))
+        seconds = time.perf_counter() - start
+        setting = "chosen by five folds of subjects"
+        report.add(name, setting, "relative error", mean, std, seconds=seconds)
     report.notes.append(
         "Relative error: squared error over that of the training mean, pooled over five test folds "
         "that share no subject with training; one value for each of the shuffled splits above."

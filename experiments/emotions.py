@@ -12,7 +12,7 @@ from mercer.datasets import load_emotions
 from mercer.datasets.label_sets import LabelSets
 from mercer.kernels import RBF, Kernel, Laplacian
 
-from .label_sets import METRICS, compare, model
+from .label_sets import METRICS, add_baseline, compare, model
 from .report import Report
 
 KERNELS: list[Kernel] = [
@@ -31,6 +31,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     for metric in list(METRICS)[: 1 if quick else None]:
         scaled = LabelSets(X, data.y_train, X_test, data.y_test, data.labels)
         compare(report, scaled, model(KERNELS, ALPHAS, metric), {})
+        add_baseline(report, scaled, metric)
     report.notes.append(
         "In per cent, on the 202 test songs; kernel, ridge, threshold and rule chosen by that "
         "metric of the leave-one-out predictions of the 391 training songs."

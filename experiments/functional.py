@@ -29,7 +29,7 @@ def model(scales: Iterable[float], operators: list[Operator]) -> KernelDependenc
 
 
 def relative_error(
-    estimator: KernelDependencyCV,
+    estimator: Any,
     X: np.ndarray,
     Y: np.ndarray,
     splits: Iterable[tuple[np.ndarray, np.ndarray]],
@@ -44,8 +44,8 @@ def relative_error(
     learnt = Y if smooth is None else smooth
     predicted, means = np.full_like(Y, np.nan), np.full_like(Y, np.nan)
     for train, test in splits:
-        known = None if groups is None else groups[train]
-        predicted[test] = estimator.fit(X[train], learnt[train], groups=known).predict(X[test])
+        known = {} if groups is None else {"groups": groups[train]}
+        predicted[test] = estimator.fit(X[train], learnt[train], **known).predict(X[test])
         means[test] = Y[train].mean(axis=0)
     return float(((predicted - Y) ** 2).sum() / ((means - Y) ** 2).sum()), predicted
 

@@ -11,6 +11,7 @@ from mercer import MaxMarginMarkovNetwork
 from mercer.kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoothed
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
 
+from .baselines import EACH_LETTER, each_letter
 from .reading import LAMBDA, Chain, Way, by_places, by_words
 
 SHAPE = (16, 8)
@@ -77,6 +78,7 @@ OPERATORS: dict[str, list[Operator]] = {
 }
 BEST = "mercer: blurred, places shared"
 WAYS: dict[str, Way] = {
+    EACH_LETTER: each_letter,
     "M3N": chains,
     "constrained regression, eta 0": constrained(0.0),
     "constrained regression, eta chosen": constrained(1.0, 10.0),

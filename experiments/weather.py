@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 from mercer.curves import Resample
 from mercer.datasets import load_canadian_weather
 
+from .baselines import regressors
 from .functional import OPERATORS, draw, model, relative_error
 from .report import Report
 
@@ -35,6 +36,11 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         seconds = time.perf_counter() - start
         report.add(name, f"learnt from {setting} curves", "relative error", error, seconds=seconds)
         predicted |= {name: curves} if setting == "smoothed" else {}
+    for name, search in regressors(X).items():
+        start, splits = time.perf_counter(), KFold(7 if quick else len(X)).split(X)
+        error, _ = relative_error(search, X, Y, splits)
+        seconds = time.perf_counter() - start
+        report.add(name, "learnt from daily curves", "relative error", error, seconds=seconds)
     noise = float(((smooth - Y) ** 2).sum() / ((Y - Y.mean(axis=0)) ** 2).sum())
     report.notes.append(
         "Daily temperature to log10 of daily precipitation; nothing else of the stations is used "
