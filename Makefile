@@ -3,10 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: run test check lint types docs clean
+.PHONY: run reproduce test check lint types docs clean
 
 run: $(STAMP)
-	$(BIN)/mercer reproduce digits
+	$(BIN)/python -m experiments digits
+
+# make reproduce NAME=usps, NAME="dti weather" or NAME=all; OPTIONS="--quick --out DIR".
+NAME ?= all
+reproduce: $(STAMP)
+	$(BIN)/python -m experiments $(NAME) $(OPTIONS)
 
 test: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q

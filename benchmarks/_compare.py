@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from rich.console import Console
 from rich.progress import track
 
-from mercer.experiments.report import Report
+from experiments.report import Report
 
 
 def compare(report: Report, setting: str, metric: str, splits: Iterable, methods: dict) -> None:

@@ -10,9 +10,9 @@ from time import perf_counter
 
 import scipy.linalg
 
+from experiments.bibtex import ALPHAS, KERNELS
+from experiments.label_sets import model
 from mercer.datasets import load_bibtex
-from mercer.experiments.bibtex import ALPHAS, KERNELS
-from mercer.experiments.label_sets import model
 from mercer.metrics import sample_f1
 
 if __name__ == "__main__":

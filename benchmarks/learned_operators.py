@@ -15,9 +15,9 @@ from _compare import compare, mean, show
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import StandardScaler
 
+from experiments.report import Report
 from mercer import KernelDependencyCV
 from mercer.datasets import load_dti, load_emotions, load_label_ranking
-from mercer.experiments.report import Report
 from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear
 from mercer.operators import Covariance, Identity, LearnedOperator
 

@@ -1,8 +1,8 @@
 """How fast does the loss at low rank come near the exact one? Writes docs/scale.png.
 
 USPS halves, 7,291 training and 2,007 test digits, RBF kernels on both sides, identity operator,
-fixed point, the loss of `mercer reproduce usps`. Length scale and alpha are chosen on the training
-digits, by closed-form leave-one-out at rank 1,000; test losses are only reported. `python
+fixed point, the loss of `make reproduce NAME=usps`. Length scale and alpha are chosen on the
+training digits, by closed-form leave-one-out at rank 1,000; test losses are only reported. `python
 low_rank_usps.py times` compares the times of the fits alone, at the parameters so chosen.
 """
 

@@ -16,9 +16,9 @@ import numpy as np
 from _compare import compare, mean, show
 from sklearn.model_selection import GroupShuffleSplit
 
+from experiments.report import Report
 from mercer import KernelDependencyCV
 from mercer.datasets import load_dti, load_usps
-from mercer.experiments.report import Report
 from mercer.kernels import L2, RBF, Gaussian, Linear
 from mercer.losses import EpsilonInsensitive, Huber
 

@@ -8,9 +8,9 @@ among the choices; supervised is γ = 0 alone. Wanted: on no split more than 1 %
 import numpy as np
 from _compare import compare, show
 
+from experiments.report import Report
 from mercer import KernelDependencyCV
 from mercer.datasets import load_usps
-from mercer.experiments.report import Report
 from mercer.kernels import RBF, LaplacianRegularized
 
 SCALES, GAMMAS = (4.0, 6.0, 8.0), (0.0, 0.01, 0.1, 1.0, 10.0)

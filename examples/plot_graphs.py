@@ -9,17 +9,31 @@ barycentre of several. Needs ``mercer[graphs,molecules,plots]`` and qm9_5k.smi.
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
+from rdkit import Chem
 
 from mercer import KernelDependency
 from mercer.datasets import load_qm9
 from mercer.decoders import Candidates, GromovWassersteinBarycenter
-from mercer.experiments.qm9 import description
 from mercer.kernels import Normalized, WeisfeilerLehman, molecule_graph
 from mercer.metrics import graph_distance
 
+
+def description(smiles):
+    """Count atoms, bonds and rings of each kind."""
+    molecule = Chem.MolFromSmiles(smiles)
+    atoms = [atom.GetSymbol() for atom in molecule.GetAtoms()]
+    bonds = [str(bond.GetBondType()) for bond in molecule.GetBonds()]
+    rings = [len(ring) for ring in molecule.GetRingInfo().AtomRings()]
+    return [
+        *(atoms.count(symbol) for symbol in "CNOF"),
+        *(bonds.count(kind) for kind in ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")),
+        *(rings.count(size) for size in range(3, 8)),
+    ]
+
+
 smiles = load_qm9()[:503]
 graphs = [molecule_graph(s) for s in smiles]
-X = np.array([description(s)[0] for s in smiles])
+X = np.array([description(s) for s in smiles], dtype=float)
 train, test = slice(0, 500), slice(500, 503)
 
 # %%

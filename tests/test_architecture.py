@@ -30,7 +30,7 @@ ORDER = [
     {"decoders", "metrics"},
     {"estimators"},
     {"testing", "persistence", "plots"},
-    {"experiments", "tables", "demo"},
+    {"tables", "demo"},
     {"cli"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""
@@ -43,8 +43,8 @@ def room_of(path):
     return path.parts[0].removesuffix(".py")
 
 
-def imported_rooms(path):
-    """The rooms that a module imports from, wherever in it the import stands."""
+def imported_names(path):
+    """The dotted names that a module imports, split at the dots, wherever the import stands."""
     package = ["mercer", *path.parts[:-1]]
     for node in ast.walk(ast.parse((SOURCE / path).read_text())):
         if isinstance(node, ast.Import):
@@ -57,7 +57,13 @@ def imported_rooms(path):
             names = [[*node.module.split("."), alias.name] for alias in node.names]
         else:
             continue
-        yield from (name[1] for name in names if name[0] == "mercer" and len(name) > 1)
+        yield from names
+
+
+def imported_rooms(path):
+    """The rooms that a module imports from."""
+    names = imported_names(path)
+    return (name[1] for name in names if name[0] == "mercer" and len(name) > 1)
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if p != Path("__init__.py")], ids=str)
@@ -70,6 +76,12 @@ def test_imports_flow_one_way(path):
         assert other in RANK, f"{path} imports {other}, which has no place in ORDER"
         allowed = RANK[other] < RANK[room] or other == room or RANK[other] == 0
         assert allowed, f"{path} imports from {other}: imports flow {[sorted(r) for r in ORDER]}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_the_package_does_not_import_the_experiments(path):
+    """They are in the repository, not in the wheel."""
+    assert "experiments" not in {name[0] for name in imported_names(path)}
 
 
 def test_this_test_sees_imports():

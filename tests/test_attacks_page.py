@@ -5,10 +5,8 @@ from http.client import HTTPConnection
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from mercer import JointKernelMap, KernelDependency, plots
-from mercer.cli import main
 from mercer.estimators.prediction_sets import Ball, Band
 from mercer.kernels import Linear
 from mercer.operators import CurlFree
@@ -58,15 +56,6 @@ def test_a_length_that_is_none_does_not_hang_the_page(server, length):
     status, error = told(server, "/digits/some", "{}", length)
     assert status == 200
     assert "bytes" in error or "too much" in error
-
-
-def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    out = tmp_path / "file" / "out"
-    result = CliRunner().invoke(main, ["reproduce", "digits", "--quick", "--out", str(out)])
-    assert result.exit_code == 1
-    assert "cannot be written to" in result.output
-    assert "--out" in result.output
 
 
 @pytest.fixture

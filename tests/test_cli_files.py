@@ -85,3 +85,11 @@ def test_warnings_are_sentences_too(run, tmp_path):
     result = run("fit", "same.csv")
     assert "Note: all outputs in y are equal" in result.stderr
     assert "UserWarning" not in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["usps"], ["all", "--quick", "--out", "o"]])
+def test_reproduce_says_where_the_experiments_are(arguments):
+    result = CliRunner().invoke(main, ["reproduce", *arguments])
+    assert result.exit_code == 1
+    assert "make reproduce NAME=" in result.output and "clone of the repository" in result.output
+    assert len(result.output.splitlines()) == 1

@@ -206,17 +206,18 @@ class Embedding:
         return self.weigh()
 
     def expect(self, values: Array) -> Array:
-        """Σ_i c_i(x) values_i: the conditional expectation given x of any quantity of the output.
+        """Σ_i c_i(x) h(y_i): the conditional expectation of h(Y) given x, for h in the output RKHS.
 
         Parameters
         ----------
         values
-            One value, or one row of values, for each training example.
+            h(y_i) for each training example: one value, or one row of values.
 
         Notes
         -----
         g is a conditional mean embedding (Grünewälder et al. 2012): for a function h in the
-        output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x].
+        output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x]. The weights c(x) sum to one only with
+        `fit_intercept=True`.
         """
         values = values if values is not None and hasattr(values, "shape") else np.asarray(values)
         if count(values) != self.weights.shape[1]:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from experiments import cmudict
 from mercer.datasets import DataNotFound
-from mercer.experiments import cmudict
 
 
 def test_sizes_share_their_test_words():

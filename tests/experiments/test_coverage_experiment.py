@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from experiments import coverage
+from experiments.coverage import Task, trial
 from mercer import KernelDependencyCV
-from mercer.experiments import coverage
-from mercer.experiments.coverage import Task, trial
 from mercer.kernels import RBF
 
 

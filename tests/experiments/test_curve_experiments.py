@@ -3,10 +3,10 @@ import pytest
 from rich.console import Console
 from sklearn.model_selection import GroupKFold, KFold
 
+from experiments import dti, functional, weather
 from mercer import KernelDependencyCV
 from mercer.datasets import DataNotFound
 from mercer.estimators.regression import Sides, factored
-from mercer.experiments import dti, functional, weather
 from mercer.kernels import L2, Gaussian
 from mercer.operators import Covariance, Identity, Matrix
 

@@ -5,11 +5,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from mercer.cli import main
-from mercer.experiments import face_models, faces, reproduce
-from mercer.experiments.face_models import METHODS
-from mercer.experiments.face_ranks import CORTES, LOW_RANK, Run, claims
-from mercer.experiments.faces import Study, sizes
+from experiments import face_models, faces, reproduce
+from experiments.__main__ import main
+from experiments.face_models import METHODS
+from experiments.face_ranks import CORTES, LOW_RANK, Run, claims
+from experiments.faces import Study, sizes
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def file(rng, tmp_path):
 def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path, monkeypatch):
     monkeypatch.setattr(face_models, "COSTS", (0.3, 1.0))
     monkeypatch.setattr(face_models, "MARGIN_SCALES", (1.0,))
-    command = ["reproduce", "faces", "--quick", "--faces", str(file), "--out", str(tmp_path / "o")]
+    command = ["faces", "--quick", "--faces", str(file), "--out", str(tmp_path / "o")]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert "faces read from faces.npy" in done.output
@@ -48,7 +48,7 @@ def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path, monkeypa
 )
 def test_a_file_of_another_form_is_named_in_a_sentence(shape, message, tmp_path):
     np.save(tmp_path / "flat.npy", np.arange(np.prod(shape)).reshape(shape))
-    command = ["reproduce", "faces", "--faces", str(tmp_path / "flat.npy"), "--out", str(tmp_path)]
+    command = ["faces", "--faces", str(tmp_path / "flat.npy"), "--out", str(tmp_path)]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 1
     assert message in done.output.replace("\n", " ")

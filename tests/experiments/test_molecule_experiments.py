@@ -1,8 +1,8 @@
 import pytest
 from rich.console import Console
 
+from experiments import EXPERIMENTS, massbank, qm9
 from mercer.datasets import DataNotFound
-from mercer.experiments import EXPERIMENTS, massbank, qm9
 
 
 @pytest.mark.parametrize("experiment", [massbank, qm9], ids=lambda m: m.__name__)

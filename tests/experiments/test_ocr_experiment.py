@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from experiments import ocr
+from experiments.ways import BEST, OPERATORS, WAYS
 from mercer.datasets import DataNotFound
-from mercer.experiments import ocr
-from mercer.experiments.ways import BEST, OPERATORS, WAYS
 from mercer.metrics import symbol_accuracy
 
 TEXTS = ["and", "bad", "cab", "dab", "nab", "band", "bead", "dean", "aced", "cede", "abc", "bee"]

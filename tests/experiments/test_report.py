@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
+from experiments import EXPERIMENTS, digits
+from experiments.__main__ import main
+from experiments.differences import interval
+from experiments.folder import output_folder
+from experiments.report import Report
 from mercer._extras import require
-from mercer.cli import main
-from mercer.experiments import EXPERIMENTS, digits
-from mercer.experiments.differences import interval
-from mercer.experiments.folder import output_folder
-from mercer.experiments.report import Report
 
+ROOT = Path(__file__).parents[2]
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360606060000000050001a5f64540"
@@ -151,9 +153,8 @@ def test_earlier_results_stay_until_new_ones_are_complete(tmp_path):
 
 SLOW = """
 import sys, time
-from mercer import experiments
-from mercer.cli import main
-from mercer.experiments import digits
+from experiments import digits
+from experiments.__main__ import main
 
 def run(folder, console, quick=False):
     (folder / "half").write_text("written")
@@ -161,14 +162,14 @@ def run(folder, console, quick=False):
     time.sleep(30)
 
 digits.run = run
-main(["reproduce", "digits", "--out", sys.argv[1]])
+main(["digits", "--out", sys.argv[1]])
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_a_terminated_run_takes_its_draft_with_it(tmp_path):
     command = [sys.executable, "-c", SLOW, str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "ready\n"
         assert list((tmp_path / "out").rglob("half"))
         process.send_signal(signal.SIGTERM)
@@ -179,7 +180,7 @@ def test_a_terminated_run_takes_its_draft_with_it(tmp_path):
 def test_rerun_gives_the_same_numbers(tmp_path):
     runs = []
     for _ in range(2):
-        arguments = ["reproduce", "digits", "--quick", "--out", str(tmp_path)]
+        arguments = ["digits", "--quick", "--out", str(tmp_path)]
         told = CliRunner().invoke(main, arguments)
         assert told.exit_code == 0 and re.search(r"\d s, peak memory \d", told.output)
         runs.append(json.loads((tmp_path / "digits" / "results.json").read_text()))
@@ -190,7 +191,7 @@ def test_rerun_gives_the_same_numbers(tmp_path):
 
 def test_missing_data_is_one_sentence_a_set(tmp_path, monkeypatch):
     monkeypatch.setenv("MERCER_DATA", str(tmp_path / "nowhere"))
-    result = CliRunner().invoke(main, ["reproduce", "all", "--quick", "--out", str(tmp_path / "o")])
+    result = CliRunner().invoke(main, ["all", "--quick", "--out", str(tmp_path / "o")])
     assert result.exit_code == 1
     for name in set(EXPERIMENTS) - {"digits"}:
         (line,) = [line for line in result.output.splitlines() if line.startswith(f"{name}: ")]
@@ -203,14 +204,23 @@ def test_a_missing_extra_is_one_sentence(tmp_path, monkeypatch):
         require("no_such_module", "plots")
 
     monkeypatch.setattr(digits, "run", run)
-    result = CliRunner().invoke(main, ["reproduce", "digits", "--out", str(tmp_path / "o")])
+    result = CliRunner().invoke(main, ["digits", "--out", str(tmp_path / "o")])
     assert result.exit_code == 1
     assert 'no_such_module is needed for this: pip install "mercer[plots]".' in result.output
     assert not (tmp_path / "o").exists()
 
 
 def test_faces_are_for_faces(tmp_path):
-    arguments = ["reproduce", "digits", "--faces", str(tmp_path), "--out", str(tmp_path / "o")]
+    arguments = ["digits", "--faces", str(tmp_path), "--out", str(tmp_path / "o")]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert "--faces is for the experiment faces, not for digits" in result.output
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "out"
+    result = CliRunner().invoke(main, ["digits", "--quick", "--out", str(out)])
+    assert result.exit_code == 1
+    assert "cannot be written to" in result.output
+    assert "--out" in result.output

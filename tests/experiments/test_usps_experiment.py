@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from experiments import floors, halves, usps
 from mercer.datasets import DataNotFound
-from mercer.experiments import floors, halves, usps
 from naive import rbf
 
 

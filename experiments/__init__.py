@@ -1,0 +1,53 @@
+"""Tables of results from the data, beside published numbers: ``python -m experiments NAME``.
+
+This package is part of the repository, not of the wheel: it may import anything of mercer, and
+mercer imports nothing of it. An experiment is a module with
+``run(folder, console, quick=False) -> Report``: it writes its pictures into `folder`, shows
+progress on the rich `console`, and is small and fast when `quick`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .folder import output_folder
+from .report import Report
+from .resources import measured
+
+EXPERIMENTS = {
+    "bibtex": "sets of tags from the words of a text, in the given split",
+    "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
+    "coverage": "how often prediction sets hold the truth, and how large they are",
+    "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "massbank": "molecules from mass spectra, among the candidates of the same formula",
+    "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",
+    "emotions": "sets of moods from the sound of a song, in the given split",
+    "faces": "Table 3 and Figure 2 of the paper: turned faces to the front, people kept apart",
+    "label_ranking": "seven label ranking sets, ten folds, ridge on the Kendall embedding",
+    "dti": "one tract of the brain from another, curves with several scans a subject",
+    "ocr": "Table 2 (right) of the paper: handwritten words, seen and new",
+    "transliteration": "Arabic names in Latin letters, string to string",
+    "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
+    "weather": "precipitation curves from temperature curves at 35 Canadian stations",
+}
+"""One line for each experiment; the key is the name of its module."""
+
+QUICK = "A quick version, on a part of the data: for a first look, not for results."
+
+
+def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options: Any) -> Report:
+    """Run one experiment and write its results under `out`/`name`.
+
+    Further `options` go to the experiment's `run`.
+    """
+    module = import_module(f"{__name__}.{name}")
+    with output_folder(out, name) as folder:
+        with measured() as usage:
+            report: Report = module.run(folder, console, quick=quick, **options)
+        report.seconds, report.peak = usage.seconds, usage.peak
+        report.title = report.title or f"{name}: {EXPERIMENTS[name]}"
+        report.notes += [QUICK] if quick else []
+        report.save(folder)
+    return report

@@ -1,0 +1,110 @@
+"""Run experiments: ``python -m experiments NAME [NAME …] [--out DIR] [--quick]``."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import current_thread, main_thread
+from typing import Any
+
+import click
+
+from . import EXPERIMENTS
+
+WIDTH = 120
+"""Columns where output goes to a file or a pipe."""
+
+
+@click.command(epilog="\n\n".join(f"{name}: {line}" for name, line in EXPERIMENTS.items()))
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*EXPERIMENTS, "all"]))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out"),
+    show_default=True,
+    help="The folder for results.",
+)
+@click.option("--quick", is_flag=True, help="Run a small version, for a first look.")
+@click.option(
+    "--faces",
+    type=click.Path(path_type=Path, exists=True),
+    help="For the experiment faces: your own images, a folder or an array file.",
+)
+def main(names: tuple[str, ...], out: Path, quick: bool, faces: Path | None) -> None:
+    """Regenerate tables of results, each with its picture and page, under OUT/NAME."""
+    from mercer.datasets import DataNotFound, WrongData
+
+    from . import reproduce
+    from .folder import NotWritable
+
+    chosen = list(EXPERIMENTS if "all" in names else dict.fromkeys(names))
+    if faces is not None and "faces" not in chosen:
+        raise click.UsageError(f"--faces is for the experiment faces, not for {', '.join(chosen)}.")
+    options: dict[str, dict] = {"faces": {"faces": faces}} if faces else {}
+    console, missing, taken = _console(), 0, {}
+    with _stoppable():
+        for name in chosen:
+            try:
+                report = reproduce(name, out, console, quick=quick, **options.get(name, {}))
+            except (DataNotFound, WrongData, ImportError) as problem:  # an extra, with its command
+                missing += 1
+                console.print(f"{name}: {problem}", style="yellow", soft_wrap=True, markup=False)
+                continue
+            except NotWritable as problem:
+                raise click.ClickException(f"{problem} Name another folder with --out.") from None
+            _show(console, report)
+            console.print(f"written to {out / name}")
+            taken[name] = (report.seconds, report.peak)
+    if len(taken) > 1:
+        console.print(_summary(taken).rich())
+    if missing:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into SystemExit, so that every `finally` removes its draft folder."""
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    names = ("SIGTERM", "SIGHUP") if current_thread() is main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if name in signal.Signals.__members__]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH)
+
+
+def _summary(taken: dict) -> Any:
+    """Seconds and peak memory of each experiment, and of all of them."""
+    from .tables import Table
+
+    rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in taken.items()]
+    seconds, peaks = zip(*taken.values(), strict=True)
+    rows.append(["all", f"{sum(seconds):.1f}", f"{max(peaks):.2f}"])
+    return Table("what it took", ["experiment", "seconds", "peak memory, GiB"], rows)
+
+
+def _show(console: Any, report: Any) -> None:
+    for table in report.tables():
+        console.print(table.rich())
+    for line in (*report.verdicts(), *report.notes, report.attribution):
+        if line:
+            console.print(line, style="dim", highlight=False, markup=False)
+    console.print(f"{report.seconds:.1f} s, peak memory {report.peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m experiments")

@@ -1,0 +1,155 @@
+"""How often prediction sets hold the truth, and how much larger they are than they need be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.progress import track
+from sklearn.preprocessing import StandardScaler
+
+from mercer import ConformalSets, KernelDependencyCV
+from mercer._arrays import Items, count, take
+from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
+from mercer.estimators.prediction_sets import contain, size, weighted_quantile
+from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
+
+from .report import Report
+
+ASKED = 0.9
+SPLITS = 20
+CALIBRATIONS = ("split", "jackknife+")
+ALPHAS = np.logspace(-4, 1, 6)
+TAGS = 10
+
+
+@dataclass(frozen=True)
+class Task:
+    """Pairs, what learns them, and how many groups (rows, or subjects) train and test."""
+
+    name: str
+    X: Items
+    y: Items
+    model: KernelDependencyCV
+    train: int
+    test: int
+    groups: np.ndarray | None = None
+    kind: str = "auto"
+    candidates: Items | None = None
+    ignore_groups: bool = False
+    scaled: bool = False
+
+    def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to learn from and rows of other groups to test on.
+
+        Splits in a row deal one shuffle out: no group is tested again before all others were.
+        """
+        labels = np.arange(count(self.y)) if self.groups is None else self.groups
+        groups = np.unique(labels)
+        shuffle, part = divmod(seed, len(groups) // self.test)
+        names = np.random.default_rng(shuffle).permutation(groups)
+        test, rest = np.split(np.roll(names, -part * self.test), [self.test])
+        train = rest[: self.train]
+        return np.flatnonzero(np.isin(labels, train)), np.flatnonzero(np.isin(labels, test))
+
+
+def tags() -> Task:
+    """Bibtex: the ten most frequent tags of the texts that have one; all 1024 sets of them."""
+    data = load_bibtex()
+    Y = np.asarray(data.y_train.todense())
+    Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:TAGS]]
+    rows = np.flatnonzero(Y.any(axis=1))
+    model = KernelDependencyCV(Tanimoto(), Labels(), ALPHAS, fit_intercept=True)
+    every = np.array(list(product([0, 1], repeat=TAGS)), dtype=Y.dtype)
+    return Task("Bibtex, ten tags", take(data.X_train, rows), Y[rows], model, 400, 300,
+                candidates=every)  # fmt: skip
+
+
+def rankings() -> Task:
+    """Vehicle: rankings of four labels, among all 24."""
+    X, ranks = load_label_ranking("vehicle")
+    kernels = [RBF(c * np.sqrt(X.shape[1])) for c in (0.3, 0.6, 1.0)]
+    model = KernelDependencyCV(kernels, Kendall(), ALPHAS, fit_intercept=True)
+    every = np.array([r for r in product(range(4), repeat=4) if len(set(r)) == 4])
+    return Task("vehicle rankings", X, ranks, model, 500, 282, candidates=every, scaled=True)
+
+
+def halves() -> Task:
+    """USPS: the lower halves of digits as balls of images."""
+    images, _, _, _ = load_usps()
+    kernels = [RBF(scale) for scale in (3.0, 4.0, 6.0)]
+    model = KernelDependencyCV(kernels, Linear(), ALPHAS, fit_intercept=True)
+    return Task("USPS halves", images[:, :8], images[:, 8:], model, 300, 300)
+
+
+def curves() -> list[Task]:
+    """DTI: several scans a subject, left out together or one by one."""
+    X, Y, subject = load_dti()
+    kernels = [Gaussian(L2(), scale) for scale in (0.1, 0.2, 0.4)]
+    model = KernelDependencyCV(kernels, L2(), ALPHAS, fit_intercept=True)
+    tasks = []
+    for kind in ("ball", "band"):
+        task = Task(f"DTI {kind}s, by subject", X, Y, model, 97, 24, subject, kind)
+        tasks += [task, replace(task, name=f"DTI {kind}s, by rows", ignore_groups=True)]
+    return tasks
+
+
+def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]:
+    """Coverage, mean size, and the mean size of the smallest sets that cover the test rows.
+
+    All three are those of a random row of a random test group, which is what sets promise.
+    """
+    train, test = task.split(seed)
+    X, X_test, y_test = take(task.X, train), take(task.X, test), take(task.y, test)
+    if task.scaled:
+        scaler = StandardScaler().fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    groups = None if task.groups is None or task.ignore_groups else task.groups[train]
+    sets = ConformalSets(task.model, ASKED, calibration, task.kind, task.candidates)
+    found = sets.fit(X, take(task.y, train), groups).predict(X_test)
+    weights = _shares(test if task.groups is None else task.groups[test])
+    covered = contain(found, sets.model_.output_kernel_.as_outputs(y_test))
+    least = least_sets(sets, X_test, y_test, weights)
+    return float(weights @ covered), _mean_size(found, weights), _mean_size(least, weights)
+
+
+def least_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:
+    """The sets of the smallest common radius that covers: one that knows the test outputs."""
+    points, shape = sets.model_.embed(X), sets.shape_
+    scores = shape.scores(points, sets.model_.output_kernel_.as_outputs(y))
+    return shape.sets(points, float(weighted_quantile(scores, weights, ASKED)))
+
+
+def run(folder: Path, console: Any, quick: bool = False) -> Report:
+    """Twenty splits of each set, calibrated on held-out rows and by jackknife+."""
+    tasks = [rankings(), *curves()[:2]] if quick else [tags(), rankings(), halves(), *curves()]
+    names = [(task, how) for task in tasks for how in CALIBRATIONS]
+    report = Report("coverage", wide=True, baseline="", lower_is_better=["mean size"])
+    for task in tasks:
+        report.settings[task.name] = f"{task.train} to learn from, {task.test} to test on"
+    for task, how in track(names, "splits", console=console, transient=True):
+        results = [trial(task, how, seed) for seed in range(2 if quick else SPLITS)]
+        columns = ("coverage", "mean size", "smallest mean size")
+        for metric, values in zip(columns, zip(*results, strict=True), strict=True):
+            report.add(how, task.name, metric, scores=values)
+    report.notes.append(
+        f"Sets asked to hold the truth in {ASKED:.0%} of cases, over {2 if quick else SPLITS} "
+        "random splits; kernel and ridge by leave-one-out on the rows learnt from. Sizes: the "
+        "number of outputs in a list, the radius of a ball, the mean width of a band. The smallest "
+        "mean size is that of sets of the same model and shape with the one radius that covers "
+        f"{ASKED:.0%} of the test rows, which only somebody who knows their outputs could choose."
+    )
+    return report
+
+
+def _shares(labels: np.ndarray) -> np.ndarray:
+    """The weight of each row where groups count alike."""
+    _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    return 1.0 / (len(sizes) * sizes[numbers])
+
+
+def _mean_size(found: list, weights: np.ndarray) -> float:
+    return float(weights @ np.array([size(one) for one in found]))

@@ -1,0 +1,107 @@
+"""Paired differences from a baseline over the splits, and what their intervals let one say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from scipy.special import stdtrit
+
+LEVEL = 0.95
+MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A method less the baseline, split by split: the mean and its t interval."""
+
+    method: str
+    setting: str
+    metric: str
+    mean: float
+    low: float
+    high: float
+    splits: int
+    verdict: str
+    share: float | None
+    """The mean difference as a share of the baseline's mean, where that is not zero."""
+
+    @property
+    def told(self) -> str:
+        """The method, and by how much it differs where it does."""
+        differs = self.verdict != "nothing" and self.share is not None
+        share = f"{self.share:+.1%}".replace("-", MINUS) if differs else ""
+        return f"{self.method} ({share})" if differs else self.method
+
+
+def interval(differences: Sequence[float]) -> tuple[float, float, float]:
+    """Mean, low and high of the t interval of at least two differences.
+
+    d̄ ± t_{n-1} s/√n: right for independent splits. Splits that share examples are not quite that,
+    and the interval is then somewhat too narrow.
+
+    Examples
+    --------
+    >>> from experiments.differences import interval
+    >>> [round(x, 3) for x in interval([-0.2, -0.1, -0.3, -0.2, -0.2])]
+    [-0.2, -0.288, -0.112]
+    """
+    d = np.asarray(differences, dtype=float)
+    half = stdtrit(len(d) - 1, (1 + LEVEL) / 2) * d.std(ddof=1) / np.sqrt(len(d))
+    return float(d.mean()), float(d.mean() - half), float(d.mean() + half)
+
+
+def verdict(low: float, high: float, lower_is_better: bool) -> str:
+    """What an interval says: "better", "worse", or "nothing" where it contains zero."""
+    if low <= 0.0 <= high:
+        return "nothing"
+    return "better" if (high < 0.0) == lower_is_better else "worse"
+
+
+def paired(
+    scores: dict[tuple[str, str, str], list[float]], baseline: str, lower_is_better: Iterable[str]
+) -> list[Difference]:
+    """The differences of every method from the baseline of its own setting and metric."""
+    lower, found = set(lower_is_better), []
+    for (method, setting, metric), values in scores.items():
+        base = scores.get((baseline, setting, metric))
+        if method == baseline or base is None or len(values) < 2:
+            continue
+        if len(base) != len(values):
+            raise ValueError(
+                f"{method} has {len(values)} scores in {setting}, {metric}, and {baseline} "
+                f"{len(base)}: paired differences need the same splits in the same order."
+            )
+        mean, low, high = interval(np.subtract(values, base).tolist())
+        said = verdict(low, high, metric in lower)
+        level = abs(float(np.mean(base)))
+        share = mean / level if level else None
+        found.append(Difference(method, setting, metric, mean, low, high, len(values), said, share))
+    return found
+
+
+def sentences(differences: Sequence[Difference], baseline: str) -> list[str]:
+    """One for each setting and metric: who is better, who is worse, who brings nothing."""
+
+    def place(d: Difference) -> tuple[str, str]:
+        return d.setting, d.metric
+
+    order = list(dict.fromkeys(map(place, differences)))
+    ranked = sorted(differences, key=lambda d: order.index(place(d)))
+    return [_sentence(list(group), baseline) for _, group in groupby(ranked, key=place)]
+
+
+def _sentence(group: list[Difference], baseline: str) -> str:
+    clauses = {
+        "better": f"better than {baseline}",
+        "worse": f"worse than {baseline}",
+        "nothing": f"no difference from {baseline} that the {group[0].splits} splits could show",
+    }
+    parts = [
+        f"{text}: {', '.join(names)}"
+        for said, text in clauses.items()
+        if (names := [d.told for d in group if d.verdict == said])
+    ]
+    return f"{group[0].setting}, {group[0].metric} — {'; '.join(parts)}."

@@ -1,0 +1,55 @@
+"""What needs no model: the nearest neighbour, one answer for all, the best in hindsight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mercer.kernels import RBF
+from mercer.metrics import rbf_loss
+
+from .halves import Split
+
+
+def losses(Y: np.ndarray, split: Split, output_scale: float) -> np.ndarray:
+    """The loss of every training output (column) as the answer for every test example (row)."""
+    train, test = split
+    return 2.0 - 2.0 * RBF(output_scale)(Y[test], Y[train])
+
+
+def nearest(X: np.ndarray, split: Split) -> np.ndarray:
+    """For every test input the place of its nearest training input."""
+    train, test = split
+    return RBF("median").fit(X[train])(X[test], X[train]).argmax(axis=1)
+
+
+def of_nearest(
+    X: np.ndarray, Y: np.ndarray, splits: Sequence[Split], output_scale: float
+) -> list[float]:
+    """The output of the nearest training input."""
+    pairs = [(losses(Y, split, output_scale), nearest(X, split)) for split in splits]
+    return [float(L[np.arange(len(L)), near].mean()) for L, near in pairs]
+
+
+def of_mean(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> list[float]:
+    """The mean of the training outputs, for all."""
+    means = [np.broadcast_to(Y[train].mean(axis=0), Y[test].shape) for train, test in splits]
+    pairs = zip(splits, means, strict=True)
+    return [rbf_loss(Y[test], mean, output_scale) for (_, test), mean in pairs]
+
+
+def of_chance(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> list[float]:
+    """Any training output, with equal probability."""
+    return [float(losses(Y, split, output_scale).mean()) for split in splits]
+
+
+def of_hindsight(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> list[float]:
+    """The training output that is best once the truth is known: no candidate can do better."""
+    return [float(losses(Y, split, output_scale).min(axis=1).mean()) for split in splits]
+
+
+def of_constants(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> tuple:
+    """The best and the worst that one training output, for all, can do."""
+    means = [losses(Y, split, output_scale).mean(axis=0) for split in splits]
+    return np.mean([m.min() for m in means]), np.mean([m.max() for m in means])

@@ -1,0 +1,81 @@
+"""Pictures of results; matplotlib is an extra, asked for when first used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from mercer._extras import require
+
+
+def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+    """A grid of images: the given upper halves, then for each column the whole as completed.
+
+    Parameters
+    ----------
+    path
+        The PNG to write.
+    upper
+        The inputs, (examples, height, width).
+    columns
+        Lower halves by title, each (examples, height, width); "truth" first reads best.
+    """
+    require("matplotlib", "plots")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = len(upper)
+    blank = np.full_like(upper, np.nan)
+    wholes = {"input": np.concatenate([upper, blank], axis=1)}
+    wholes |= {t: np.concatenate([upper, lower], axis=1) for t, lower in columns.items()}
+    figure = Figure(figsize=(1.35 * len(wholes), 1.25 * rows + 0.7), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes: Any = figure.subplots(rows, len(wholes), squeeze=False)
+    for j, (title, images) in enumerate(wholes.items()):
+        axes[0, j].set_title(fill(title, 13), fontsize=8)
+        for i in range(rows):
+            _show(axes[i, j], images[i], upper.shape[1], (upper.min(), upper.max()))
+    figure.savefig(path, dpi=130)
+
+
+def grid(path: Path, columns: dict[str, np.ndarray]) -> None:
+    """A grid of grey images: a column a title, a row an example.
+
+    Parameters
+    ----------
+    path
+        The PNG to write.
+    columns
+        Images by title, each (examples, height, width).
+    """
+    require("matplotlib", "plots")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    first = next(iter(columns.values()))
+    rows, shape = len(first), first.shape[1:]
+    figure = Figure(
+        figsize=(1.2 * len(columns), 1.2 * rows * shape[0] / shape[1] + 0.7), layout="constrained"
+    )
+    FigureCanvasAgg(figure)
+    axes: Any = figure.subplots(rows, len(columns), squeeze=False)
+    limits = (float(first.min()), float(first.max()))
+    for j, (title, images) in enumerate(columns.items()):
+        axes[0, j].set_title(title.replace(" ", "\n"), fontsize=7)
+        for i in range(rows):
+            axis = axes[i, j]
+            axis.imshow(images[i], cmap="gray", vmin=limits[0], vmax=limits[1])
+            axis.set_xticks([])
+            axis.set_yticks([])
+    figure.savefig(path, dpi=130)
+
+
+def _show(axis: Any, image: np.ndarray, split: int, limits: tuple[float, float]) -> None:
+    axis.imshow(image, cmap="gray_r", interpolation="nearest", vmin=limits[0], vmax=limits[1])
+    axis.axhline(split - 0.5, color="tab:orange", linewidth=0.8)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.spines[:].set(color="0.75", linewidth=0.6)

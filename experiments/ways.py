@@ -1,0 +1,93 @@
+"""The ways to read handwritten words that are compared: the paper's, and a better one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import numpy as np
+
+from mercer import MaxMarginMarkovNetwork
+from mercer.kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoothed
+from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
+
+from .baselines import EACH_LETTER, each_letter
+from .reading import LAMBDA, Chain, Way, by_places, by_words
+
+SHAPE = (16, 8)
+"""Of the images, in pixels."""
+
+# -- kernels on words -------------------------------------------------------------------------
+
+
+def cubic(gamma: float) -> Kernel:
+    """The paper's kernel on images, as a cosine: images differ in ink."""
+    return Normalized(Polynomial(3, gamma))
+
+
+def blurred(width: float, scale: float) -> Kernel:
+    """An RBF on blurred images."""
+    return Smoothed(RBF(scale), width, SHAPE)
+
+
+def cosine(kernel: Kernel, power: int = 1) -> Kernel:
+    """Words compared place by place, as a cosine: they differ in length."""
+    words = Normalized(Positions(kernel))
+    return words if power == 1 else words**power
+
+
+GAMMAS = (1 / 128, 1 / 32, 1 / 8)
+PAPER = [words(cubic(gamma)) for gamma in GAMMAS for words in (Positions, cosine)]
+"""The paper's maps; how far the cubic leans on pairs and triples of pixels is left open there."""
+BLURRED = [cosine(blurred(width, 3.0), power) for width in (0.7, 1.0, 1.3) for power in (2, 4)]
+
+
+# -- places coupled ---------------------------------------------------------------------------
+
+
+def constrained(*etas: float) -> Way:
+    """Constrained regression with the cubic kernel, mu and eta chosen."""
+    image = cubic(1 / 32)
+    kernels = [Positionwise(image, cosine(image), *p) for p in product((0.03, 0.1, 1.0), etas)]
+    return by_places(lambda unseen: kernels)
+
+
+def shared(unseen: bool) -> Iterable[Positionwise]:
+    """Blurred words, and blurred letters that share what they learn over places."""
+    for width in (0.7, 1.0, 1.3):
+        letters, words = blurred(width, 1.5), cosine(blurred(width, 3.0), 4)
+        if unseen:  # words as wholes are mostly in the way
+            yield Positionwise(letters, words, 0.1, 10.0)
+            yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.01, 0.03))
+        else:
+            pairs = ((0.1, 1.0), (0.01, 10.0), (0.03, 10.0))
+            yield from (Positionwise(letters, words, mu, eta) for mu, eta in pairs)
+
+
+def chains(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:
+    """Max-margin Markov network with the cubic kernel."""
+    return Chain(MaxMarginMarkovNetwork(cubic(1.0), C=1.0, gap=0.01).fit(X, y))
+
+
+# -- all of them ------------------------------------------------------------------------------
+
+OPERATORS: dict[str, list[Operator]] = {
+    "identity": [Identity()],
+    "covariance": [Covariance()],
+    "conditional covariance": [ConditionalCovariance(0.01), ConditionalCovariance(0.1)],
+}
+BEST = "mercer: blurred, places shared"
+WAYS: dict[str, Way] = {
+    EACH_LETTER: each_letter,
+    "M3N": chains,
+    "constrained regression, eta 0": constrained(0.0),
+    "constrained regression, eta chosen": constrained(1.0, 10.0),
+    **{name: by_words(PAPER, *operators) for name, operators in OPERATORS.items()},
+    "identity, blurred": by_words(BLURRED, Identity()),
+    BEST: by_places(shared),
+}
+LITERAL: dict[str, Way] = {
+    name: by_words([Positions(Polynomial(3))], *operators, alphas=[LAMBDA])
+    for name, operators in OPERATORS.items()
+}
+"""The paper's λ with its cubic kernel as it stands."""
