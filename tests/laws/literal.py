@@ -173,7 +173,7 @@ class Ridge:
         plain = replace(self, G=G, G_new=G_new, V=centred(self.V, self.w), intercept=False)
         return shares @ self.V + plain.predict_by_cholesky()[0]
 
-    def left_out(self, labels: Array) -> Array:
+    def left_out(self, labels: Array, by_cholesky: bool = False) -> Array:
         """What refits without the examples of each label predict for them."""
         points = np.empty_like(self.V)
         for label in np.unique(labels):
@@ -185,7 +185,7 @@ class Ridge:
                 V=self.V[~out],
                 w=self.w[~out],
             )
-            points[out] = rest.predict()
+            points[out] = rest.predict_by_cholesky()[-1] if by_cholesky else rest.predict()
         return points
 
     @property
