@@ -12,14 +12,14 @@ from sklearn.utils import check_random_state
 from .._arrays import Array, Items, count, host, like, take, unique
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import OrthonormalFrame
+from ..estimators.base import StructuredEstimator, input_default, output_default, warn_if_constant
+from ..estimators.coupled import CoupledMap
+from ..estimators.regression import LeastWeights, PointMap, Sides
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import whole
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
-from .base import StructuredEstimator, input_default, output_default, warn_if_constant
-from .coupled import CoupledMap
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
-from .regression import LeastWeights, PointMap, Sides
 
 
 class JointKernelMap(StructuredEstimator):

@@ -10,9 +10,9 @@ from .._arrays import Items, blocks, object_array, take, unique
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
 from ..decoders.base import Ranked
+from ..estimators.regression import group_labels
 from ..kernels._sequences import Alphabet, as_given, as_sequences
 from ..metrics import exact_match
-from .regression import group_labels
 from .transduction.alignment import align
 from .transduction.calibration import Trial
 from .transduction.checks import alignable, checked_pairs, checked_parameters, whole
