@@ -12,6 +12,8 @@ from sklearn.utils import check_random_state
 from .._arrays import Array, Items, count, host, like, take, unique
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
+from ..estimators.base import StructuredEstimator
+from ..estimators.checks import input_default, output_default, warn_if_constant
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import whole
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
@@ -19,8 +21,6 @@ from ..problem import Problem, Side
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
 from ..solvers.outputs import Outputs
 from ..solvers.weights import CoupledMap, LeastWeights
-from .base import StructuredEstimator
-from .checks import input_default, output_default, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
 
 

@@ -15,11 +15,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 import mercer
 from mercer import MaxMarginMarkovNetwork
-from mercer.estimators.markov import dual
-from mercer.estimators.markov._chain_loops import add_loss, best_path, path_value, total_hinge
-from mercer.estimators.markov._dual_loops import sqdistance
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Linear, Normalized, Polynomial, Precomputed
+from mercer.sequences.markov import dual
+from mercer.sequences.markov._chain_loops import add_loss, best_path, path_value, total_hinge
+from mercer.sequences.markov._dual_loops import sqdistance
 from mercer.testing import check_structured_estimator
 from tolerances import IDENTITY, ROOT
 

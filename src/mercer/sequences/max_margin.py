@@ -9,12 +9,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, host, object_array
+from ..estimators.checks import input_default
 from ..features import FeatureMap
 from ..kernels import Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..kernels.base import positive, whole
 from ..metrics import symbol_accuracy
-from .checks import input_default
 from .markov.chains import LABEL, Chains, labelled
 from .markov.dual import Problem
 from .markov.solve import Rule, solve

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.estimators.transduction import ngram
-from mercer.estimators.transduction.ngram import NGram
 from mercer.kernels._sequences import Alphabet
+from mercer.sequences.transduction import ngram
+from mercer.sequences.transduction.ngram import NGram
 
 words = st.lists(st.text("abc", max_size=5), min_size=1, max_size=8).filter(any)
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.estimators.transduction.alignment import Lattice, align
 from mercer.kernels._sequences import Alphabet
+from mercer.sequences.transduction.alignment import Lattice, align
 
 
 def cuts(n, m, longest):

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._arrays import Items
+from ...estimators.checks import positive_alpha
 from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, as_operator_kernel
 from ...solvers import ConjugateGradient
-from ..checks import positive_alpha
 from .contexts import Contexts
 from .emission import Ridge
 
