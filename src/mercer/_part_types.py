@@ -22,9 +22,18 @@ ROOMS = (
     "embedding",
     "curves",
     "tables",
+    "symmetric",
+    "problem",
 )
 """Where the parts of a model live; no other module is ever imported for a file."""
 RENAMED: dict[str, str] = {
+    "estimators.regression:PointMap": "embedding:PointMap",
+    "estimators.regression:DualWeights": "solvers.weights:DualWeights",
+    "estimators.regression:LeastWeights": "solvers.weights:LeastWeights",
+    "estimators.streamed:NoWeights": "solvers.weights:NoWeights",
+    "estimators.coupled:CoupledMap": "solvers.weights:CoupledMap",
+    "estimators.low_rank:LowRankWeights": "solvers.spanned:LowRankWeights",
+    "estimators.streamed:Gathered": "estimators.gathered:Gathered",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
 }
 """Parts that have moved since they could first be saved: old name in files, present name.

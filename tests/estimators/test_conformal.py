@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from mercer.estimators.jackknife import Jackknife
 from numpy.testing import assert_allclose
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV
-from mercer.estimators.jackknife import Jackknife
 from mercer.estimators.prediction_sets import Ball, Band, row_weights, weighted_quantile
 from mercer.kernels import L2, RBF, Kendall, Linear
 from mercer.operators import Covariance, Identity, Matrix

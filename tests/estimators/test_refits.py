@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mercer.estimators.refits import fold_numbers
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -9,7 +10,6 @@ from sklearn.model_selection import GridSearchCV
 import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Threshold
-from mercer.estimators.refits import fold_numbers
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Linear
 from mercer.losses import Huber

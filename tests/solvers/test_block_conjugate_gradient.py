@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mercer.solvers.blockwise import BlockCholesky
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,7 +23,6 @@ from mercer.operators import (
 )
 from mercer.operators.block_gram import KroneckerGram, SumGram
 from mercer.solvers import BlockConjugateGradient
-from mercer.solvers.blockwise import BlockCholesky
 from mercer.solvers.preconditioners import _nearest, low_rank, separable
 from tolerances import IDENTITY
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from mercer.solvers.directions import DirectionLeaveOneOut
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
 from mercer.solvers import Directions
-from mercer.solvers.directions import DirectionLeaveOneOut
 from tolerances import IDENTITY, LEFT_OUT
 
 TOGETHER = {

@@ -79,13 +79,13 @@ class KernelDependencyCV(RidgeEstimator):
     Notes
     -----
     The operator B, landmarks and the kernels' own parameters ("median") are held fixed when
-    examples are left out. Against refits that make B anew the risk was 0 to 3.5 % too low for `Covariance`,
-    0.6 % too low to 9.8 % too high for `ConditionalCovariance`, and up to 8 % too low for
-    `Covariance(2.0)`, which can reorder operators. The score of what was chosen is optimistic, the
-    more so the more choices there were. For a `LearnedOperator`, and for outputs as a
-    robust loss leaves them, it would be far too kind: where one of these is among the choices,
-    *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left out" means
-    left out with its fold.
+    examples are left out. Against refits that make B anew the risk was 0 to 3.5 % too low for
+    `Covariance`, 0.6 % too low to 9.8 % too high for `ConditionalCovariance`, and up to 8 % too
+    low for `Covariance(2.0)`, which can reorder operators. The score of what was chosen is
+    optimistic, the more so the more choices there were. For a `LearnedOperator`, and for outputs
+    as a robust loss leaves them, it would be far too kind: where one of these is among the
+    choices, *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left
+    out" means left out with its fold.
 
     Examples
     --------
