@@ -114,7 +114,8 @@ class DenseGram(BlockGram):
 class KroneckerGram(BlockGram):
     """K(a_i, b_j) = k(a_i, b_j) B: never written out to be multiplied with."""
 
-    def __init__(self, K: Array, B: SymMatrix):
+    def __init__(self, K: Array, B: SymMatrix | Array):
+        B = SymMatrix.of(B)
         n, m = (int(size) for size in K.shape)
         q = int(B.shape[0])
         self.K, self.B = K, B

@@ -19,7 +19,7 @@ from .operator_features import OperatorFeatures
 from .refit import Refit
 from .route import SOLVERS, factor, route
 from .spanned import SpannedLowRank
-from .spectral import LowRank, Spectral
+from .spectral import LowRank, Spectral, ridge
 from .streamed import Streamed
 
 __all__ = [
@@ -48,5 +48,6 @@ __all__ = [
     "Streamed",
     "Tridiagonal",
     "factor",
+    "ridge",
     "route",
 ]

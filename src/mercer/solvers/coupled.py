@@ -48,6 +48,11 @@ class CoupledSolver(Solver):
         """A kernel that does not separate, exact, with the square loss."""
         if problem.kernel.separable:
             return f"{problem.kernel} is a scalar kernel times an operator"
+        if problem.inputs.features is not None and problem.kernel.componentwise:
+            return (
+                f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
+                "scalar kernel for each component. Leave features at None"
+            )
         if problem.inputs.features is not None:
             return (
                 f"features={problem.inputs.features} is of scalar kernels, and {problem.kernel} "

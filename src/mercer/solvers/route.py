@@ -85,6 +85,11 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         raise ValueError(
             f"solver={solver!r} is not for {problem.kernel}, which {kind}: use one of {fits}."
         )
+    if solver == "cholesky" and (problem.operator.uniform is None or problem.loss is not None):
+        raise ValueError(
+            "solver='cholesky' is for the identity operator (times any number) and the square "
+            "loss; use solver='auto'."
+        )
 
 
 def _named(solver: Any) -> list[Solver]:
@@ -97,7 +102,7 @@ def _named(solver: Any) -> list[Solver]:
 def _refusal(problem: Problem, want: Want, reasons: list[str]) -> str:
     """The reason of the solver that was asked for, or of the one that comes nearest."""
     if want.solver == "cholesky":
-        return reasons[0] + ": use solver='auto'"
+        return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
     return max(reasons, key=len)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._arrays import Array, namespace
@@ -130,6 +132,28 @@ class OneLowRank(Factorization):
         xp = namespace(self.at.moment)
         level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
         return level * (self.problem.operator.uniform or 1.0) or 1.0
+
+
+def ridge(moments: Moments, B: Any, alpha: float) -> Array:
+    """The coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Identity, Moments
+    >>> from mercer.solvers import ridge
+    >>> moments = Moments.of(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]))
+    >>> ridge(moments, Identity().matrix(moments), alpha=5.0)
+    array([[0.5]])
+    """
+    s, P = moments.uu.eigh("input moment")
+    b, Q = SymMatrix.of(B).eigh("output operator")
+    turn = namespace(moments.vu).matrix_transpose
+    C = moments.vu if P is None else moments.vu @ P
+    C = C if Q is None else turn(Q) @ C
+    C = turn(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
+    C = C if P is None else P @ C
+    return C if Q is None else C @ turn(Q)
 
 
 def separated(
