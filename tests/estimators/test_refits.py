@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mercer.estimators.refits import fold_numbers
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -14,6 +13,7 @@ from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Linear
 from mercer.losses import Huber
 from mercer.operators import Blocks, Covariance, LearnedOperator
+from mercer.solvers.refit import fold_numbers
 
 N, Q = 24, 3
 TIGHT = LearnedOperator(tol=1e-8, max_iter=5000)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count, is_foreign
+from .._arrays import Items, count, is_foreign, take
 from .._plan import Plan, Sizes
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
@@ -19,7 +19,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.base import whole
 from ..losses import Loss
-from ..operators import OperatorKernel, Separable
+from ..operators import Covariance, OperatorKernel, Separable
 from ..problem import Problem, Side, Want, group_labels, sample_weights
 from ..solvers import Factorization, Solution
 from ..solvers.route import plan, sizes_of
@@ -29,6 +29,9 @@ from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .unlabelled import Given, rows_of
+
+MOST = 10**6
+"""Rows that whole weights may stand for when they are written out."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,17 @@ class Data:
     labels: np.ndarray
     weights: np.ndarray | None
     given: Items
+
+    def counted(self, items: Items) -> Items:
+        """Items as often as they weigh, for what kernels take from data, such as a median."""
+        return items if self.weights is None else take(items, repeats(self.weights))
+
+
+def repeats(weights: np.ndarray) -> np.ndarray:
+    """Positions repeated by weight: exactly for whole numbers, else to a quarter of the mean."""
+    whole_numbers = bool((weights == np.round(weights)).all())
+    fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
+    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))
 
 
 class RidgeEstimator(StructuredEstimator):
@@ -127,7 +141,7 @@ class RidgeEstimator(StructuredEstimator):
 
     def _output_side(self, output_kernel: Kernel, data: Data) -> Side:
         """The outputs under a kernel, which is fitted here."""
-        kernel = on_device(clone(output_kernel), self.device).fit(data.y)
+        kernel = on_device(clone(output_kernel), self.device).fit(data.counted(data.y))
         warn_if_constant(kernel, data.y)
         return Side(kernel, data.y, self.output_features)
 
@@ -136,7 +150,8 @@ class RidgeEstimator(StructuredEstimator):
         if not kernel.separable:
             return Side(kernel.inputs, data.X, self.features)
         scalar = on_device(clone(kernel.separated().scalar), self.device)
-        return Side(scalar.fit(scalar.check(data.X, "X")), data.X, self.features)
+        X = data.X if scalar.pairwise else data.counted(data.X)
+        return Side(scalar.fit(scalar.check(X, "X")), data.X, self.features)
 
     def _problem(
         self, inputs: Side, outputs: Side, kernel: OperatorKernel, data: Data, loss: Loss | None
@@ -301,8 +316,12 @@ def planned_sizes(
     coupled = [kernel for kernel in kernels if not kernel.separable]
     if coupled:
         raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
-    uniform = [kernel.separated().operator.uniform is not None for kernel in kernels]
-    conditional = sum(not known for known in uniform)
+    operators = [kernel.separated().operator for kernel in kernels]
+    uniform = [operator.uniform is not None for operator in operators]
+    conditional = sum(
+        not known and not isinstance(operator, Covariance)
+        for known, operator in zip(uniform, operators, strict=True)
+    )
     return Sizes(n, p, q if output.finite else None, all(uniform), conditional, choice)
 
 

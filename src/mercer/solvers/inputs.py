@@ -219,6 +219,8 @@ class LowRankRows:
     moment: Array
     weights: np.ndarray | None
     total: float
+    whole: bool = True
+    """Whether the rows are those of all examples."""
 
     @classmethod
     def of(
@@ -255,14 +257,14 @@ class LowRankRows:
 class LowRankInputs(InputSpectrum):
     """Inputs in coordinates u(x) of low rank: S_uu = P diag(s) Pᵀ, E = U P diag(s)^{-1/2}."""
 
-    complete = False
-
     def __init__(self, at: LowRankRows):
         self.at, self.mean, self.total = at, at.mean, at.total
         self.s, self.P = eigh(at.moment + 0.0, "input moment")
         if self.P is None:  # no coordinate at all
             self.P = at.moment
         self.E = dense(at.rows @ self.P) / namespace(self.s).sqrt(self.s)
+        directions = int(self.s.shape[0]) + (at.mean is not None)
+        self.complete = at.whole and directions == self.E.shape[0]
         self.roots = weight_roots(at.weights, self.E)
         if at.mean is not None:
             ones = np.ones(self.E.shape[0]) if at.weights is None else np.sqrt(at.weights)

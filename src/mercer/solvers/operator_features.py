@@ -36,8 +36,6 @@ class OperatorFeatures(Solver):
             return "features= is no map of operator-valued kernels"
         if problem.gathered is not None:
             return "the pairs come in blocks"
-        if want.solver != "auto":
-            return f"features={problem.inputs.features} are solved directly, not by {want.solver!r}"
         if problem.loss is not None or want.judge != "closed":
             return f"{problem.inputs.features} go with the square loss and no learnt operator"
         return closed_form(problem, want)

@@ -78,6 +78,10 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         )
     if problem is None or solver == "auto":
         return
+    if problem.operator_features:
+        raise ValueError(
+            f"features={problem.inputs.features} are solved directly, not by {solver!r}."
+        )
     separable = problem.kernel.separable
     if separable == (iterative or solver in COUPLED):
         kind = "separates" if separable else "does not separate"

@@ -209,44 +209,60 @@ class Spanned(Factorization):
             lengths = self._lengths(relative, averaged)
             yield LeftOut(alpha, lengths, LeftOutPoints(self, relative))
 
-    def _fit(self, alpha: float) -> Array:
-        """E diag(f), of which Eᵀ makes the weights of the fit."""
+    def _shrunk(self, alpha: float) -> Array:
+        """E diag(d), d = α / (s + α): what the ridge takes off the span of E."""
         s = self.part.inputs.s
-        return self.part.inputs.E * (s / (s + alpha))
+        return self.part.inputs.E * (alpha / (s + alpha))
 
     def _rest(self, alpha: float) -> Array:
         """1 - H_ii."""
         squares, s = self.part.squares, self.part.inputs.s
-        rest = squares @ (alpha / (s + alpha)) + self.part.free[:, 0]
+        rest = squares @ (alpha / (s + alpha))
+        rest = rest if self.part.inputs.complete else rest + self.part.free[:, 0]
         return namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
 
+    @cached_property
+    def beyond(self) -> Array:
+        """PLE with P = I - EEᵀ - NNᵀ: what the span of E misses, against it."""
+        return self.crossed - self.part.inputs.E @ self.inner
+
     def _lengths(self, alpha: float, averaged: bool) -> Array:
-        xp, F = namespace(self.part.inputs.E), self._fit(alpha)
-        groups = self.problem.groups
+        """((I - H) L (I - H))_ii / (1 - H_ii)², with I - H = P + E diag(d) Eᵀ."""
+        xp, G = namespace(self.part.inputs.E), self._shrunk(alpha)
+        groups, w = self.problem.groups, self.problem.weights
         if groups is not None and not averaged:
-            return self._group_lengths(alpha, F, groups)
-        crossed = xp.sum(F * self.crossed, axis=1)  # first: the diagonal needs the means it finds
-        own = self.gram.diagonal()
-        w = self.problem.weights
-        own = own if w is None else like(w, own) * own
-        lengths = own - 2.0 * crossed + xp.sum((F @ self.inner) * F, axis=1)
+            return self._group_lengths(alpha, G, groups)
+        lengths = xp.sum((G @ self.inner) * G, axis=1)
+        if not self.part.inputs.complete:
+            lengths = lengths + 2.0 * xp.sum(G * self.beyond, axis=1) + self.missed
         rest = self._rest(alpha)
         rest = xp.mean(rest) if averaged else rest
         lengths = lengths / (rest * rest)
         lengths = lengths if w is None else lengths / like(w, lengths)
         return xp.where(lengths > 0, lengths, xp.zeros_like(lengths))
 
-    def _group_lengths(self, alpha: float, F: Array, groups: np.ndarray) -> Array:
-        xp = namespace(F)
-        lengths = xp.zeros_like(F[:, 0])
-        _ = self.crossed  # finds the means that blocks of L need
+    @cached_property
+    def missed(self) -> Array:
+        """(PLP)_ii: the squared length of what no ridge can fit."""
+        E, w = self.part.inputs.E, self.problem.weights
+        xp, both = namespace(E), self.crossed + self.beyond  # first: it finds the means
+        own = self.gram.diagonal()
+        left = (own if w is None else like(w, own) * own) - xp.sum(E * both, axis=1)
+        return xp.where(left > 0, left, xp.zeros_like(left))
+
+    def _group_lengths(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
+        xp, turn = namespace(shrunk), namespace(shrunk).matrix_transpose
+        lengths = xp.zeros_like(shrunk[:, 0])
         for own in members(groups):
-            G, T = take(F, own), take(self.crossed, own)
-            HL = G @ xp.matrix_transpose(T)
-            N = self.gram.square(own) - HL - xp.matrix_transpose(HL)
-            N = N + G @ self.inner @ xp.matrix_transpose(G)
+            G = take(shrunk, own)
+            N = G @ self.inner @ turn(G)
+            if not self.part.inputs.complete:
+                E, beyond = take(self.part.inputs.E, own), take(self.beyond, own)
+                cross = G @ turn(beyond)
+                outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
+                N = N + cross + turn(cross) + outside - beyond @ turn(E)
             rest = self.part.rest_block_of(alpha, own)
-            half = xp.matrix_transpose(xp.linalg.solve(rest, N))
+            half = turn(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
             if self.problem.weights is not None:
                 found = found / like(self.problem.weights[own], found)
@@ -257,11 +273,13 @@ class Spanned(Factorization):
         """The left-out predictions as weights on the outputs, (n, n)."""
         E, w = self.part.inputs.E, self.problem.weights
         xp, n = namespace(E), E.shape[0]
-        R = -(self._fit(alpha) @ xp.matrix_transpose(E))
-        if self.problem.intercept:
-            N = self.part.inputs.constants.N  # type: ignore[union-attr]
-            R = R - N @ xp.matrix_transpose(N)
-        R = ridged(R, 1.0)
+        R = self._shrunk(alpha) @ xp.matrix_transpose(E)
+        if not self.part.inputs.complete:
+            R = R - E @ xp.matrix_transpose(E)
+            if self.problem.intercept:
+                N = self.part.inputs.constants.N  # type: ignore[union-attr]
+                R = R - N @ xp.matrix_transpose(N)
+            R = ridged(R, 1.0)
         if self.problem.groups is None:
             R = R / self._rest(alpha)[:, None]
         else:

@@ -85,7 +85,9 @@ class StreamFactorization(Factorization):
         w = problem.weights
         rows = U if w is None else like(np.sqrt(w)[:, None], U) * U
         moment = self.moments.uu.full
-        return LowRankRows(problem.gathered.inputs, rows, mean, moment, w, float(self.moments.n))
+        total = float(self.moments.n)
+        whole = w is None and total == problem.n
+        return LowRankRows(problem.gathered.inputs, rows, mean, moment, w, total, whole)
 
     def _outputs(self) -> Outputs:
         problem = self.problem

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
+from ...symmetric import SymMatrix
 
 RARE = 1e-4
 """Chunks that are a smaller share of what a symbol emits are not learnt."""
@@ -147,9 +147,9 @@ class Ridge:
     def _spectrum(self, V: np.ndarray) -> np.ndarray:
         """The diagonal of the operator on one-hot chunks."""
         totals = V.sum(axis=0, dtype=np.float64)
-        absent: Any = None
-        moments = Moments(len(V), absent, totals[:, None], totals)
-        return self.operator.matrix(moments)
+        vv, none = SymMatrix(diagonal=totals), SymMatrix(np.zeros((1, 1)))
+        B = SymMatrix.of(self.operator.matrix(Moments(len(V), none, totals[:, None], vv)))
+        return B.full.diagonal() if B.diagonal is None else B.diagonal
 
 
 def _usual(numbers: np.ndarray) -> np.ndarray:
