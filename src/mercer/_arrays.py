@@ -38,6 +38,16 @@ def count(A: Items) -> int:
     return int(shape[0]) if shape else len(A)
 
 
+def refuse_masked(A: Items, name: str) -> None:
+    """Refuse masked entries: numpy would silently hand on what lies under the mask."""
+    parts = A if isinstance(A, list | tuple) else [A]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(
+            f"{name} has masked entries, which would count as the numbers under the mask. Fill "
+            "them by A.filled(value), impute them, or leave those rows out."
+        )
+
+
 def as_vectors(
     A: Items, name: str = "X", owner: str = "this kernel", accept_sparse: bool = False
 ) -> Array:
@@ -45,6 +55,7 @@ def as_vectors(
 
     A sparse matrix stays one, as a CSR array, where its kernel can work on it.
     """
+    refuse_masked(A, name)
     if sparse.issparse(A) and accept_sparse:
         return sparse.csr_array(
             check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
@@ -55,6 +66,7 @@ def as_vectors(
 
 def as_output_array(Y: Items, name: str, owner: str) -> Array:
     """Real finite outputs as an array in their own shape, plain numbers as vectors of length 1."""
+    refuse_masked(Y, name)
     if is_foreign(Y):
         Y = Y if Y.ndim > 1 else Y[:, None]
         return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
@@ -102,6 +114,7 @@ def _foreign_vectors(A: Array, name: str) -> Array:
 
 def as_items(A: Items, name: str = "X") -> Items:
     """Things of any kind as an array, or a one-dimensional array of objects, never mangled."""
+    refuse_masked(A, name)
     if is_foreign(A) or isinstance(A, np.ndarray):
         items = A
     elif isinstance(A, str | bytes | dict | set | frozenset) or not hasattr(A, "__len__"):

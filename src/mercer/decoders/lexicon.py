@@ -129,9 +129,10 @@ class Lexicon(Decoder):
         """The best `k` words of each point, fewer where fewer suit its input."""
         if self.restrict is None and not self.background_:
             return self.pool_.decode_top(points, k)
+        least = self.pool_._norms(points.frame)[1]
         return [
             [
-                (self.words_[j], float(row[j]))
+                (self.words_[j], float(row[j] - least))
                 for j in np.argsort(-row, kind="stable")[:k]
                 if row[j] > -np.inf
             ]
@@ -140,8 +141,11 @@ class Lexicon(Decoder):
         ]
 
     def _parts(self, points: Embedding, background: bool) -> Iterator[tuple[np.ndarray, Any]]:
-        """Scores of some points, -∞ where ruled out, and of the mean output beside them."""
-        E, norms = points.frame.evaluate(self.words_), points.frame.sqnorms(self.words_)
+        """Scores of some points, -∞ where ruled out, and of the mean output beside them.
+
+        The least l(w, w) is left out of the scores: it changes no order.
+        """
+        E, (norms, _) = points.frame.evaluate(self.words_), self.pool_._norms(points.frame)
         L = host(self.kernel_(self.seen_, self.words_)) if background else None
         owners = self.pool_._owners(points)
         for rows in blocks(len(points), POINTS):

@@ -46,7 +46,8 @@ class Refinement(Decoder):
             some = Embedding(take(points.coordinates, rows), points.frame)
             starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
             ends = self._climbed(some, self.kernel_.check(starts, "y"))
-            scores = Objective(self.kernel_, some).values(ends)
+            objective = Objective(self.kernel_, some)
+            scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
             for j, t in enumerate(rows):
                 climbed[t].append((one(ends, j), float(scores[j])))
@@ -67,24 +68,31 @@ class Refinement(Decoder):
 
 
 class Objective:
-    """2⟨g, Φ(y)⟩ - l(y, y) for a batch of points, each at an output of its own."""
+    """2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points, each at an output of its own.
+
+    m is the least l(y, y) of the outputs that points are written in: beside l(y, y) itself small
+    inner products would be rounded away.
+    """
 
     def __init__(self, kernel: Kernel, points: Embedding):
         self.kernel = kernel
         weights, outputs = points.frame.expansion(points.coordinates)
         self.weights, self.outputs = weights, kernel.check(outputs, "y")
+        norms = kernel._diag(self.outputs)
+        self.least = float(namespace(norms).min(norms))
 
     def rows(self, index: np.ndarray) -> Objective:
         """The same for some of the points."""
         part = object.__new__(Objective)
-        part.kernel, part.outputs = self.kernel, self.outputs
+        part.kernel, part.outputs, part.least = self.kernel, self.outputs, self.least
         part.weights = take(self.weights, index)
         return part
 
     def values(self, Y: Array) -> Array:
         """The objective at Y, row by row."""
         K = self.kernel._gram(Y, self.outputs)
-        return 2.0 * namespace(K).sum(self.weights * K, axis=1) - self.kernel._diag(Y)
+        above = self.kernel._diag(Y) - self.least
+        return 2.0 * namespace(K).sum(self.weights * K, axis=1) - above
 
     def gradient(self, Y: Array) -> Array:
         """Its derivative with respect to Y."""
@@ -132,7 +140,7 @@ class FixedPoint(Refinement):
             before = take(value, active)
             ends, after = self._step(objective.rows(active), take(Y, active), before)
             Y, value = put(Y, active, ends), put(value, active, after)
-            moving = host(after - before) > self.tol * np.maximum(np.abs(host(before)), self.tol)
+            moving = host(after - before) > self.tol * np.abs(host(before))
             active = active[moving]
         return Y
 

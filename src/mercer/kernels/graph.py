@@ -117,8 +117,8 @@ class ShortestPath(GraphKernel):
     """Shortest-path kernel: pairs of nodes match when their ends and their distance do.
 
     k(a, b) counts the pairs of ordered node pairs (u, v), connected and distinct, with equal
-    labels at both ends, equal distance in edges, and equal edge labels along all the shortest
-    paths from u to v; a node alone counts as a pair at distance 0.
+    labels at both ends, equal distance in edges, and (unless ``edge_label=None``) equal edge labels
+    along all the shortest paths from u to v; a node alone counts as a pair at distance 0.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class ShortestPath(GraphKernel):
         from ._paths import path_features
 
         u = self._union(A)
-        edge = mixed(u.edge, seed=5)
+        edge = mixed(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):
             ends = mixed(u.label[first], seed=6) + mixed(u.label[last], seed=7)

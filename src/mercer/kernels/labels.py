@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, dense, host, is_foreign, object_array
+from .._arrays import Array, Items, count, dense, host, is_foreign, object_array, refuse_masked
 from .base import Kernel, Wrapper, as_kernel
 from .linear import Linear
 
@@ -78,6 +78,7 @@ class Labels(Wrapper):
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """Indicator rows as they are, or an array that holds one collection of labels an item."""
+        refuse_masked(Y, name)
         Y = Y.to_numpy() if hasattr(Y, "iloc") else Y  # a pandas frame of indicators, or a series
         if issparse(Y) or is_foreign(Y) or (isinstance(Y, np.ndarray) and Y.dtype != object):
             return _checked_indicators(Y, name)

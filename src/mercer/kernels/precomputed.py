@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, count, is_foreign, namespace, take
+from .._arrays import Array, Items, as_vectors, count, is_foreign, namespace, refuse_masked, take
 from .._linalg import check_gram
 from .base import KERNELS, Kernel, as_float
 
@@ -49,6 +49,7 @@ class Precomputed(Kernel):
         return self.check(Y, name)
 
     def _index(self, A: Items, name: str) -> np.ndarray:
+        refuse_masked(A, name)
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":
             whole = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host
+from .._arrays import Array, Items, host, refuse_masked
 from .base import KERNELS, Kernel
 
 
@@ -185,6 +185,7 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
 
 
 def _matrix(A: Items, name: str) -> np.ndarray:
+    refuse_masked(A, name)
     if not hasattr(A, "shape") or np.ndim(A) == 1:
         A = _stacked(A, name)
     if np.ndim(A) != 2:

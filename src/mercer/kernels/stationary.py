@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, Items, namespace
 from .base import KERNELS, VectorKernel
-from .distances import absolute, euclidean, exp, length_scale, settled, squared
+from .distances import absolute, exp, length_scale, settled, squared
 
 
 class Stationary(VectorKernel):
@@ -24,8 +24,10 @@ class Stationary(VectorKernel):
 
     def distance(self, A: Array, B: Array) -> Array:
         """The distance whose median is the default length scale."""
-        D2 = squared(A, B)
-        return namespace(D2).sqrt(D2)
+        largest = abs(A).max() if issparse(A) else namespace(A).max(namespace(A).abs(A))
+        unit = float(largest) or 1.0  # squares of tiny or huge entries are no numbers
+        D2 = squared(A / unit, B / unit)
+        return namespace(D2).sqrt(D2) * unit
 
     def fit(self, A: Items) -> Stationary:
         """Settle the length scale."""
@@ -118,8 +120,6 @@ class Matern(Radial):
     smooth = property(lambda self: self.nu >= 2.5)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        if self.nu == 0.5:  # the root of a rounded zero is 1e-8, and the kink at zero shows it
-            return exp(euclidean(A, B) * (-1.0 / settled(self)))
         return self._of_squared(squared(A, B))
 
     def _of_squared(self, D2: Array) -> Array:
@@ -127,7 +127,7 @@ class Matern(Radial):
         if self.nu == inf:
             return xp.exp(D2 * (-0.5 / ell**2))
         r = xp.sqrt(D2) * (self._root() / ell)
-        polynomial = {1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
+        polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return polynomial * xp.exp(-r)
 
     def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace
 from .base import Kernel, Wrapper, as_kernel
-from .distances import exp, length_scale, settled
+from .distances import exp, length_scale, settled, squared
 
 
 class Normalized(Wrapper):
@@ -77,6 +77,9 @@ class Gaussian(Wrapper):
         return self
 
     def _squared(self, A: Items, B: Items) -> Array:
+        if self.inner.finite and self.inner.on_vectors:  # features keep their digits far from zero
+            F = self.inner.features(A)
+            return squared(F, F if A is B else self.inner.features(B))
         K = self.inner._gram(A, B)
         left = self.inner._diag(A)
         right = left if A is B else self.inner._diag(B)
