@@ -20,6 +20,7 @@ ORDER = [
         "_progress",
         "_parts",
         "_part_types",
+        "_same",
     },
     {"curves"},
     {"kernels", "datasets"},
@@ -29,7 +30,7 @@ ORDER = [
     {"embedding"},
     {"decoders", "metrics"},
     {"estimators"},
-    {"testing", "persistence", "plots"},
+    {"testing", "_capability_checks", "persistence", "plots"},
     {"experiments", "tables", "demo"},
     {"cli"},
 ]

@@ -49,9 +49,10 @@ NATURAL: dict[type[Kernel], type[Decoder]] = {
 
 def natural(kernel: Kernel) -> Decoder:
     """The decoder that suits an output kernel where the user names none."""
+    features = kernel.features
     for kind, decoder in NATURAL.items():
-        if isinstance(kernel, kind) and kernel.finite:
+        if isinstance(kernel.multiple.kernel, kind) and features is not None:
             return decoder()
-    if kernel.invertible:
+    if features is not None and features.inverse is not None:
         return Direct()
-    return FixedPoint() if kernel.radial and kernel.on_vectors else Candidates()
+    return FixedPoint() if kernel.radial is not None and kernel.on_vectors else Candidates()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -28,7 +30,7 @@ class Refinement(Decoder):
             raise ValueError(f"max_iter and tol must not be negative, got {self}.")
         start = Candidates() if self.start is None else self.start
         self.start_ = type(start)(**start.get_params(deep=False)).fit(kernel, y)
-        self.kernel_ = kernel
+        self.kernel_: Any = kernel
         self.sample_ = take(y, [0])
         return self
 
@@ -74,7 +76,7 @@ class Objective:
     inner products would be rounded away.
     """
 
-    def __init__(self, kernel: Kernel, points: Embedding):
+    def __init__(self, kernel: Any, points: Embedding):
         self.kernel = kernel
         weights, outputs = points.frame.expansion(points.coordinates)
         self.weights, self.outputs = weights, kernel.check(outputs, "y")
@@ -97,7 +99,8 @@ class Objective:
     def gradient(self, Y: Array) -> Array:
         """Its derivative with respect to Y."""
         ones = namespace(Y).ones_like(Y[:, 0])
-        return 2.0 * self.kernel.vjp(Y, self.outputs, self.weights) - self.kernel.diag_vjp(Y, ones)
+        by = self.kernel.item_gradient
+        return 2.0 * by.vjp(Y, self.outputs, self.weights) - by.diag_vjp(Y, ones)
 
 
 class FixedPoint(Refinement):
@@ -128,7 +131,8 @@ class FixedPoint(Refinement):
     HALVINGS = 12
 
     def _check(self, kernel: Kernel) -> None:
-        need(kernel.radial and kernel.on_vectors, self, kernel, "of the distance, such as RBF")
+        fine = kernel.radial is not None and kernel.on_vectors
+        need(fine, self, kernel, "of the distance, such as RBF")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         Y = Y + 0.0
@@ -147,7 +151,7 @@ class FixedPoint(Refinement):
     def _step(self, objective: Objective, Y: Array, before: Array) -> tuple[Array, Array]:
         """One step of every point, halved where it does not climb."""
         xp = namespace(Y)
-        M = objective.weights * self.kernel_.slope(squared(Y, objective.outputs))
+        M = objective.weights * self.kernel_.radial.slope(squared(Y, objective.outputs))
         total = xp.sum(M, axis=1)[:, None]
         tiny = like(np.finfo(np.float64).tiny, Y)
         size = xp.where(xp.abs(total) > tiny, xp.abs(total), xp.ones_like(total))
@@ -188,7 +192,8 @@ class Gradient(Refinement):
     """
 
     def _check(self, kernel: Kernel) -> None:
-        need(kernel.differentiable and kernel.on_vectors, self, kernel, "with a derivative")
+        fine = kernel.item_gradient is not None and kernel.on_vectors
+        need(fine, self, kernel, "with a derivative")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         if self.max_iter == 0:

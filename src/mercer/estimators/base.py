@@ -360,7 +360,7 @@ def problem(
     operators = [kernel.separated().operator for kernel in kernels]
     identity = all(type(operator) is Identity for operator in operators)
     dense = sum(not isinstance(operator, Identity | Covariance) for operator in operators)
-    return Problem(n, p, q if output.finite else None, identity, dense, choice)
+    return Problem(n, p, None if output.features is None else q, identity, dense, choice)
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from .._arrays import Items, host
+from .._same import fingerprint
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..losses import Loss
 from ..operators import Operator, OperatorKernel, Separable
-from ..operators.separable import fingerprint
 from ..solvers import LeftOut
 from .regression import Equation
 

@@ -201,7 +201,8 @@ class ConformalSets(BaseEstimator):
     def _shape(self, points: Embedding) -> Any:
         """What sets look like; bands take their shape from the residuals of training points."""
         kernel = self.model_.output_kernel_
-        direct = kernel.invertible and kernel.on_vectors
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        direct = undone and kernel.on_vectors
         kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
         if kind != "candidates" and not direct:
             raise ValueError(

@@ -236,7 +236,8 @@ class JointKernelMap(StructuredEstimator):
                     "maps have not in closed form: use decoder=Candidates()."
                 )
             return clone(self.decoder)
-        points = output_kernel.invertible and self.joint is None
+        features = output_kernel.features
+        points = features is not None and features.inverse is not None and self.joint is None
         return natural(output_kernel) if points else Candidates()
 
     def _scalar_kernels(self) -> list[Kernel]:

@@ -201,7 +201,7 @@ class Bands(Around):
     def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
         t, groups, q = move.shape
         flat = points.frame.kernel_features(namespace(move).reshape(move, (t * groups, q)))
-        outputs = host(self.model.output_kernel_.preimage(flat))
+        outputs = host(self.model.output_kernel_.features.inverse(flat))
         return self._largest(outputs.reshape(t * groups, *self.scale.shape)).reshape(t, groups)
 
     def _made(self, points: Embedding, radii: np.ndarray) -> list[Band]:

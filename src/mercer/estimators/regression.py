@@ -71,12 +71,12 @@ class Sides:
         """As given; else the kernel's own features where they are fewer than the examples."""
         if self.output_features is not None:
             return clone(self.output_features)
-        if operator.own_coordinates and not self.output_kernel.finite:
+        if operator.own_coordinates and self.output_kernel.features is None:
             raise ValueError(
                 f"{operator} speaks of output components, but {self.output_kernel} has no "
                 "finite features to be its components: use output_kernel=Linear()."
             )
-        few = self.output_kernel.finite and self._width() <= self.n
+        few = self.output_kernel.features is not None and self._width() <= self.n
         return Explicit() if few or operator.own_coordinates else Exact()
 
     @property
@@ -87,7 +87,7 @@ class Sides:
         hundred thousands, of which an output has a few dozen.
         """
         kernel = self.output_kernel
-        few = kernel.finite and (kernel.on_vectors or self._width() <= self.n)
+        few = kernel.features is not None and (kernel.on_vectors or self._width() <= self.n)
         return self.output_features is None and not few
 
     def _width(self) -> int:

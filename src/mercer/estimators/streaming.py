@@ -44,7 +44,7 @@ class StreamLearner(StructuredEstimator):
         Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
         """
         stream = as_stream(X, y)
-        exact = self.features is None and not all(k.finite for k in self._scalar_kernels())
+        exact = self.features is None and any(k.features is None for k in self._scalar_kernels())
         if stream is None or (isinstance(X, np.memmap) and exact):
             return None
         if groups is not None:
@@ -113,7 +113,7 @@ class StreamLearner(StructuredEstimator):
 def _streams(model: BlockLearner) -> bool:
     """Whether pairs can be added: exact coordinates of the inputs would need all of them."""
     kernel = model._scalar_kernels()[0]
-    if model.features is None and not kernel.finite:
+    if model.features is None and kernel.features is None:
         raise AttributeError(streamless("features", kernel))
     return True
 

@@ -10,21 +10,15 @@ import scipy.linalg
 from .._arrays import Array, Items, host, is_foreign, like, namespace
 from ..curves import as_grid, on_grid, other_grid, refuse_unusable
 from .base import VectorKernel
+from .capabilities import Features, ItemGradient
 from .quadrature import quadrature, roughness, smoother
 
 
 class CurveKernel(VectorKernel):
     """k(f, g) = fᵀ RᵀR g of the values on a grid: finite features R f, which can be undone."""
 
-    finite = True
-    differentiable = True
     grid: Array | None
     smoothing: float
-
-    @property
-    def invertible(self) -> bool:  # type: ignore[override]
-        """Unless curves are smoothed: what smoothing takes away does not come back."""
-        return not self.smoothing
 
     # -- what a kernel on curves implements ---------------------------------------------------
 
@@ -77,11 +71,18 @@ class CurveKernel(VectorKernel):
 
     # -- values -------------------------------------------------------------------------------
 
-    def features(self, A: Items) -> Array:
-        """R f for every curve."""
-        return self._rooted(self.check(A, "A"))
+    @property
+    def features(self) -> Features:
+        """R f for every curve; what smoothing takes away does not come back."""
+        undo = None if self.smoothing else self._unrooted
+        return Features(lambda A: self._rooted(self.check(A, "A")), inverse=undo)
 
-    def preimage(self, F: Array) -> Array:
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """That of a quadratic form."""
+        return ItemGradient(self._vjp, self._diag_vjp)
+
+    def _unrooted(self, F: Array) -> Array:
         """The curves whose features these are: R⁻¹ applied to each row."""
         R = self._factor(int(F.shape[1]))
         if R.ndim == 1:
@@ -90,7 +91,7 @@ class CurveKernel(VectorKernel):
         return like(solved, F) if is_foreign(F) else solved
 
     def _factor(self, width: int) -> np.ndarray:
-        if hasattr(self, "root_"):
+        if "root_" in self.__dict__:
             return self.root_
         grid = self._given()
         return self._smoothed_root(np.linspace(0.0, 1.0, width) if grid is None else grid)
@@ -117,12 +118,12 @@ class CurveKernel(VectorKernel):
         F = self._rooted(A)
         return namespace(F).sum(F * F, axis=1)
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij RᵀR b_j."""
         R = like(self._factor(int(B.shape[1])), B)
         return (C @ B) * R**2 if R.ndim == 1 else (C @ self._rooted(B)) @ R
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
         """2 c_i RᵀR a_i."""
         R = like(self._factor(int(A.shape[1])), A)
         rooted = 2.0 * c[:, None] * self._rooted(A)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, dense, host, is_foreign, object_array, refuse_masked
 from .base import Kernel, Wrapper, as_kernel
+from .capabilities import Features
 from .linear import Linear
 
 
@@ -47,9 +48,6 @@ class Labels(Wrapper):
 
     on_vectors = False
     accepts_sparse = True
-    differentiable = False
-    finite = property(lambda self: self.inner.finite)
-    invertible = property(lambda self: self.inner.invertible)
 
     def __init__(self, kernel: Kernel | None = None, classes: Sequence[Hashable] | None = None):
         self.kernel = kernel  # type: ignore[assignment]
@@ -58,7 +56,7 @@ class Labels(Wrapper):
     @property
     def inner(self) -> Kernel:
         """The kernel on indicator vectors."""
-        return getattr(self, "kernel_", None) or self._given()
+        return self.__dict__.get("kernel_") or self._given()
 
     def _given(self) -> Kernel:
         return Linear() if self.kernel is None else as_kernel(self.kernel)
@@ -138,13 +136,17 @@ class Labels(Wrapper):
     def _diag(self, A: Array) -> Array:
         return self.inner._diag(A)
 
-    def features(self, A: Items) -> Array:
-        """The features of the indicators."""
-        return self.inner.features(self.check(A, "A"))
-
-    def preimage(self, F: Array) -> Array:
-        """Soft indicators, one column a label: `Direct` returns them, `Threshold` cuts them."""
-        return self.inner.preimage(F)
+    @property
+    def features(self) -> Any:
+        """Those of the indicators, undone to soft indicators, which `Threshold` cuts."""
+        inner = self.inner.features
+        if inner is None:
+            return None
+        return Features(
+            lambda A: inner(self.check(A, "A")),
+            lambda A: inner.rows(self.check(A, "A")),
+            inner.inverse,
+        )
 
 
 def _check_set(item: Any, index: int, name: str) -> None:

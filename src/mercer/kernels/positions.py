@@ -10,6 +10,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items, as_items
 from ._sequences import Alphabet, SequenceKernel, as_given, as_sequences, described
 from .base import Kernel, as_kernel
+from .capabilities import Features
 from .weighted_degree import encoded
 
 
@@ -55,8 +56,6 @@ class Positions(SequenceKernel):
     def __init__(self, kernel: Any = None, letters: Sequence[Any] | None = None):
         self.kernel = kernel
         self.letters = letters
-
-    finite = property(lambda self: self.kernel is None)
 
     @property
     def inner(self) -> Kernel:
@@ -137,8 +136,14 @@ class Positions(SequenceKernel):
 
     # -- features -----------------------------------------------------------------------------
 
-    def sparse_features(self, A: Items) -> sparse.csr_array:
-        """One-hot vectors, place by place, as a sparse matrix."""
+    @property
+    def features(self) -> Features | None:
+        """One-hot vectors of symbols; places beyond the longest seen at fit are left out."""
+        if self.kernel is not None:
+            return None
+        return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
+
+    def _one_hot(self, A: Items) -> sparse.csr_array:
         if not hasattr(self, "alphabet_"):
             raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
         A = self.check(A, "A")
@@ -149,12 +154,6 @@ class Positions(SequenceKernel):
         return sparse.coo_array(
             (np.ones(len(columns)), (codes.rows[inside], columns)), shape
         ).tocsr()
-
-    def features(self, A: Items) -> np.ndarray:
-        """The same as a dense matrix; places beyond the longest seen at fit are left out."""
-        if self.kernel is not None:
-            raise NotImplementedError(f"{self} has no finite features")
-        return self.sparse_features(A).toarray()
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Numbers of symbols as a sequence of the kind of `like`."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays import Array, Items, host, refuse_masked
 from .base import KERNELS, Kernel
+from .capabilities import Features
 
 
 class Ranking(Kernel):
@@ -18,7 +19,7 @@ class Ranking(Kernel):
     a row counts.
     """
 
-    finite = True
+    unit_norm = True
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Ranks as float64 rows, NaN where a label is not ranked."""
@@ -38,16 +39,20 @@ class Ranking(Kernel):
         self.n_labels_ = int(as_rankings(A, "A").shape[1])
         return self
 
-    def features(self, A: Items) -> np.ndarray:
+    @property
+    def features(self) -> Features:
         """The embedding of the rankings."""
+        return Features(self._embedded)
+
+    def _embedded(self, A: Items) -> np.ndarray:
         R = self.check(A, "A")
         return self._embed(R) / np.sqrt(self._scale(R.shape[1]))
 
     def _gram(self, A: Array, B: Array) -> np.ndarray:
-        return self.features(A) @ self.features(B).T
+        return self._embedded(A) @ self._embedded(B).T
 
     def _diag(self, A: Array) -> np.ndarray:
-        F = self.features(A)
+        F = self._embedded(A)
         return (F * F).sum(axis=1)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:

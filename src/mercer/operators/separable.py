@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pickle import PicklingError
 from typing import Any
 
 import numpy as np
-from joblib import hash as digest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, namespace
+from .._same import same
 from ..features import Coordinates, Exact
 from ..kernels import Kernel, as_kernel
 from .base import Operator, dense
@@ -110,13 +109,13 @@ class Separable(OperatorKernel):
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
-    spectral = property(lambda self: self.inputs.spectral)
+    spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(
         self, random: np.random.RandomState, number: int, width: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.frequencies(random, (number, width))
+        omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(dense(host(self.B_)))
         b = np.maximum(b, 0.0)
@@ -206,19 +205,3 @@ def as_operator_kernel(kernel: Any) -> OperatorKernel:
             f"{kernel} is an operator: multiply it by a scalar kernel, as in RBF() * {kernel}."
         )
     return Separable(as_kernel(kernel), Identity())
-
-
-def same(a: BaseEstimator, b: BaseEstimator) -> bool:
-    """Whether two kernels or operators are equal, parameters and all."""
-    return fingerprint(a) == fingerprint(b)
-
-
-def fingerprint(part: Any) -> str:
-    """What equal parts have in common, fitted or not, so that a factorisation can be shared."""
-    if isinstance(part, BaseEstimator):
-        params = part.get_params(deep=False).items()
-        return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])
-    try:
-        return digest(part)
-    except PicklingError:  # a lambda, which is equal to itself only
-        return str(id(part))
