@@ -19,6 +19,7 @@ from mercer import decoders as d
 from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
+from mercer import spaces as s
 from mercer.estimators import OnlineKernelDependency
 
 RNG = np.random.default_rng(0)
@@ -34,8 +35,18 @@ TREES = [f"(S (N {a}) (V {b}))" for a in ("dog", "cat", "cow") for b in ("barks"
 SMILES = ["CO", "CCO", "CC=O", "c1ccccc1", "CN", "CCC"]
 SPECTRA = [([19.02 + i, 37.03], [1.0, 0.25], 37.03 + i) for i in range(6)]
 PLACES = [("cat", 1), ("car", 1), ("bat", 1), ("cot", 2), ("tact", 3), ("act", 0)]
+CLASSES = ["a", "b", "a", "c", "b", "c"]
 NUMBERS = np.linspace(0, 1, 6)[:, None]
 
+ROWS = [{"title": word, "price": 1.5 * i % 4} for i, word in enumerate(WORDS)]
+SPACES = [
+    (s.Vectors(), VECTORS), (s.Vectors(), IMAGES), (s.Curves(np.arange(3.0)), VECTORS),
+    (s.LabelSets(), SETS), (s.Classes(), CLASSES), (s.Sequences(), WORDS),
+    (s.Sequences(vectors=True), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]), (s.Rankings(), RANKS),
+    (s.Graphs(), GRAPHS), (s.Trees(), TREES), (s.Molecules(), SMILES), (s.Spectra(), SPECTRA),
+    (s.Rows(["title", "price"]), ROWS), (s.Opaque(), WORDS), (s.Indices(6), np.arange(6)),
+    (s.GramRows(), VECTORS @ VECTORS.T),
+]  # fmt: skip
 KERNELS = [
     (k.RBF(), VECTORS), (k.Laplacian(), VECTORS), (k.Matern(), VECTORS), (k.Linear(), VECTORS),
     (k.Polynomial(2), VECTORS), (k.Centered(k.RBF()), VECTORS), (k.Gaussian(k.Linear()), VECTORS),
@@ -43,7 +54,7 @@ KERNELS = [
     (k.RBF() * k.Linear(), VECTORS), (0.5 * k.RBF(), VECTORS), (k.Linear() ** 2, VECTORS),
     (k.ChiSquare(), POSITIVE), (k.Hellinger(), SHARES), (k.Intersection(), POSITIVE),
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
-    (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS),
+    (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),

@@ -23,6 +23,7 @@ ORDER = [
         "_same",
     },
     {"curves"},
+    {"spaces"},
     {"kernels", "datasets"},
     {"features", "_capability_checks"},
     {"operators", "losses"},

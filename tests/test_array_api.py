@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer._arrays import host, unique
+from mercer._arrays import host
 from mercer.decoders import Candidates, FixedPoint, Gradient
 from mercer.estimators import OnlineKernelDependency
 from mercer.features import (
@@ -44,6 +44,7 @@ from mercer.operators import (
     Transformed,
 )
 from mercer.solvers import BlockConjugateGradient
+from mercer.spaces import Vectors
 
 CLOSE = 1e-8
 
@@ -267,8 +268,8 @@ def test_precomputed(data, strict, same_kind):
 
 def test_distinct_rows_are_found_on_the_device(kind, rng):
     Y = rng.integers(0, 2, size=(30, 3)).astype(float)
-    positions, numbers = unique(kind(Y))
-    wanted = unique(Y)
+    positions, numbers = Vectors().unique(kind(Y))
+    wanted = Vectors().unique(Y)
     assert positions.tolist() == wanted[0].tolist()
     assert numbers.tolist() == wanted[1].tolist()
 

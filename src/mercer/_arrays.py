@@ -197,22 +197,11 @@ def put(A: Array, index: Any, rows: Array) -> Array:
     return take(namespace(A).concat([A, rows], axis=0), source)
 
 
-def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the distinct items, in order of first appearance, and each item's number."""
-    found = _unique_rows(items) if is_foreign(items) else None
-    if found is not None:
-        return found
-    first: dict[Any, int] = {}
-    number = np.array([first.setdefault(key, len(first)) for key in keys(items)], dtype=np.intp)
-    _, positions = np.unique(number, return_index=True)
-    return positions, number
+def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
+    """Positions of the distinct rows of an array on a device, and the number of each row.
 
-
-def _unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same for an array on a device, of which only one number a row comes to the host.
-
-    Rows are told apart by a random combination of their entries; None where two rows that differ
-    have the same one.
+    Only one number a row comes to the host. Rows are told apart by a random combination of their
+    entries; None where two rows that differ have the same one.
     """
     xp = namespace(A)
     rows = xp.reshape(A, (A.shape[0], -1))
@@ -250,46 +239,6 @@ def power(A: Array, exponent: int) -> Array:
 def dense(A: Array) -> Array:
     """The same rows, dense."""
     return A.toarray() if sparse.issparse(A) else A
-
-
-def keys(items: Items) -> list:
-    """A hashable stand-in for every item, the same for equal items."""
-    if sparse.issparse(items):
-        items = items.toarray()
-    return [_key(item) for item in (host(items) if is_foreign(items) else items)]
-
-
-def _key(item: Any) -> Any:
-    if isinstance(item, np.ndarray):
-        return item.shape, item.tobytes()
-    if isinstance(item, str | bytes | int | float | np.generic):
-        return item
-    from joblib import hash as digest  # structural: equal lists and sets are one candidate
-
-    if hasattr(item, "nodes") and hasattr(item, "adjacency"):
-        # networkx keeps views in a graph once they were asked for: take its content alone
-        item = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
-        if _is_plain(item):
-            return repr([item[0], *map(_in_order, item[1:])])  # a digest takes ten times as long
-    return digest(item)
-
-
-def _is_plain(item: Any) -> bool:
-    """Whether an item is made of dictionaries, tuples, strings and numbers alone."""
-    if isinstance(item, dict):
-        return all(map(_is_plain, item.keys())) and all(map(_is_plain, item.values()))
-    if isinstance(item, tuple):
-        return all(map(_is_plain, item))
-    return item is None or isinstance(item, str | int | float)
-
-
-def _in_order(item: Any) -> Any:
-    """Dictionaries as lists in the order of what their keys look like."""
-    if not isinstance(item, dict):
-        return item
-    return sorted(
-        ((key, _in_order(value)) for key, value in item.items()), key=lambda kv: repr(kv[0])
-    )
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer._arrays import count, object_array, take, unique
+from mercer._arrays import count, take
+from mercer._same import same
 from mercer.decoders import Assignment, Borda, Candidates, Kemeny, Threshold, natural
 from mercer.embedding import Embedding, SpanFrame
 from mercer.kernels import Kendall, Labels, Normalized
@@ -28,6 +29,7 @@ way = pytest.mark.parametrize("way", MADE)
 def test_capabilities_survive_and_are_right(case, way):
     kernel, items = case
     made = MADE[way](kernel)
+    assert same(made.space, kernel.space)
     for name in CAPABILITIES:
         survives = getattr(kernel, name) is not None and (name, way) != ("features", "k * k")
         assert (getattr(made, name) is not None) == survives, f"{name} of {way}"
@@ -38,17 +40,13 @@ def test_capabilities_survive_and_are_right(case, way):
     check_kernel(made, items)
 
 
-def batch(items):
-    return items if hasattr(items, "shape") else object_array(list(items))
-
-
 @each
 @way
 def test_the_natural_decoder_still_finds_the_best_output(case, way):
     kernel, items = case
     made = MADE[way](kernel)
     outputs = kernel.as_outputs(items)
-    outputs = take(outputs, unique(outputs)[0])
+    outputs = take(outputs, kernel.space.unique(outputs)[0])
     made = made.fit(outputs)
     decoder = natural(made)
     kept = way in ("2k", "k + k", "k + 3k + k") or kernel.radial is not None

@@ -18,7 +18,6 @@ from .._arrays import (
     one,
     part,
     take,
-    unique,
 )
 from .._lean import Lean
 from ..embedding import Embedding, Frame
@@ -94,7 +93,7 @@ class Candidates(Lean, Decoder):
         given = self.candidates is not None
         pool = kernel.as_outputs(self.candidates if given else y, "candidates" if given else "y")
         kernel.check(pool, "candidates")
-        positions, numbers = unique(pool)
+        positions, numbers = kernel.space.unique(pool)
         self.outputs_ = take(pool, positions)
         self.numbers_ = None if given else numbers
         return self

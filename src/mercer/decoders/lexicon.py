@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from .._arrays import Items, blocks, host, keys, take, unique
+from .._arrays import Items, blocks, host, take
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._targets import automatic
@@ -95,7 +95,7 @@ class Lexicon(Decoder):
         self.pool_ = Candidates(self.words).fit(kernel, y)
         self.words_ = self.pool_.outputs_
         self.background_ = 0.0 if self.calibrates else float(self.background)
-        positions, numbers = unique(y)
+        positions, numbers = kernel.space.unique(y)
         self.seen_, self.counts_ = take(y, positions), np.bincount(numbers).astype(float)
         self.kernel_ = kernel
         return self
@@ -106,6 +106,7 @@ class Lexicon(Decoder):
         Scores at some temperature as probabilities: smoother, hence surer, than counting words.
         """
         S, mean = (np.concatenate(part) for part in zip(*self._parts(points, True), strict=True))
+        keys = self.kernel_.space.keys
         number = {key: j for j, key in enumerate(keys(self.words_))}
         own = np.array([number.get(key, -1) for key in keys(y)])
         known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))

@@ -13,7 +13,6 @@ from .._arrays import (
     blocks,
     count,
     host,
-    keys,
     namespace,
     object_array,
     take,
@@ -32,7 +31,7 @@ class OwnCandidates:
     def __init__(self, function: Callable[[Any], Items], kernel: Kernel, y: Items):
         self.function = function
         self.kernel = kernel
-        self.known = keys(y)
+        self.known = kernel.space.keys(y)
 
     def decode(self, points: Embedding) -> Items:
         """The best of each point's own candidates."""
@@ -43,7 +42,7 @@ class OwnCandidates:
         lists = self._lists(points)
         pool, places = self._pool(lists)
         first: dict[Any, int] = {}
-        names = [first.setdefault(name, len(first)) for name in keys(pool)]
+        names = [first.setdefault(name, len(first)) for name in self.kernel.space.keys(pool)]
         numbers = np.array(names, dtype=np.intp)[places]
         lengths = np.array([len(row) for row in lists])
         ends = np.cumsum(lengths)

@@ -231,7 +231,8 @@ class ConformalSets(BaseEstimator):
         y = self.model_.output_kernel_.as_outputs(y)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-        return contain(self.predict(X), self.model_._flattened(y))
+        space = self.model_.output_kernel_.space
+        return contain(self.predict(X), self.model_._flattened(y), space)
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""

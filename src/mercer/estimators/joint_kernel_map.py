@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, host, like, take, unique
+from .._arrays import Array, Items, count, host, like, take
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import OrthonormalFrame
 from ..kernels import Kernel, as_kernel
@@ -155,7 +155,7 @@ class JointKernelMap(StructuredEstimator):
         sides = Sides(kernel, self.output_kernel_, X, y, intercept=True)
         V = sides.output_coordinates(chosen)
         self.kernel_ = clone(chosen).fit(X, V.rows)
-        positions, own = unique(y)
+        positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
         margins = _margins(self.kernel_, X, take(V.rows, positions))
         found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
@@ -167,7 +167,7 @@ class JointKernelMap(StructuredEstimator):
 
     def _fit_scores(self, ascent: MarginAscent, X: Items, y: Items) -> None:
         """With any joint kernel, by its Gram matrix over all inputs and candidates."""
-        positions, own = unique(y)
+        positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
         n, m = count(X), count(candidates)
         if n * m > SMALL:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, power
 from .._same import same
+from ..spaces import Rows, Space
 from .base import Kernel, Wrapper, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 
@@ -32,15 +33,26 @@ class Pair(Kernel):
         """The two kernels: fitted where this one is, else as given."""
         return self.__dict__.get("parts_") or (as_kernel(self.left), as_kernel(self.right))
 
+    @property
+    def space(self) -> Space:
+        """The items that both kernels compare."""
+        left, right = self.parts
+        return left.space.join(right.space)
+
+    def _rows(self, A: Items, name: str) -> Items:
+        """A table with the columns of both kernels, before one of them drops those of the other."""
+        space = self.space
+        return space.check(A, name) if isinstance(space, Rows) else A
+
     def check(self, A: Items, name: str = "X") -> Items:
         """As both kernels; each of them sees the batch as the first left it."""
         left, right = self.parts
-        return right.check(left.check(A, name), name)
+        return right.check(left.check(self._rows(A, name), name), name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """As both kernels."""
         left, right = self.parts
-        return right.as_outputs(left.as_outputs(Y, name), name)
+        return right.as_outputs(left.as_outputs(self._rows(Y, name), name), name)
 
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
@@ -53,20 +65,8 @@ class Pair(Kernel):
         left, right = (getattr(k, name) for k in self.parts)
         return None if left is None or right is None else combine(left, right)
 
-    on_vectors = property(lambda self: any(k.on_vectors for k in self.parts))
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
     centered = property(lambda self: any(k.centered for k in self.parts))
-
-    @property
-    def pairwise(self) -> bool:  # type: ignore[override]
-        """Both or neither: a matrix of kernel values is no batch for another kernel."""
-        left, right = (k.pairwise for k in self.parts)
-        if left != right:
-            raise ValueError(
-                f'{self} mixes "precomputed" with a kernel that computes: the same X cannot be '
-                "both. Use Precomputed(gram) with indices, or add the Gram matrices yourself."
-            )
-        return left
 
 
 class Sum(Pair):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
+from .._arrays import Array, Items, as_vectors, count, namespace, take
+from ..spaces import Opaque, Space, Vectors
 from .capabilities import Fourier, ItemGradient, Multiple, Radial, former
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
@@ -29,12 +30,8 @@ class Kernel(BaseEstimator):
     `mercer.kernels.capabilities`.
     """
 
-    on_vectors = False
-    """Whether the items are real vectors of one length."""
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix, one row an item."""
-    pairwise = False
-    """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
     semi_supervised = False
@@ -50,13 +47,21 @@ class Kernel(BaseEstimator):
 
     # -- what a kernel of one's own implements ------------------------------------------------
 
+    @property
+    def space(self) -> Space:
+        """The kind of item that it compares."""
+        return Opaque()
+
+    on_vectors = property(lambda self: self.space.on_vectors)
+    pairwise = property(lambda self: self.space.pairwise)
+
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
-        return as_items(A, name)
+        return self.space.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """A batch of outputs as it was given, in a container of its own kind."""
-        return as_items(Y, name)
+        return self.space.check(Y, name)
 
     def fit(self, A: Items) -> Kernel:
         """Settle what depends on data, such as a length scale given as "median"."""
@@ -180,15 +185,14 @@ def _is_zero(value: Any) -> bool:
 class VectorKernel(Kernel):
     """A kernel on real vectors; images and other arrays of more axes are flattened."""
 
-    on_vectors = True
+    @property
+    def space(self) -> Space:
+        """Arrays of one shape."""
+        return Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
         return as_vectors(A, name, type(self).__name__, self.accepts_sparse)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """An array of outputs in their own shape; plain numbers become vectors of length one."""
-        return as_output_array(Y, name, owner=type(self).__name__)
 
 
 class Wrapper(Kernel):
@@ -227,9 +231,8 @@ class Wrapper(Kernel):
         self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
         return self
 
-    on_vectors = property(lambda self: self.inner.on_vectors)
+    space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    pairwise = property(lambda self: self.inner.pairwise)
     centered = property(lambda self: self.inner.centered)
 
 

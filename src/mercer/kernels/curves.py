@@ -8,7 +8,8 @@ import numpy as np
 import scipy.linalg
 
 from .._arrays import Array, Items, host, is_foreign, like, namespace
-from ..curves import as_grid, on_grid, other_grid, refuse_unusable
+from ..curves import as_grid
+from ..spaces import Curves
 from .base import VectorKernel
 from .capabilities import Features, ItemGradient
 from .quadrature import quadrature, roughness, smoother
@@ -35,39 +36,23 @@ class CurveKernel(VectorKernel):
         self.root_ = self._smoothed_root(self.grid_)
         return self
 
+    @property
+    def space(self) -> Curves:
+        """Curves on the grid of this kernel."""
+        return Curves(self.__dict__.get("grid_") if self.grid is None else self.grid)
+
     def check(self, A: Items, name: str = "X") -> Array:
         """Curves as rows of values on the grid."""
-        return self._on_grid(super().check(self._rows(A, name), name), name)
+        owner, space = type(self).__name__, self.space
+        return space.on_this_grid(super().check(space.rows(A, name, owner), name), name, owner)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
         """The same: predicted curves are told on the grid."""
-        return self._on_grid(super().as_outputs(self._rows(Y, name), name), name)
+        return self.space.check(Y, name, type(self).__name__)
 
     def _given(self) -> np.ndarray | None:
-        grid = getattr(self, "grid_", None) if self.grid is None else self.grid
+        grid = self.space.grid
         return None if grid is None else as_grid(grid)
-
-    def _rows(self, A: Items, name: str) -> Items:
-        rows = on_grid(A, self._given(), name, type(self).__name__)
-        if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
-            raise ValueError(self._no_curves(name, rows.shape))
-        if not is_foreign(rows):
-            refuse_unusable(rows, self._given(), name)
-        return rows
-
-    def _on_grid(self, A: Array, name: str) -> Array:
-        grid, width = self._given(), int(A.shape[1])
-        if width < 2:
-            raise ValueError(self._no_curves(name, A.shape))
-        if grid is not None and width != len(grid):
-            raise ValueError(other_grid(name, 0, width, len(grid)))
-        return A
-
-    def _no_curves(self, name: str, shape: tuple) -> str:
-        return (
-            f"{name} must hold curves for {type(self).__name__}, a row of at least 2 values each; "
-            f"got shape {tuple(shape)}."
-        )
 
     # -- values -------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_items
+from .._arrays import Array, Items
+from ..spaces import Graphs
 from ._bags import Bags, inner, mixed, sqnorms
 from ._graphs import Union, checked
 from .base import Kernel
@@ -23,10 +24,15 @@ class GraphKernel(Kernel):
         """Graphs that can be read under the labels of this kernel."""
         return checked(A, name, self.node_label, self.edge_label)
 
+    @property
+    def space(self) -> Graphs:
+        """Graphs, whose labels are read as the parameters say."""
+        return Graphs()
+
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """The graphs as given, in an array of objects, after a check."""
+        """The graphs as given, in an array of objects, after a check of their labels."""
         self.check(Y, name)
-        return as_items(Y, name)
+        return self.space.check(Y, name)
 
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)

@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, as_items
-from ._sequences import Alphabet, SequenceKernel, as_given, as_sequences, described
+from .._arrays import Array, Items
+from ..spaces import Sequences
+from ._sequences import Alphabet, SequenceKernel, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
 from .weighted_degree import encoded
@@ -62,13 +63,14 @@ class Positions(SequenceKernel):
         """The kernel on vectors: fitted where this one is, else as given."""
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
-        return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+        return self.__dict__.get("kernel_") or as_kernel(self.kernel)
 
     # -- checking -----------------------------------------------------------------------------
 
-    def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Sequences of symbols, or of vectors as matrices."""
-        return as_sequences(A, name) if self.kernel is None else _as_matrices(A, name)
+    @property
+    def space(self) -> Sequences:
+        """Sequences of symbols, or of vectors."""
+        return Sequences(vectors=self.kernel is not None)
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """Sequences of known symbols, or of vectors."""
@@ -162,36 +164,3 @@ class Positions(SequenceKernel):
 
 def _by_length(A: np.ndarray) -> np.ndarray:
     return np.argsort([-len(item) for item in A], kind="stable")
-
-
-def _as_matrices(A: Items, name: str) -> np.ndarray:
-    """Ragged sequences of vectors as float64 matrices, one row a place."""
-    if isinstance(A, np.ndarray) and A.dtype != object:
-        A = list(A)
-    items = as_items(A, name)
-    checked = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        checked[i] = _as_matrix(item, i, name)
-    widths = [item.shape[1] for item in checked if len(item)]
-    for i, item in enumerate(checked):
-        if len(item) and item.shape[1] != widths[0]:
-            raise ValueError(
-                f"{name}[{i}] holds vectors of length {item.shape[1]}, the items before it of "
-                f"length {widths[0]}: all must have one length."
-            )
-    return checked
-
-
-def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
-    try:
-        matrix = np.asarray(item, dtype=np.float64)
-    except (TypeError, ValueError):
-        matrix = np.empty(())
-    if matrix.size == 0 and matrix.ndim >= 1:
-        return np.zeros((0, 0))
-    if matrix.ndim < 2 or not np.isfinite(matrix).all():
-        raise ValueError(
-            f"{name}[{i}] must be a sequence of finite real vectors of one length (or of images), "
-            f"got {described(item)}."
-        )
-    return matrix.reshape(len(matrix), -1)
