@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 ROOMS = (
+    "spaces",
     "kernels",
     "features",
     "operators",

@@ -294,8 +294,9 @@ def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
     m is the weighted mean of Φ.
     """
     total = float(weights.sum())
-    if kernel.finite and kernel.on_vectors:
-        F = kernel.features(Y)
+    features = kernel.features
+    if features is not None and kernel.on_vectors:
+        F = features(Y)
         w = like(weights, F)
         return float(w @ namespace(F).sum((F - w @ F / total) ** 2, axis=1))
     Y = kernel.check(Y, "y")

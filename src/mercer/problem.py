@@ -51,7 +51,7 @@ class Side:
     @cached_property
     def width(self) -> int | None:
         """The number of finite features of the kernel; None where it has none."""
-        if not self.kernel.finite:
+        if self.kernel.features is None:
             return None
         return int(self.kernel.features(take(self.items, [0])).shape[1])
 

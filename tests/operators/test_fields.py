@@ -10,7 +10,7 @@ from mercer.operators import CurlFree, DivergenceFree
 from mercer.operators._field_gram import FieldGram
 from tolerances import DERIVATIVE, IDENTITY
 
-POTENTIALS = [None, Matern(1.3, nu=2.5), Matern(0.8, nu=np.inf)]
+POTENTIALS = [None, Matern(1.3, nu=2.5), 2.0 * RBF(1.0) + RBF(0.5) * RBF(2.0)]
 
 
 def jacobian(field, x, step=1e-5):
@@ -125,3 +125,12 @@ def test_knowing_that_there_are_no_sources_helps():
         )
         errors.append(((model.fit(X, Y).predict(T) - swirl(T)) ** 2).mean())
     assert errors[1] < 0.75 * errors[0]
+
+
+@pytest.mark.parametrize("kind", [CurlFree, DivergenceFree])
+def test_the_scale_of_a_potential_does_not_count(kind, rng):
+    X, Y = rng.uniform(-1, 1, size=(15, 2)), rng.normal(size=(15, 2))
+    wanted = KernelDependency(kind(1.0), alpha=0.1).fit(X, Y).predict(X)
+    for potential in (1.0 * RBF(1.0), 3.0 * RBF(1.0), RBF(np.sqrt(2.0)) * RBF(np.sqrt(2.0))):
+        model = KernelDependency(kind(kernel=potential), alpha=0.1).fit(X, Y)
+        assert_allclose(model.predict(X), wanted, atol=IDENTITY)

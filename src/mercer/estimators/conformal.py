@@ -209,7 +209,8 @@ class ConformalSets(BaseEstimator):
     def _shape(self, points: Embedding) -> Any:
         """What sets look like; bands take their shape from the residuals of training points."""
         kernel = self.model_.output_kernel_
-        direct = kernel.invertible and kernel.on_vectors
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        direct = undone and kernel.on_vectors
         kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
         if kind != "candidates" and not direct:
             raise ValueError(
@@ -238,7 +239,8 @@ class ConformalSets(BaseEstimator):
         y = self.model_.output_kernel_.as_outputs(y)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-        return contain(self.predict(X), self.model_._flattened(y))
+        space = self.model_.output_kernel_.space
+        return contain(self.predict(X), self.model_._flattened(y), space)
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""

@@ -141,7 +141,7 @@ def separated(kernel: OperatorKernel) -> Separable:
 
 def _fitted(name: str, given: FeatureMap | None, kernel: Kernel, items: Items) -> FeatureMap:
     """A map as given, or the kernel's own features: exact coordinates would grow with n."""
-    if given is None and not kernel.finite:
+    if given is None and kernel.features is None:
         raise ValueError(streamless(name, kernel))
     return (Explicit() if given is None else clone(given)).fit(kernel, items)
 

@@ -26,7 +26,7 @@ from .unlabelled import Given, informed, refuse_in_streams
 def _adds_up(model: KernelDependency) -> bool:
     """Whether blocks can be added: exact coordinates of the inputs would need all pairs."""
     kernel = model._scalar_kernels()[0]
-    if model.features is None and not kernel.finite:
+    if model.features is None and kernel.features is None:
         raise AttributeError(streamless("features", kernel))
     return True
 

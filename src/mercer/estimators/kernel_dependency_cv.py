@@ -8,12 +8,12 @@ import numpy as np
 
 from .._arrays import Array, Items
 from .._plan import Sizes
+from .._same import fingerprint
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
-from ..operators.separable import fingerprint
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS

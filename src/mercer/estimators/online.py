@@ -143,7 +143,7 @@ class OnlineKernelDependency(StructuredEstimator):
     def _output_map(self) -> FeatureMap:
         if self.output_features is not None:
             return clone(self.output_features)
-        if not self.output_kernel_.finite:
+        if self.output_kernel_.features is None:
             raise ValueError(
                 f"{self.output_kernel_} has no finite features, and a stream has no last output "
                 "to span them: give output_features=, such as IncompleteCholesky(rank=100), "

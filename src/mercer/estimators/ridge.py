@@ -91,7 +91,7 @@ class RidgeEstimator(StructuredEstimator):
         Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
         """
         stream = as_stream(X, y)
-        exact = self.features is None and not all(k.finite for k in self._scalar_kernels())
+        exact = self.features is None and any(k.features is None for k in self._scalar_kernels())
         if stream is None or (isinstance(X, np.memmap) and exact):
             return None
         if groups is not None:
@@ -322,7 +322,7 @@ def planned_sizes(
         not known and not isinstance(operator, Covariance)
         for known, operator in zip(uniform, operators, strict=True)
     )
-    return Sizes(n, p, q if output.finite else None, all(uniform), conditional, choice)
+    return Sizes(n, p, None if output.features is None else q, all(uniform), conditional, choice)
 
 
 def judge_of(problems_learnt: bool, losses: list[Loss | None]) -> str:

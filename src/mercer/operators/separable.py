@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pickle import PicklingError
 from typing import Any
 
 import numpy as np
-from joblib import hash as digest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, like, namespace
 from .._linalg import eigh
+from .._same import same
 from ..kernels import Kernel, as_kernel
 from ..symmetric import SymMatrix
 from .base import Operator
@@ -88,13 +87,13 @@ class Separable(OperatorKernel):
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
-    spectral = property(lambda self: self.inputs.spectral)
+    spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(
         self, random: np.random.RandomState, number: int, width: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.frequencies(random, (number, width))
+        omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(host(self.B_.full))
         b = np.maximum(b, 0.0)
@@ -228,19 +227,3 @@ def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | Non
     """A clone, fitted; kernels that know nothing of sample weights are not told of any."""
     fresh = clone(kernel)
     return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)
-
-
-def same(a: BaseEstimator, b: BaseEstimator) -> bool:
-    """Whether two kernels or operators are equal, parameters and all."""
-    return fingerprint(a) == fingerprint(b)
-
-
-def fingerprint(part: Any) -> str:
-    """What equal parts have in common, fitted or not, so that a factorisation can be shared."""
-    if isinstance(part, BaseEstimator):
-        params = part.get_params(deep=False).items()
-        return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])
-    try:
-        return digest(part)
-    except PicklingError:  # a lambda, which is equal to itself only
-        return str(id(part))

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, host, like, take, unique
+from .._arrays import Array, Items, count, host, like, take
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..estimators.base import StructuredEstimator
@@ -157,7 +157,7 @@ class JointKernelMap(StructuredEstimator):
         sides = Side(kernel, X), Side(self.output_kernel_, y)
         V = Outputs.of(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
-        positions, own = unique(y)
+        positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
         margins = _margins(self.kernel_, X, take(V.rows, positions))
         found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
@@ -169,7 +169,7 @@ class JointKernelMap(StructuredEstimator):
 
     def _fit_scores(self, ascent: MarginAscent, X: Items, y: Items) -> None:
         """With any joint kernel, by its Gram matrix over all inputs and candidates."""
-        positions, own = unique(y)
+        positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
         n, m = count(X), count(candidates)
         if n * m > SMALL:
@@ -238,7 +238,8 @@ class JointKernelMap(StructuredEstimator):
                     "maps have not in closed form: use decoder=Candidates()."
                 )
             return clone(self.decoder)
-        points = output_kernel.invertible and self.joint is None
+        features = output_kernel.features
+        points = features is not None and features.inverse is not None and self.joint is None
         return natural(output_kernel) if points else Candidates()
 
     def _scalar_kernels(self) -> list[Kernel]:

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from .._arrays import Array, Items, count, keys, object_array
+from .._arrays import Array, Items, count, object_array
 from ..embedding import Frame
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -22,6 +22,7 @@ class CandidateFrame(Frame):
 
     def evaluate(self, Y: Items) -> np.ndarray:
         """One where the output is the candidate, (outputs, candidates)."""
+        keys = self.kernel.space.keys
         known = {key: number for number, key in enumerate(keys(self.candidates))}
         found = [known.get(key) for key in keys(Y)]
         if None in found:

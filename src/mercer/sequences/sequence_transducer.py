@@ -6,13 +6,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, blocks, object_array, take, unique
+from .._arrays import Items, blocks, object_array, take
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
 from ..decoders.base import Ranked
 from ..kernels._sequences import Alphabet, as_given, as_sequences
 from ..metrics import exact_match
 from ..problem import group_labels
+from ..spaces import Sequences
 from .transduction.alignment import align
 from .transduction.calibration import Trial
 from .transduction.checks import alignable, checked_pairs, checked_parameters, whole
@@ -148,7 +149,7 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
         contexts, ridge = checked_parameters(self)
         X, y = checked_pairs(X, y)
-        labels = group_labels(groups, len(X)) if groups is not None else unique(X)[1]
+        labels = group_labels(groups, len(X)) if groups is not None else Sequences().unique(X)[1]
         sources, targets = Alphabet.of(X), Alphabet.of(y)
         source, target = sources.encode(X), targets.encode(y)
         keep = alignable(source.lengths, target.lengths, self.max_chunk, self.unalignable)

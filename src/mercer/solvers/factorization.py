@@ -259,7 +259,8 @@ class Parts(Factorization):
 
         Refused where outputs have no finite features: the number of directions is arbitrary then.
         """
-        if not self.problem.outputs.kernel.finite and self.problem.outputs.features is None:
+        infinite = self.problem.outputs.kernel.features is None
+        if infinite and self.problem.outputs.features is None:
             raise Refused(
                 f"{self.problem.outputs.kernel} has infinitely many directions, over which the "
                 "evidence is not defined: use finite output features."

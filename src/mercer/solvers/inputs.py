@@ -150,7 +150,12 @@ class CentredGram:
     def __init__(self, kernel: Kernel, X: Items, weights: np.ndarray | None):
         self.kernel, self.X = kernel, X
         self.features: Any = None
-        if kernel.finite and kernel.on_vectors and not issparse(X) and not kernel.pairwise:
+        if (
+            kernel.features is not None
+            and kernel.on_vectors
+            and not issparse(X)
+            and not kernel.pairwise
+        ):
             F = kernel.features(kernel.check(X, "X"))
             self.features = CenteredFeatures(kernel, _mean(F, weights))
             self.F = F - self.features.mean
