@@ -306,3 +306,8 @@ def size(posed: Posed) -> float:
     G = posed.ridge(1.0).G
     n = G.shape[0] * G.shape[1]
     return float(np.linalg.eigvalsh(G.reshape(n, n))[-1])
+
+
+def off(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The largest error, of the largest entry."""
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())

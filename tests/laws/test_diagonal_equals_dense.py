@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from laws import literal
-from laws.cases import crossed, vectors
-from laws.test_routes import off
+from laws.cases import crossed, off, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear

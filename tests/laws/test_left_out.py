@@ -4,8 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from laws.cases import CONDITIONS, PROBLEMS, crossed, fields, pending, posed, size, vectors
-from laws.test_routes import off
+from laws.cases import CONDITIONS, PROBLEMS, crossed, fields, off, pending, posed, size, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
 from mercer.features import Nystroem, RandomOperatorFourier

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from laws.cases import CONDITIONS, PROBLEMS, crossed, posed, size
+from laws.cases import CONDITIONS, PROBLEMS, crossed, off, posed, size
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.solvers import BlockConjugateGradient
 
@@ -49,10 +49,6 @@ def accepted(model, problem):
             raise
         return None
     return model.embed(problem.X_new).inner(problem.Y)
-
-
-def off(found, wanted):
-    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
 
 
 ORDERS = 5

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from laws.cases import B, pending, vectors
-from laws.test_routes import off
+from laws.cases import B, off, pending, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomFourier
 from mercer.kernels import RBF, Linear

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from laws.cases import crossed, pending, vectors
-from laws.test_routes import off
+from laws.cases import crossed, off, pending, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear

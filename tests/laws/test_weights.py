@@ -5,8 +5,7 @@ import pytest
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
 
-from laws.cases import PROBLEMS, pending, posed, vectors
-from laws.test_routes import off
+from laws.cases import PROBLEMS, off, pending, posed, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
