@@ -116,6 +116,17 @@ CONDITIONS = {
     "weights, offset, intercept": Condition(weighted=True, intercept=True, offset=True),
 }
 
+TELLING = [
+    "plain",
+    "intercept, groups",
+    "offset, intercept",
+    "wide, intercept, groups",
+    "narrow, intercept",
+    "repeated, intercept, groups",
+    "weights, intercept, groups",
+]
+"""Those that say something of every problem; the others are run on a few."""
+
 # -- problems ----------------------------------------------------------------------------------
 
 Gram = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -202,6 +213,16 @@ LOW_RANKS = {
     "explicit": replace(SEPARABLE["linear kernel"], parts={"features": Explicit()}),
 }
 PROBLEMS = SEPARABLE | LINES | COUPLED | LOW_RANKS
+
+
+CORE = ["identity", "linear kernel", "covariance", "rbf outputs", "line", "sum", "low rank"]
+
+
+def under(why: Callable[[str, str], str | None] = lambda *names: None) -> list:
+    """Problems and conditions as parameters: all conditions of the core, the telling of others."""
+    return crossed(CORE, CONDITIONS, why=why) + crossed(
+        [name for name in PROBLEMS if name not in CORE], TELLING, why=why
+    )
 
 
 @dataclass(frozen=True)
@@ -306,3 +327,8 @@ def size(posed: Posed) -> float:
     G = posed.ridge(1.0).G
     n = G.shape[0] * G.shape[1]
     return float(np.linalg.eigvalsh(G.reshape(n, n))[-1])
+
+
+def off(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The largest error, of the largest entry."""
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())

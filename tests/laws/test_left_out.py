@@ -4,8 +4,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from laws.cases import CONDITIONS, PROBLEMS, crossed, fields, pending, posed, size, vectors
-from laws.test_routes import off
+from laws.cases import (
+    CONDITIONS,
+    PROBLEMS,
+    crossed,
+    fields,
+    off,
+    pending,
+    posed,
+    size,
+    under,
+    vectors,
+)
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
 from mercer.features import Nystroem, RandomOperatorFourier
@@ -42,7 +52,7 @@ def checked(model, problem, alpha):
     return problem.weights @ errors / problem.weights.sum()
 
 
-@pytest.mark.parametrize(("name", "condition"), crossed(PROBLEMS, CONDITIONS, why=not_yet))
+@pytest.mark.parametrize(("name", "condition"), under(not_yet))
 def test_of_a_choice(name, condition):
     problem = posed(name, condition)
     alpha = RELATIVE * size(problem)
@@ -53,7 +63,7 @@ def test_of_a_choice(name, condition):
 
 
 @pending("KernelDependency has no loo_embed")
-@pytest.mark.parametrize("condition", ["plain", "intercept, groups", "weights, intercept, groups"])
+@pytest.mark.parametrize("condition", ["plain", "weights, intercept, groups"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_of_one_fit(name, condition):
     problem = posed(name, condition)
@@ -131,8 +141,7 @@ def test_of_operator_features(intercept, grouped):
     assert off(model.loo_predict(), np.array(wanted)) <= LEFT_OUT
 
 
-WORDS = ["abc", "bcd", "cda", "dab", "abd", "bca", "cab", "dcb", "acb", "bda", "aabb", "bccd"]
-WORDS = WORDS + WORDS[:6]
+WORDS = ["abc", "bcd", "cda", "dab", "abd", "bca", "cab", "dcb"]
 STRINGS = Normalized(Spectrum(2))
 DECODED = {
     "candidates": {"output_kernel": STRINGS, "decoder": Candidates()},
@@ -149,13 +158,12 @@ DECODED = {
     "make",
     [KernelDependencyCV, pytest.param(KernelDependency, marks=pending("it has no loo_predict"))],
 )
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize(("grouped", "intercept"), [(False, False), (True, True)])
 @pytest.mark.parametrize("name", DECODED)
 def test_decoded(name, grouped, intercept, make):
-    X, Y = vectors(18)
-    Y = Y if name == "vectors" else WORDS
-    labels = GROUPS if grouped else np.arange(18)
+    X, Y = vectors(12)
+    Y = Y if name == "vectors" else WORDS + WORDS[:4]
+    labels = GROUPS[:12] if grouped else np.arange(12)
     parts = {"kernel": RBF(1.0), "fit_intercept": intercept, **DECODED[name]}
     ridge = {"alphas": [0.05]} if make is KernelDependencyCV else {"alpha": 0.05}
     model = make(**ridge, **parts).fit(X, Y, groups=labels if grouped else None)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from laws.cases import PROBLEMS, crossed, fields, posed, size, vectors
-from laws.test_routes import off
+from laws.cases import PROBLEMS, crossed, fields, off, posed, size, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
 from mercer.features import IncompleteCholesky, KernelPCA, Nystroem, RandomOperatorFourier

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from laws.cases import B, pending, vectors
-from laws.test_routes import off
+from laws.cases import B, off, pending, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomFourier
 from mercer.kernels import RBF, Linear
@@ -68,7 +67,7 @@ def same(make, source, folder, fit_with=None):
     return model, whole, off(model.embed(X_NEW).inner(Y), whole.embed(X_NEW).inner(Y))
 
 
-OPERATORS = [Identity(), Covariance(), ConditionalCovariance(0.1), Matrix(B)]
+OPERATORS = [Identity(), ConditionalCovariance(0.1), Matrix(B) + Covariance()]
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -101,14 +100,13 @@ DRAWN = {
 }
 
 
-@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("source", SOURCES)
-def test_what_is_settled_on_a_sample(source, name, intercept, tmp_path):
+def test_what_is_settled_on_a_sample(source, name, tmp_path):
     """The sample of so few pairs is all of them, in order."""
 
     def make():
-        return KernelDependency(alpha=0.05, fit_intercept=intercept, **DRAWN[name])
+        return KernelDependency(alpha=0.05, fit_intercept=True, **DRAWN[name])
 
     assert same(make, source, tmp_path)[2] <= AGREE
 

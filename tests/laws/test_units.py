@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from laws.cases import crossed, pending, vectors
-from laws.test_routes import off
+from laws.cases import crossed, off, pending, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
@@ -20,7 +19,7 @@ OPERATORS = {
     "conditional": ConditionalCovariance(0.1),
     "mixture": Mixture([Identity(), Covariance(), ConditionalCovariance(0.1)], [0.2, 0.5, 0.3]),
 }
-SCALES = [1e-6, 1e-3, 1e3, 1e6]
+SCALES = [1e-6, 1e6]
 AUTO = {"alphas": "auto", "fit_intercept": True}
 
 
