@@ -198,6 +198,8 @@ class Want:
         The solver asked for: a name, "auto", or a `BlockConjugateGradient`.
     relative
         Whether the ridges are in units of `Factorization.scale`.
+    moves
+        Whether left-out models are wanted at new inputs too, which takes output coordinates.
     """
 
     alphas: Sequence[float] = ()
@@ -206,6 +208,7 @@ class Want:
     folds: int = 5
     solver: Any = "auto"
     relative: bool = False
+    moves: bool = False
 
     @property
     def single(self) -> bool:

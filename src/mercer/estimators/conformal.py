@@ -168,7 +168,7 @@ class ConformalSets(BaseEstimator):
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
         outputs = self.model_.outputs_
-        self.jackknife_ = self.model_.fitted_.regrouped(labels)
+        self.jackknife_ = self.model_.fitted_.leaving_out(labels)
         points = self._left_out_points()
         self.shape_ = self._shape(points)
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
@@ -226,11 +226,10 @@ class ConformalSets(BaseEstimator):
     def predict(self, X: Items) -> list:
         """One set for each input: a list of outputs, nearest first, or a `Ball`, or a `Band`."""
         check_is_fitted(self, "shape_")
-        points = self.model_.embed(X)
         if self.jackknife_ is None:
-            return self.shape_.sets(points, self.radius_)
+            return self.shape_.sets(self.model_.embed(X), self.radius_)
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
-        moves = self.jackknife_.moves(checked)
+        points, moves = self.jackknife_.embed(checked), self.jackknife_.moves(checked)
         return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
 
     def covers(self, X: Items, y: Items) -> np.ndarray:

@@ -481,11 +481,7 @@ class Slotted(CoupledFactorization):
         slots, part = self._gram().rows, self.part
         groups = self.problem.left_out_labels[slots.owners]
         loo = LeaveOneOut(part, groups)
-        path = (
-            (loo.averaged(alpha, slots.places) for alpha in alphas)
-            if averaged
-            else loo.path(alphas)
-        )
+        path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
         for alpha, E in zip(alphas, path, strict=True):
             roots = part.inputs.roots
             E = slots.join(E if roots is None else E / roots)
