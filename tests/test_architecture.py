@@ -13,6 +13,7 @@ ORDER = [
         "_overlap",
         "_arrays",
         "_linalg",
+        "_loops",
         "_memory",
         "_plan",
         "_extras",

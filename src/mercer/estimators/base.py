@@ -377,12 +377,16 @@ def positive_alpha(alpha: Any) -> float:
     """A ridge is a positive finite number."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
-    if not 0 < float(alpha) < np.inf:
+    try:
+        value = float(alpha)
+    except OverflowError:  # a whole number of more than 308 digits
+        value = np.inf
+    if not 0 < value < np.inf:
         raise ValueError(
-            f"alpha must be positive and finite, got {float(alpha)!r}: without a ridge the "
+            f"alpha must be positive and finite, got {value!r}: without a ridge the "
             "solution is not unique. Try alpha=1e-6."
         )
-    return float(alpha)
+    return value
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:

@@ -282,6 +282,12 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
         got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
         raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    try:
+        hash(tuple(groups))
+    except TypeError as problem:
+        raise ValueError(
+            f"groups must be labels such as numbers or strings, one for each pair ({problem})."
+        ) from None
     missing = [i for i, group in enumerate(groups) if group is None or group != group]
     if missing:
         raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
