@@ -10,8 +10,8 @@ from ...decoders import Decoder
 from ...kernels import Kendall, Kernel
 from ...metrics import kendall_tau
 from ..table import Table
-from .base import Space, refused
-from .numbers import numbers
+from ..values import numbers, refused
+from .base import Space
 
 
 class Rankings(Space):
