@@ -17,6 +17,7 @@ ORDER = [
         "_memory",
         "_plan",
         "_extras",
+        "_files",
         "_lean",
         "_progress",
         "_parts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -87,36 +87,36 @@ def _table(rows: dict[int, tuple], name: str, header: bool | None, title: str) -
     return Table(name, table, list(rows)[skip:], read_as=seen)
 
 
-def write_sheet(rows: Iterable[dict[str, Any]], names: list[str], path: Path) -> None:
+def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write rows as the only sheet of a spreadsheet; text stays text, also if it begins with =."""
-    require("openpyxl", "excel")
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.utils.exceptions import IllegalCharacterError
 
+    if len(rows) >= MOST_ROWS:
+        raise ValueError(f"a spreadsheet holds {MOST_ROWS} rows: write .csv or .parquet.")
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    for i, cells in enumerate(lines, 1):
+        for cell in cells:
+            _check_cell(cell, i)
     book = Workbook(write_only=True)
     sheet = book.create_sheet("predictions")
-
-    def cell(value: Any, line: int) -> Any:
-        if not isinstance(value, str):
-            return value
-        if len(value) > LONGEST:
-            raise ValueError(
-                f"row {line} has a text of {len(value)} letters, and a cell of a spreadsheet "
-                f"holds {LONGEST}: write .csv."
-            )
-        try:
-            made = WriteOnlyCell(sheet, value)
-        except IllegalCharacterError:
-            raise ValueError(
-                f"row {line} has control characters, which no spreadsheet holds: write .csv."
-            ) from None
-        made.data_type = "s"
-        return made
-
-    sheet.append([cell(name, 1) for name in names])
-    for line, row in enumerate(rows, 2):
-        if line > MOST_ROWS:
-            raise ValueError(f"a spreadsheet holds {MOST_ROWS} rows: write .csv or .parquet.")
-        sheet.append([cell(value, line) for value in row.values()])
+    for cells in lines:
+        made = [WriteOnlyCell(sheet, cell) for cell in cells]
+        for cell in made:
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+        sheet.append(made)
     book.save(path)
+
+
+def _check_cell(cell: Any, line: int) -> None:
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if isinstance(cell, str) and len(cell) > LONGEST:
+        raise ValueError(
+            f"row {line} has a text of {len(cell)} letters, and a cell of a spreadsheet holds "
+            f"{LONGEST}: write .csv."
+        )
+    if isinstance(cell, str) and ILLEGAL_CHARACTERS_RE.search(cell):
+        raise ValueError(
+            f"row {line} has control characters, which no spreadsheet holds: write .csv."
+        )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -41,7 +41,7 @@ class Table:
     """
 
     source: str
-    columns: dict[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[Any]]
     lines: Sequence[int]
     missing: Sequence[str] = MISSING
     decimal: str | None = None

@@ -109,7 +109,7 @@ def notations_of(
     table: Table, names: Sequence[str], learnt: Sequence[str] | None = None
 ) -> list[str]:
     """`notation_of` of several columns."""
-    hints = learnt or [None] * len(names)
+    hints: Sequence[str | None] = learnt or [None] * len(names)
     return [notation_of(table, name, hint) for name, hint in zip(names, hints, strict=True)]
 
 
@@ -147,6 +147,7 @@ def _parsed(table: Table, name: str, cells: Sequence, notation: str) -> np.ndarr
 def decimal_mark(table: Table) -> str | None:
     """Return the decimal mark that some columns can only be read with, if it is one throughout."""
     found = set()
+    known = [m for m in NUMBERS if m[0] != table.separator]  # no decimal commas between commas
     for name, cells in table.columns.items():
         empty = set(table.empty(name))
         texts = [
@@ -154,7 +155,7 @@ def decimal_mark(table: Table) -> str | None:
             for i, cell in enumerate(cells[:LOOK])
             if isinstance(cell, str) and i not in empty
         ]
-        marks = [m for m in NUMBERS if texts and all(number(t, m) is not None for t in texts)]
+        marks = [m for m in known if texts and all(number(t, m) is not None for t in texts)]
         first = {mark[0] for mark in marks}
         if len(first) == 1 and any(mark in text for mark in first for text in texts):
             found |= first

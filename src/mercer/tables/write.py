@@ -118,13 +118,13 @@ def _npz(rows: Rows, path: Path) -> None:
         plain = all(isinstance(v, bool | int | float | np.number | np.ndarray) for v in values)
         arrays[name] = np.stack(values) if plain else np.array([_cell(v) for v in values])
     with open(path, "wb") as file:  # numpy would add .npz to the name
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        np.savez(file, **arrays)
 
 
 def _xlsx(rows: Rows, path: Path) -> None:
     simple = (str, bool, int, float, date, type(None))
     cells = [{n: v if isinstance(v, simple) else _cell(v) for n, v in row.items()} for row in rows]
-    write_sheet(cells, list(rows[0]), path)
+    write_sheet(cells, path)
 
 
 def _plain(value: Any) -> Any:
