@@ -5,6 +5,7 @@ import io
 import json
 import tracemalloc
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -181,29 +182,35 @@ def test_files_that_are_no_tables(file, data, message):
         read(file(data))
 
 
+MEGABYTE = bytes(2**20)
+
+
 def zipped(name, size):
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open(name, "w", force_zip64=True) as member:
-            if name.endswith(".npy"):
-                np.lib.format.write_array_header_2_0(
-                    member, {"descr": "|u1", "fortran_order": False, "shape": (size,)}
-                )
-            for _ in range(size // 2**20):
-                member.write(bytes(2**20))
+    with (
+        zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open(name, "w", force_zip64=True) as member,
+    ):
+        if name.endswith(".npy"):
+            header = {"descr": "|u1", "fortran_order": False, "shape": (size,)}
+            np.lib.format.write_array_header_2_0(member, header)
+        for _ in range(size // 2**20):
+            member.write(MEGABYTE)
     return data.getvalue()
+
+
+def gzipped(size):
+    packer = zlib.compressobj(9, wbits=31)
+    pieces = [packer.compress(MEGABYTE) for _ in range(size // 2**20)]
+    return b"".join([*pieces, packer.flush()])
 
 
 def test_bombs_are_refused_before_they_go_off(file):
     size = 2**29
-    packer = __import__("zlib").compressobj(9, wbits=31)
-    packed = b"".join(
-        [*(packer.compress(bytes(2**20)) for _ in range(size // 2**20)), packer.flush()]
-    )
     bombs = [
         (zipped("a.npy", size), "b.npz", "numpy.savez"),
         (zipped("xl/sheet.xml", size), "b.xlsx", "save it as CSV"),
-        (packed, "b.csv.gz", "gunzip"),
+        (gzipped(size), "b.csv.gz", "gunzip"),
     ]
     for data, name, way_out in bombs:
         assert len(data) * RATIO < size and size > SMALL

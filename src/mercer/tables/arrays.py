@@ -41,8 +41,19 @@ def npz(data: bytes, name: str) -> Table:
             raise BadTable(
                 f"{name}: the array {key!r} holds {array.dtype}, where numbers or text are wanted."
             )
+        if array.dtype.kind == "U" and not _is_text(array):
+            raise BadTable(f"{name}: the array {key!r} holds numbers that are no characters.")
     (n,) = lengths
     return Table(name, columns, range(1, n + 1), read_as="NPZ")
+
+
+def _is_text(array: np.ndarray) -> bool:
+    """Whether all characters exist: Python raises where one is first looked at."""
+    if not array.size or not array.dtype.itemsize:
+        return True
+    order = array.dtype.newbyteorder("=")
+    codes = np.ascontiguousarray(array.astype(order)).view(np.uint32)
+    return bool(((codes < 0xD800) | ((codes > 0xDFFF) & (codes < 0x110000))).all())
 
 
 def parquet(data: bytes, name: str) -> Table:

@@ -140,7 +140,7 @@ def is_date(notation: str) -> bool:
     return notation not in NUMBERS
 
 
-def readings(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
+def misses_of(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
     """Return, for every notation, how many of the first cells it cannot read; best first.
 
     `comma` says whether decimal commas are to be expected.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .notation import DATES, LOOK, NUMBERS, is_date, number, readings, row
+from .notation import DATES, LOOK, NUMBERS, is_date, misses_of, number, row
 from .table import BadTable, Table
 
 MOSTLY = 0.8
@@ -54,18 +54,20 @@ def notation_of(table: Table, name: str, learnt: str | None = None) -> str:
     if isinstance(cells, np.ndarray):
         return "iso" if cells.dtype.kind == "M" else "."
     best = _best(table, name)
-    possible = [notation for notation, misses in best if misses == best[0][1]]
-    rows = {n: [row(cell, n) for cell in cells[:LOOK]] for n in possible}
-    even = [n for n in possible if len({len(r) for r in rows[n] if r is not None}) == 1]
-    possible = even or possible
-    if all(rows[n] == rows[possible[0]] for n in possible):
-        return possible[0]
-    wanted = _preferred(table, learnt, cells)
-    chosen = next((n for n in wanted if n in possible), None)
+    if best[0][1]:
+        return best[0][0]  # some cells are no numbers: reading them names the first
+    readings = {n: [row(cell, n) for cell in cells[:LOOK]] for n, misses in best if not misses}
+    even = {n: rows for n, rows in readings.items() if len({len(r or ()) for r in rows}) == 1}
+    readings = even or readings
+    first, *others = readings
+    differing = [n for n in others if repr(readings[n]) != repr(readings[first])]
+    if not differing:
+        return first
+    chosen = next((n for n in _preferred(table, learnt, cells) if n in readings), None)
     if chosen is not None:
         return chosen
-    first, other = possible[:2]
-    i = next(i for i in range(len(rows[first])) if rows[first][i] != rows[other][i])
+    pairs = zip(readings[first], readings[differing[0]], strict=True)
+    i = next(i for i, (one, other) in enumerate(pairs) if repr(one) != repr(other))
     if is_date(first):
         raise refused(table, i, name, f"{cells[i]!r:.40} is one of two days: say --day-first or "
                       "--month-first.")  # fmt: skip
@@ -94,7 +96,7 @@ def _float(text: str) -> float | None:
 
 def _best(table: Table, name: str) -> list[tuple[str, int]]:
     comma = table.separator != "," or table.decimal == ","
-    return list(readings(table.columns[name], comma).items())
+    return list(misses_of(table.columns[name], comma).items())
 
 
 def numbers(table: Table, names: Sequence[str], learnt: Sequence[str] | None = None) -> np.ndarray:

@@ -79,9 +79,13 @@ class LabelSets(Space):
         if isinstance(cell, str) and cell.lstrip().startswith("["):
             try:
                 cell = json.loads(cell)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 raise refused(table, i, name, f"{cell!r:.40} is no list.") from None
-        if isinstance(cell, list | tuple):
+        labels = cell if isinstance(cell, list | tuple) else [cell]
+        if any(label is None or isinstance(label, list | tuple | dict) for label in labels):
+            raise refused(table, i, name, f"{cell!r:.40} is no set of labels, such as "
+                          '["sea", "sun"].')  # fmt: skip
+        if labels is cell:
             return sorted({str(label) for label in cell})
         separator = self.separator_
         parts = str(cell).split(separator) if separator else [str(cell)]
