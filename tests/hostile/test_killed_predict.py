@@ -40,11 +40,13 @@ def child(last):
 
 out, old = Path("out.csv"), b"old\\n" * 50
 main(["predict", "m.mercer", "d.csv", "-o", "warm.csv"], standalone_mode=False)  # imports
+out.write_bytes(old)
 events, _ = child(0)
 new = out.read_bytes()
 draw = random.Random(0)
 moments = [draw.randrange(events) for _ in range(KILLS // 4)]
-moments += [events - n for n in draw.sample(range(60, 220), KILLS - len(moments))]  # while it writes
+while_writing = range(events - 220, events - 60)
+moments += draw.sample(while_writing, KILLS - len(moments))
 found = []
 for moment in moments:
     out.write_bytes(old)
