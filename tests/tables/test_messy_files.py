@@ -240,6 +240,13 @@ def test_a_file_without_an_end(monkeypatch):
         read("/dev/zero")
 
 
+def test_cells_that_memory_does_not_hold(file, monkeypatch):
+    monkeypatch.setattr("mercer.tables.content.available", lambda: 2**20)
+    for name, text in (("t.csv", "a,b\n" + "1,2\n" * 20_000), ("t.jsonl", "{}\n" * 20_000)):
+        with pytest.raises(BadTable, match=f"{name} takes about .* GB in memory"):
+            read(file(text, name))
+
+
 CITIES = ["New York, NY", "Buffalo, NY", "Los Angeles, CA", "Austin, TX", "Dallas, TX"]
 
 

@@ -67,6 +67,15 @@ def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
         )
 
 
+def check_room(name: str, needed: int) -> None:
+    """Refuse a table whose cells, as Python objects, take more memory than is free."""
+    if needed > available():
+        raise BadTable(
+            f"{name} takes about {needed / 1e9:.1f} GB in memory, where {available() / 1e9:.1f} GB "
+            "are free: split it, or learn from a stream of blocks in Python."
+        )
+
+
 def _bytes(path: str | Path, name: str) -> bytes:
     if str(path) == "-":
         if sys.stdin is None:

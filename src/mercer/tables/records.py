@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .content import check_room
 from .table import BadTable, Table
+
+BYTES = 30
+"""Memory that a byte of JSON takes at most, as an empty object does."""
 
 
 def json_lines(text: str, name: str) -> Table:
     """The table with one JSON object on each line."""
+    check_room(name, BYTES * len(text))
     records, lines = [], []
     for i, line in enumerate(text.split("\n"), 1):  # str.splitlines also splits at U+2028
         if line.strip():
@@ -20,6 +25,7 @@ def json_lines(text: str, name: str) -> Table:
 
 def json_records(text: str, name: str) -> Table:
     """The table in a JSON array of objects, or in an object of columns."""
+    check_room(name, BYTES * len(text))
     value = _parsed(text, name)
     if isinstance(value, dict):
         value = _rows_of(value, name)

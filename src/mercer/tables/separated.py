@@ -6,11 +6,14 @@ import csv
 import io
 from collections.abc import Sequence
 
+from .content import check_room
 from .notation import ISO, day, number
 from .table import BadTable, Table, check_names
 
 LOOK = 100
 """Rows that are looked at to see what separates cells and whether the first row names columns."""
+BYTES = 100
+"""Memory that a cell takes, with its share of a row."""
 SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -21,6 +24,8 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
     like those below is data, unless it counts columns from 0 as pandas does.
     """
     separator = separator or _separator(text)
+    cells = text.count(separator) + text.count("\n")
+    check_room(name, BYTES * cells + 3 * len(text))
     rows, lines = _rows(text, name, separator)
     width = len(rows[0])
     given = header_names(rows, header)

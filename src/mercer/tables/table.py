@@ -94,9 +94,10 @@ class Table:
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
             bad = np.isnan(cells) if cells.dtype.kind in "fc" else np.isnat(cells)
             return np.flatnonzero(bad.reshape(len(cells), -1).any(axis=1)).tolist()
-        return [i for i, cell in enumerate(cells) if self._is_missing(cell)]
+        return [i for i, cell in enumerate(cells) if self.is_missing(cell)]
 
-    def _is_missing(self, cell: Any) -> bool:
+    def is_missing(self, cell: Any) -> bool:
+        """Whether a cell holds nothing."""
         if isinstance(cell, str):
             return cell.strip().lower() in self.missing
         return cell is None or (isinstance(cell, float) and cell != cell)
@@ -118,7 +119,7 @@ def check_names(names: Sequence[str], source: str) -> None:
     if twice:
         places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]]
         raise BadTable(
-            f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places)}): "
+            f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places[:2])}): "
             "give every column a name of its own, or say --no-header if the first row is data."
         )
 

@@ -151,11 +151,10 @@ def decimal_mark(table: Table) -> str | None:
     found = set()
     known = [m for m in NUMBERS if m[0] != table.separator]  # no decimal commas between commas
     for name, cells in table.columns.items():
-        empty = set(table.empty(name))
         texts = [
             cell.strip()
-            for i, cell in enumerate(cells[:LOOK])
-            if isinstance(cell, str) and i not in empty
+            for cell in cells[:LOOK]
+            if isinstance(cell, str) and not table.is_missing(cell)
         ]
         marks = [m for m in known if texts and all(number(t, m) is not None for t in texts)]
         first = {mark[0] for mark in marks}
