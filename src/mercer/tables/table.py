@@ -117,9 +117,9 @@ def check_names(names: Sequence[str], source: str) -> None:
     """Refuse two columns of one name."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]]
+        places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]][:2]
         raise BadTable(
-            f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places[:2])}): "
+            f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places)}): "
             "give every column a name of its own, or say --no-header if the first row is data."
         )
 

@@ -150,7 +150,7 @@ def decimal_mark(table: Table) -> str | None:
     """Return the decimal mark that some columns can only be read with, if it is one throughout."""
     found = set()
     known = [m for m in NUMBERS if m[0] != table.separator]  # no decimal commas between commas
-    for name, cells in table.columns.items():
+    for cells in table.columns.values():
         texts = [
             cell.strip()
             for cell in cells[:LOOK]
