@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer.cli import main
+from mercer.cli import files, main
+from mercer.tables import SPACES
+from mercer.tables.formats import FORMATS
 
 
 @pytest.fixture
@@ -85,3 +87,9 @@ def test_warnings_are_sentences_too(run, tmp_path):
     result = run("fit", "same.csv")
     assert "Note: all outputs in y are equal" in result.stderr
     assert "UserWarning" not in result.stderr
+
+
+def test_options_name_what_there_is():
+    """The command line says the names again, so that --help need not load the library."""
+    assert set(files.FORMATS) == set(FORMATS)
+    assert set(files.SPACES) == set(SPACES)

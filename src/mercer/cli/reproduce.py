@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ..experiments import EXPERIMENTS
+from .terminal import shown
 
 WIDTH = 120
 """Columns where there is no terminal to ask: a file, a pipe."""
@@ -48,12 +49,16 @@ def reproduce(name: str, out: Path, quick: bool, faces: Path | None) -> None:
                 report = run(chosen, out, console, quick=quick, **options.get(chosen, {}))
             except (DataNotFound, WrongData, ImportError) as problem:  # an extra, with its command
                 missing += 1
-                console.print(f"{chosen}: {problem}", style="yellow", soft_wrap=True, markup=False)
+                console.print(
+                    f"{chosen}: {shown(problem)}", style="yellow", soft_wrap=True, markup=False
+                )
                 continue
             except NotWritable as problem:
-                raise click.ClickException(f"{problem} Name another folder with --out.") from None
+                raise click.ClickException(
+                    f"{shown(problem)} Name another folder with --out."
+                ) from None
             _show(console, report)
-            console.print(f"written to {out / chosen}")
+            console.print(f"written to {shown(out / chosen)}", markup=False)
             taken[chosen] = (report.seconds, report.peak)
     if len(taken) > 1:
         console.print(_summary(taken).rich())

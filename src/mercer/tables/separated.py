@@ -55,7 +55,7 @@ def _rows(text: str, name: str, separator: str) -> tuple[list[list[str]], list[i
     rows, lines = [], []
     try:
         for row in reader:
-            if any(cell.strip() for cell in row):
+            if "".join(row).strip():
                 rows.append(row)
                 lines.append(reader.line_num)
     except csv.Error as problem:
