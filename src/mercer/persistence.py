@@ -14,11 +14,11 @@ import os
 import zipfile
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from . import __version__
+from ._files import replacing
 from ._memory import available
 from ._parts import Reader, Writer
 
@@ -141,13 +141,7 @@ def _npy(array: np.ndarray) -> bytes:
 
 
 def _write_whole(path: Path, members: dict[str, bytes]) -> None:
-    """Write beside the target and move there last: an interruption leaves the old file."""
-    draft = path.with_name(f".{path.name}-{uuid4().hex}")
-    try:
-        with zipfile.ZipFile(draft, "w") as file:
-            for name, data in members.items():
-                member = zipfile.ZipInfo(name)  # without a date: equal models are equal files
-                file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as draft, zipfile.ZipFile(draft, "w") as file:
+        for name, data in members.items():
+            member = zipfile.ZipInfo(name)  # without a date: equal models are equal files
+            file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)

@@ -232,6 +232,12 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     missing = [i for i, group in enumerate(groups) if group is None or group != group]
     if missing:
         raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
+    try:
+        hash(tuple(groups))
+    except TypeError as problem:
+        raise ValueError(
+            f"groups must be labels such as numbers or strings, one for each pair ({problem})."
+        ) from None
     numbers: dict[Any, int] = {}
     labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     if len(numbers) < 2:

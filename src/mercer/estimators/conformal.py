@@ -264,4 +264,6 @@ class ConformalSets(BaseEstimator):
 
 
 def _rows(items: Items, index: np.ndarray) -> Items:
+    if isinstance(items, list | tuple):
+        return [items[i] for i in index]  # lists of numbers must stay what they are to numpy
     return items.iloc[index] if hasattr(items, "iloc") else take(items, index)

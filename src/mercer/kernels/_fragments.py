@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange, uint64
 
+from .._loops import parallel
+
 
 @njit(cache=True)
 def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
@@ -27,7 +29,7 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     return total
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
     n, t = len(a) - 1, len(b) - 1
@@ -46,7 +48,7 @@ def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     return K
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def own_fragments(a, p, a_ptr, a_child, decay):
     """The kernel of every tree with itself."""
     d = np.zeros(len(a) - 1)

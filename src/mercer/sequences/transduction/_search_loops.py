@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from ..._loops import parallel
 from ...kernels._window_loops import SEED, mixed
 
 
@@ -52,7 +53,7 @@ def add_row(key, weight, keys, offset, coef, scores):
             scores[c] += weight * coef[offset[row] + c]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def local_scores(features, weights, keys, offset, coef, starts, scores):
     """Add the scores of all chunks at every position; position n has starts[n]:starts[n + 1]."""
     for n in prange(len(features)):
@@ -179,7 +180,7 @@ def search(
             at = parents[i][at]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def search_all(
     flat, starts, windows, base, base_starts, pairs, pair_weights, keys, offset, coef,
     first, width, prior, lengths, chunks, histories, logp, nexts, start,
