@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Array, Items, count, is_foreign, take
+from ._arrays import Array, Items, count, host, is_foreign, take
 from .features import Explicit, FeatureMap, Fixed, Triangular, check_map
 from .kernels import Kernel
 from .losses import Loss
@@ -218,8 +218,6 @@ class Want:
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """Number the group of each example; without groups each example is one."""
-    from ._arrays import host
-
     if groups is None:
         return np.arange(n)
     if isinstance(groups, str) or not hasattr(groups, "__len__"):
@@ -229,15 +227,15 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
         got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
         raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
-    missing = [i for i, group in enumerate(groups) if group is None or group != group]
-    if missing:
-        raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
     try:
         hash(tuple(groups))
     except TypeError as problem:
         raise ValueError(
             f"groups must be labels such as numbers or strings, one for each pair ({problem})."
         ) from None
+    missing = [i for i, group in enumerate(groups) if group is None or group != group]
+    if missing:
+        raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
     numbers: dict[Any, int] = {}
     labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     if len(numbers) < 2:
