@@ -116,7 +116,7 @@ CHOICES = {
     "gcv with groups": ({"criterion": "gcv"}, {"groups": [0, 0, 1, 1, 2]}, "knows neither groups"),
     "gcv with scoring": ({"criterion": "gcv", "scoring": "r2"}, {}, "neither groups nor scoring"),
     "centred inputs": ({"kernel": Centered(RBF(1.0)), **PLAIN}, {}, "centres one side alone"),
-    "centred outputs": ({"output_kernel": Centered(Linear()), **PLAIN}, {}, "use fit_intercept=True"),
+    "centred outputs": ({"output_kernel": Centered(Linear()), **PLAIN}, {}, "fit_intercept=True"),
     "centred components": ({"output_features": KernelPCA(2, center=True), **PLAIN}, {}, "one side"),
     "few groups": ({}, {"groups": [0, 1]}, "one label for each of the 5 pairs, got 2"),
     "one group": ({}, {"groups": [7] * 5}, "groups has a single label"),

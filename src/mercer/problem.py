@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ._arrays import Array, Items, count, host, is_foreign, take
-from .features import Explicit, FeatureMap, Fixed, Triangular, check_map
+from .features import Explicit, FeatureMap, check_map
+from .features.fixed import Fixed
+from .features.triangular import Triangular
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel

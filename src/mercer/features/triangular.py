@@ -33,7 +33,7 @@ class Triangular(LandmarkMap):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.features import Triangular
+    >>> from mercer.features.triangular import Triangular
     >>> from mercer.kernels import RBF
     >>> A = [[0.0], [1.0], [1.0], [3.0]]
     >>> V = Triangular().fit_transform(RBF(1.0), A)

@@ -176,8 +176,12 @@ class ByDirection(CoupledSolver):
 
 
 def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
-    """The operator-valued kernel, fitted on inputs and (centred) output coordinates."""
-    V = outputs.unweighted(outputs.rows)
+    """The operator-valued kernel, fitted on inputs and output coordinates.
+
+    The outputs are centred where there is an intercept, unless the kernel asks for them as given.
+    """
+    centred = problem.kernel.centred_outputs
+    V = outputs.unweighted(outputs.rows) if centred else outputs.coordinates
     return fitted(problem.kernel, problem.inputs.items, V, problem.weights)
 
 

@@ -14,7 +14,9 @@ from scipy.sparse import diags_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace, take
 from .._linalg import eigh
-from ..features import CenteredFeatures, FeatureMap, Spanned
+from ..features import FeatureMap
+from ..features.centered import CenteredFeatures
+from ..features.landmarks import Spanned
 from ..kernels import Kernel
 from .constants import Constants
 
@@ -88,11 +90,12 @@ class ExactInputs(InputSpectrum):
         self.roots = weight_roots(weights, K)
         if self.roots is not None:
             K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+        scale = float(namespace(K).max(namespace(K).abs(K)))
         if intercept:
             ones = np.ones(K.shape[0]) if weights is None else np.sqrt(weights)
             self.constants = Constants.of(ones, K)
             K = self.constants.reduced(K)
-        self.s, E = _spectrum(K)
+        self.s, E = _spectrum(K, scale)
         self.E = E if self.constants is None else self.constants.back(E)
         self.null = self._beyond_features()
 
@@ -101,6 +104,8 @@ class ExactInputs(InputSpectrum):
 
         Rounding in them means nothing at new inputs, and a small ridge would magnify it.
         """
+        if not float(namespace(self.s).max(self.s)) > 0:  # the inputs are all alike
+            return int(self.s.shape[0])
         if not _vector_features(self.kernel, self.X):
             return 0
         width = int(self.kernel.features(take(self.X, [0])).shape[1])
@@ -122,8 +127,8 @@ class ExactInputs(InputSpectrum):
         return self.gram.prior(X)
 
 
-def _spectrum(K: Array) -> tuple[Array, Array]:
-    s, E = eigh(K, "Gram matrix", drop=False)
+def _spectrum(K: Array, scale: float) -> tuple[Array, Array]:
+    s, E = eigh(K, "Gram matrix", drop=False, scale=scale)
     return s, (K if E is None else E)  # E is None for an empty matrix alone
 
 

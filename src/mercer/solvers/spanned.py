@@ -120,7 +120,7 @@ class OutputGram:
             share = like(share[:, None], M)
             LM = self._times(xp.concat([M, share], axis=1))
             self.means = LM[:, -1]
-            self.level = float((share[:, 0] * self.means).sum())
+            self.level = float(share[:, 0] @ self.means)
             LM = LM[:, :-1] - xp.matrix_transpose(share) @ LM[:, :-1]
         else:
             LM = self._times(M)
