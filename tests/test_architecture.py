@@ -12,6 +12,7 @@ ORDER = [
     {
         "_overlap",
         "_arrays",
+        "_checks",
         "_linalg",
         "_memory",
         "_plan",

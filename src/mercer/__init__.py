@@ -16,7 +16,7 @@ from .estimators import (
 
 __version__ = "0.1.0"
 
-from .persistence import DamagedModel, load, save
+from .persistence import DamagedModel, Limits, load, register, save
 
 __all__ = [
     "ConformalSets",
@@ -24,10 +24,12 @@ __all__ = [
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
+    "Limits",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
     "SequenceTransducer",
     "__version__",
     "load",
+    "register",
     "save",
 ]

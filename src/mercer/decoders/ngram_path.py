@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, object_array, take
+from .._checks import Limits, bounded, finite, indices, must
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
@@ -20,6 +21,8 @@ POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
+USUAL = 256
+"""The longest string that is searched for whatever the size of the graph."""
 BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 
@@ -105,6 +108,25 @@ class NGramPath(Decoder):
         self.min_length = min_length
         self.bonus = bonus
         self.max_nodes = max_nodes
+
+    def check_loaded(self, limits: Limits) -> None:
+        """The graph is one of the kernel's n-grams; lengths are those of sequences."""
+        bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
+        bounded(self.min_length, "min_length", 0, limits.steps)
+        if not hasattr(self, "graph_"):
+            return
+        graph, kernel = self.graph_, self.kernel_
+        must(isinstance(graph, PathGraph), "graph_ is no graph of n-grams")
+        must(isinstance(kernel, Spectrum), "kernel_ is no Spectrum")
+        bounded(kernel.longest_, "longest_", 1, limits.steps)
+        finite(self.bonus_, "bonus_")
+        n, ngrams = bounded(kernel.n, "n", len(graph.roots), len(graph.roots)), kernel.ngrams_
+        indices(graph.symbols, "symbols", 0, len(ngrams.alphabet))
+        sizes = np.array([ngrams.size(m) for m in range(1, n + 1)])
+        must((graph.known < sizes[graph.level]).all(), "known has numbers of no n-gram")
+        # A search holds a table of states by the square of the length.
+        room = limits.size / len(graph.starts)
+        bounded(self.longest_, "longest_", 1, max(USUAL, int(room**0.5)))
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
@@ -203,6 +225,9 @@ class NGramPath(Decoder):
         cells = kernel.cells(kernel.longest_) if width else 0
         shape = (len(T), len(graph.known), self.longest_)
         fronts, backs = np.empty(shape), np.empty(shape)
+        width_of_T = sum(sizes) * (2 * cells if width else 1)
+        if T.shape[1] != width_of_T:
+            raise ValueError(f"points of {T.shape[1]} features, {width_of_T} are wanted.")
         edges = graph.known, graph.level, graph.suffix
         edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
         return fronts, backs

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, host, object_array
+from .._checks import Limits, array, must
 from ..features import FeatureMap
 from ..kernels import Kernel, as_kernel
 from ..kernels._sequences import as_given
@@ -136,6 +137,12 @@ class MaxMarginMarkovNetwork(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def check_loaded(self, limits: Limits) -> None:
+        """A score for every two labels."""
+        if hasattr(self, "labels_"):
+            must(isinstance(self.labels_, list), "labels_ is no list")
+            array(self.transitions_, "transitions_", np.float64, *[len(self.labels_)] * 2)
+
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, y: Items) -> MaxMarginMarkovNetwork:
@@ -223,7 +230,8 @@ class MaxMarginMarkovNetwork(BaseEstimator):
     def _nodes(self, chains: Chains) -> np.ndarray:
         vectors = chains.vectors
         parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
-        return np.concatenate([np.zeros((0, len(self.labels_))), *parts])
+        nodes = np.concatenate([np.zeros((0, len(self.labels_))), *parts])
+        return np.ascontiguousarray(nodes, dtype=float)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

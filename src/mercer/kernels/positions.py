@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._arrays import Array, Items, as_items
+from .._checks import Limits, bounded, must
 from ._sequences import Alphabet, SequenceKernel, as_given, as_sequences, described
 from .base import Kernel, as_kernel
 from .weighted_degree import encoded
@@ -64,6 +65,11 @@ class Positions(SequenceKernel):
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
         return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Places that no sequence has would only take time and memory."""
+        bounded(getattr(self, "longest_", 0), "longest_", 0, limits.steps)
+        must(isinstance(getattr(self, "alphabet_", Alphabet(())), Alphabet), "alphabet_ is none")
 
     # -- checking -----------------------------------------------------------------------------
 

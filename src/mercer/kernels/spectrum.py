@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items
+from .._checks import Limits, bounded
 from ._ngrams import NGrams
 from ._sequences import SequenceKernel
 from .base import whole
@@ -76,6 +77,14 @@ class Spectrum(SequenceKernel):
         self.ngrams_ = NGrams(A, whole(self.n, "n"))
         self.longest_ = max(map(len, A))
         return self
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Lengths that no sequence has would only take time and memory."""
+        bounded(self.n, "n", 1, limits.steps)
+        bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
+        if hasattr(self, "ngrams_"):
+            bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
+            bounded(self.longest_, "longest_", 0, limits.steps)
 
     # -- n-grams ------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
 from .alignment import Alignment
 from .contexts import Contexts, last_symbols
@@ -47,6 +48,12 @@ class Model:
     contexts: Contexts
     emissions: Emissions
     ngram: NGram
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Chunks of symbols that the n-gram model knows, and contexts as long as the history."""
+        must(self.ngram.last.shape[1] >= self.contexts.history, "contexts are too short")
+        shape = self.emissions.chunks.symbols.shape
+        indices(self.emissions.chunks.symbols, "symbols", -1, self.ngram.end, *shape)
 
     def prepare(self, source: Codes) -> Prepared:
         """What the search needs to know of inputs, whatever its parameters."""
