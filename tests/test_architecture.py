@@ -17,6 +17,7 @@ ORDER = [
         "_memory",
         "_plan",
         "_extras",
+        "_from_file",
         "_lean",
         "_progress",
         "_parts",

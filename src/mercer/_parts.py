@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from ._arrays import host, is_foreign, object_array
 from ._checks import DamagedModel, Limits, bounded, indices, must, offsets
+from ._from_file import MARK, FromFile
 from ._lean import Lean
 from ._part_types import made, part_name, part_type, slots
 
@@ -165,6 +166,12 @@ class Reader:
         self._known.append((value, self._values - values, self._parts - parts))
         return value
 
+    def mark(self, file: str) -> None:
+        """Tell the estimators that were read which file they are of."""
+        for value, _, _ in self._known:
+            if isinstance(value, FromFile):
+                vars(value)[MARK] = file
+
     def _again(self, number: Any) -> Any:
         """What was read before; it counts again, since whoever walks the model meets it again."""
         bounded(number, "a reference", 0, len(self._known) - 1)
@@ -278,7 +285,7 @@ def _state(part: Any) -> dict[str, Any]:
     lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
     state = {slot: getattr(part, slot) for slot in sorted(slots(type(part)))}
     state |= getattr(part, "__dict__", {})
-    return {name: value for name, value in state.items() if name not in lazy}
+    return {name: value for name, value in state.items() if name not in lazy and name != MARK}
 
 
 def _is_graph(value: Any) -> bool:

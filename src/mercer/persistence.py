@@ -128,8 +128,10 @@ def _loaded(file: zipfile.ZipFile, limits: Limits) -> Any:
     must(isinstance(tree, dict), "its tree is no object")
     _check_format(tree)
     must(isinstance(tree["digests"], dict), "its digests are no object")
-    root = Reader(_Arrays(file, tree["digests"]), limits).read(tree["root"])
+    reader = Reader(_Arrays(file, tree["digests"]), limits)
+    root = reader.read(tree["root"])
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is no model")
+    reader.mark(str(file.filename))
     return root
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, host, object_array
 from .._checks import Limits, array, must
+from .._from_file import FromFile
 from ..features import FeatureMap
 from ..kernels import Kernel, as_kernel
 from ..kernels._sequences import as_given
@@ -25,7 +26,7 @@ BLOCK = 512
 """Places that are scored at once: their kernel values stay in the cache."""
 
 
-class MaxMarginMarkovNetwork(BaseEstimator):
+class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     """Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
 
     A labelling y of a sequence x of as many vectors is scored by

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, object_array, take, unique
 from .._checks import Limits, bounded, finite, must
+from .._from_file import FromFile
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
 from ..decoders.base import Ranked
@@ -23,7 +24,7 @@ BLOCK = 4096
 """Inputs that are decoded at once."""
 
 
-class SequenceTransducer(Observed, Lean, BaseEstimator):
+class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
