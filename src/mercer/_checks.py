@@ -47,7 +47,7 @@ class Limits:
     50000000
     """
 
-    nodes: int = 1_000_000
+    nodes: int = 500_000
     depth: int = 200
     parts: int = 10_000
     size: int = 2**24

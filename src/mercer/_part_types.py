@@ -140,9 +140,8 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
             must(small, f"{name} is larger than {limits.size}")
         elif name in hints:
             must(_fits(value, hints[name]), f"{name} is {type(value).__name__}")
-    if is_dataclass(kind):
-        absent = [f.name for f in fields(kind) if f.name not in state and f.default is MISSING]
-        must(not absent, f"{absent} is missing")
+    absent = _needed(kind) - state.keys()
+    must(not absent, f"{sorted(absent)} is missing")
     part: Any = object.__new__(kind)
     values = parameters | state
     for slot in slots(kind) & values.keys():
@@ -164,6 +163,13 @@ def _check_name(kind: type, name: str) -> None:
     found = inspect.getattr_static(kind, name, None)
     hides = callable(found) or hasattr(found, "__get__") or isinstance(found, bool)
     must(not hides, f"{name!r:.40} is no attribute that a file may set")
+
+
+def _needed(kind: type) -> set[str]:
+    """What a part cannot be without: parameters and fields that have no default."""
+    if is_dataclass(kind):
+        return {f.name for f in fields(kind) if f.default is MISSING}
+    return _parameters(kind).keys() - defaults(kind).keys()
 
 
 @cache

@@ -139,12 +139,12 @@ class Reader:
     def read(self, node: Any) -> Any:
         """The value of a node."""
         self._nodes += 1
-        must(self._nodes <= self.limits.nodes, f"it holds more than {self.limits.nodes} values")
+        if self._nodes > self.limits.nodes:
+            raise DamagedModel(f"it holds more than {self.limits.nodes} values")
         if not isinstance(node, dict):
-            must(not isinstance(node, list), "a bare list is no node")
-            must(type(node) is not int or -(2**63) <= node < 2**64, "a number is too large")
+            if isinstance(node, list) or (type(node) is int and not -(2**63) <= node < 2**64):
+                raise DamagedModel("a bare list, or a number of too many digits, is no node")
             return node
-        must(len(node) == 1, "a node has one key, which says what it is")
         ((kind, content),) = node.items()
         if kind == "ref":
             return self._again(content)
@@ -153,14 +153,16 @@ class Reader:
         if kind == "scalar":
             dtype, value = content
             return _plain_dtype(dtype).type(self.read(value))
-        must(kind in _READERS, f"{kind!r:.40} is no kind of value that a model holds")
+        if kind not in _READERS:
+            raise DamagedModel(f"{kind!r:.40} is no kind of value that a model holds")
         return self._new(kind, content)
 
     def _new(self, kind: str, content: Any) -> Any:
-        self._depth += 1
-        must(self._depth <= self.limits.depth, f"it is nested deeper than {self.limits.depth}")
+        if self._depth >= self.limits.depth:
+            raise DamagedModel(f"it is nested deeper than {self.limits.depth}")
         values, parts = self._values, self._parts
         self._count(1, 0)
+        self._depth += 1
         value = _READERS[kind](self, content)
         self._depth -= 1
         self._known.append((value, self._values - values, self._parts - parts))
@@ -182,8 +184,10 @@ class Reader:
     def _count(self, values: int, parts: int) -> None:
         self._values += values
         self._parts += parts
-        must(self._values <= self.limits.nodes, "its references repeat too many values")
-        must(self._parts <= self.limits.parts, f"it refers to more than {self.limits.parts} parts")
+        if self._values > self.limits.nodes:
+            raise DamagedModel(f"its references repeat more than {self.limits.nodes} values")
+        if self._parts > self.limits.parts:
+            raise DamagedModel(f"it refers to more than {self.limits.parts} parts")
 
     def _items(self, nodes: list) -> list:
         return [self.read(node) for node in nodes]

@@ -2,7 +2,8 @@
 
 ``python -m hostile.fuzz --count 20000`` (with ``tests`` on the path) writes a line for each failure
 and a summary; ``--seed`` draws other cases, ``--case`` repeats one. A case is a number: the same
-seed, models and number give the same file.
+seed, models and number give the same file. ``--bounds`` has compiled loops check their indices, so
+that reading beyond an array fails even where it would go unnoticed.
 """
 
 import argparse
@@ -27,9 +28,10 @@ import numpy as np
 from hostile.mutations import ARRAYS, NODES, Members, mutated, places
 
 HANG = 10.0
-"""Seconds that loading and predicting may take."""
+"""Seconds of the processor that loading and predicting may take."""
 MEMORY = 4 * 2**30
 """Bytes of address space that a child may take beyond what it starts with."""
+BOUNDS = "MERCER_FUZZ_BOUNDS"
 DOCUMENTED = (ValueError, TypeError, MemoryError, ImportError)
 """What `predict` may raise (`DamagedModel` is a ValueError); `load` raises `DamagedModel` alone."""
 
@@ -64,6 +66,8 @@ def _targets(file):
 
 def child(folder, cases, seed):
     """Try the cases, telling the parent of each before and after."""
+    if os.environ.get(BOUNDS):
+        _check_bounds()
     import mercer
 
     warnings.simplefilter("ignore")
@@ -81,12 +85,20 @@ def child(folder, cases, seed):
         data, unpacked, what = made
         _tell({"begin": number, "name": name, "what": what})
         X = pickle.loads((folder / name).with_suffix(".inputs").read_bytes())
-        before, start = _peak(fresh=True), time.perf_counter()
+        before, start = _peak(fresh=True), time.process_time()
         outcome = _tried(folder, data, X, mercer)
-        used, seconds = _peak() - before, time.perf_counter() - start
+        used, seconds = _peak() - before, time.process_time() - start
         if used > budget(unpacked):
             outcome = f"MEMORY {used / 2**20:.0f} MB of {budget(unpacked) / 2**20:.0f}, {outcome}"
         _tell({"end": number, "outcome": outcome, "s": round(seconds, 3), "mb": used >> 20})
+
+
+def _check_bounds():
+    """Compile loops with checks of their indices; not in parallel, where errors are lost."""
+    import numba
+
+    plain = numba.njit
+    numba.njit = lambda **how: plain(**{**how, "parallel": False, "boundscheck": True})
 
 
 def _warm(folder, names, mercer):
@@ -112,6 +124,8 @@ def _tried(folder, data, X, mercer):
         try:
             answer()
         except DOCUMENTED as problem:
+            if str(problem.__cause__) == "index is out of bounds":  # numba's, where asked for
+                return f"BOUNDS {name} {problem!s:.200}"
             outcome = f"{name} says {type(problem).__name__}"
         except BaseException as problem:
             return f"PREDICT {name} {type(problem).__name__}: {problem!s:.200}"
@@ -142,19 +156,21 @@ def _peak(fresh=False):
 # -- the parent ---------------------------------------------------------------------------------
 
 
-def fuzz(folder, cases, seed, report=print):
+def fuzz(folder, cases, seed, bounds=False, report=print):
     """Outcomes of all cases, and those that failed: crashes, hangs, memory, undocumented errors."""
     outcomes, failures, peak, slowest = Counter(), [], 0, 0.0
     waiting = list(cases)
     while waiting:
         last, number = None, {case[0]: i for i, case in enumerate(waiting)}
-        for message in _told(folder, waiting, seed):
+        for message in _told(folder, waiting, seed, bounds):
             if "begin" in message:
                 last = message
                 continue
             if message["outcome"].split()[0].isupper():
                 failures.append({**(last or {}), **message})
-                report(f"case {message['end']}: {last['name']}: {last['what']}: {message['outcome']}")
+                report(
+                    f"case {message['end']}: {last['name']}: {last['what']}: {message['outcome']}"
+                )
             outcomes[message["outcome"].split(":")[0]] += 1
             peak, slowest = max(peak, message.get("mb", 0)), max(slowest, message.get("s", 0.0))
             done = number[message["end"]] + 1
@@ -162,10 +178,12 @@ def fuzz(folder, cases, seed, report=print):
     return outcomes, failures, {"peak MB": peak, "slowest s": slowest}
 
 
-def _told(folder, cases, seed):
+def _told(folder, cases, seed, bounds):
     """Messages of a child that works through cases; the last is of its death where it dies."""
     (folder / "cases.json").write_text(json.dumps([seed, cases]))
     environment = os.environ | {"NUMBA_NUM_THREADS": "1"}
+    if bounds:
+        environment |= {BOUNDS: "1", "NUMBA_CACHE_DIR": str(folder / "bounds")}
     command = [sys.executable, "-m", "hostile.fuzz", "--child", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=environment) as process:  # fmt: skip
@@ -176,7 +194,7 @@ def _told(folder, cases, seed):
             if not line:
                 break
             message = json.loads(line)
-            begun, patience = message.get("begin"), 3 * HANG
+            begun, patience = message.get("begin"), 12 * HANG
             yield _late(message)
         process.kill()
         code, errors = process.wait(), process.stderr.read().decode(errors="replace")
@@ -199,6 +217,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--bounds", action="store_true", help="check the bounds in loops")
     parser.add_argument("--child", type=Path)
     given = parser.parse_args()
     if given.child:
@@ -215,10 +234,12 @@ def main():
         cases = drawn(folder, count, given.seed)
         cases = cases if given.case is None else cases[-1:]
         start = time.perf_counter()
-        outcomes, failures, most = fuzz(folder, cases, given.seed)
+        outcomes, failures, most = fuzz(folder, cases, given.seed, given.bounds)
     for outcome, number in outcomes.most_common():
         print(f"{number:6} {outcome}")
-    print(f"{len(cases)} cases, {len(failures)} failures, {time.perf_counter() - start:.0f} s, {most}")
+    print(
+        f"{len(cases)} cases, {len(failures)} failures, {time.perf_counter() - start:.0f} s, {most}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Changes to a model file that keep it a file: arrays and nodes of the tree, digests made to fit."""
+"""Changes of arrays and of nodes of the tree in a model file, with digests made to fit."""
 
 import copy
 import hashlib

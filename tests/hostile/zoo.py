@@ -1,4 +1,4 @@
-"""Models of every estimator, route, kernel, operator, feature map and decoder, fitted on a few pairs.
+"""Models of every estimator, route, kernel, operator, feature map and decoder on a few pairs.
 
 The fuzzer mutates their files. The lists of `test_round_trips` have a line for each public part (a
 test fails where one is missing); `MORE` adds the routes that those lists do not take.
@@ -9,6 +9,14 @@ import warnings
 
 import numpy as np
 from scipy import sparse
+
+import mercer
+from mercer import KernelDependency, KernelDependencyCV, OnlineKernelDependency, SequenceTransducer
+from mercer import decoders as d
+from mercer import features as f
+from mercer import kernels as k
+from mercer import operators as o
+from mercer.tables import Table, TableModel
 from test_round_trips import (
     DECODERS,
     FEATURES,
@@ -23,14 +31,6 @@ from test_round_trips import (
     VECTORS,
     WORDS,
 )
-
-import mercer
-from mercer import KernelDependency, KernelDependencyCV, OnlineKernelDependency, SequenceTransducer
-from mercer import decoders as d
-from mercer import features as f
-from mercer import kernels as k
-from mercer import operators as o
-from mercer.tables import Table, TableModel
 
 SPARSE = sparse.csr_array(np.round(np.abs(VECTORS)))
 LONGER = ["casa", "cane", "gatto", "cassa", "gattone", "canto"]
