@@ -38,7 +38,8 @@ class Limits:
         Numbers of iterations, lengths of n-grams and the like: what multiplies the time that a
         prediction takes.
     memory
-        Bytes of all members of the file, unpacked; None for half of the memory that is free.
+        Bytes of all members of the file, unpacked; None for 256 MB and 50 times the file on disk,
+        and at most half of the memory that is free.
 
     Examples
     --------

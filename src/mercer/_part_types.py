@@ -79,7 +79,7 @@ def register(cls: type) -> type:
             f"register takes a class that derives from a kernel, operator, feature map, loss, "
             f"decoder or space of mercer's (or is a dataclass), got {cls!r:.80}."
         )
-    if cls.__module__.split(".")[0] == "mercer":
+    if _room_name(cls) is not None:
         raise ValueError(f"{cls.__name__} is mercer's own and needs no registration.")
     _REGISTERED[_own_name(cls)] = cls
     return cls
@@ -91,8 +91,11 @@ def _own_name(kind: type) -> str:
 
 def part_name(kind: type) -> str | None:
     """How a file names a class; None for one that is no part of mercer's models."""
-    if _REGISTERED.get(_own_name(kind)) is kind:
-        return _own_name(kind)
+    own = _own_name(kind)
+    return own if _REGISTERED.get(own) is kind else _room_name(kind)
+
+
+def _room_name(kind: type) -> str | None:
     module = kind.__module__
     room = module.split(".")[1] if module.startswith("mercer.") else ""
     if room not in ROOMS or "<" in kind.__qualname__:

@@ -31,6 +31,8 @@ __all__ = ["DamagedModel", "Limits", "load", "register", "save"]
 FORMAT = 1
 """Raised when files of this version cannot be read by an older mercer."""
 TREE = "model.json"
+SMALL, RATIO = 2**28, 50
+"""Bytes that any file may unpack to, and those for each byte that it has on disk."""
 PER_BYTE = 4
 """Values in a tree for each byte that it takes on disk, beyond those that any file may have."""
 SIGNS = 4
@@ -136,7 +138,11 @@ def _loaded(file: zipfile.ZipFile, limits: Limits) -> Any:
 
 
 def _check_memory(file: zipfile.ZipFile, limits: Limits) -> None:
-    most = available() / 2 if limits.memory is None else limits.memory
+    on_disk = Path(str(file.filename)).stat().st_size
+    usual = min(available() / 2, SMALL + RATIO * on_disk)
+    most = usual if limits.memory is None else limits.memory
+    packed = {info.compress_type for info in file.infolist()}
+    must(packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}, "it is packed in another way")
     total = sum(info.file_size for info in file.infolist())
     must(total <= most, f"it claims {total:.3g} bytes, more than the {most:.3g} that it may have")
 

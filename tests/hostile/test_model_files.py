@@ -144,6 +144,13 @@ def test_members_larger_than_memory_are_refused(tmp_path):
     assert len(mercer.load(file, limits=mercer.Limits(memory=10**7)).extra_) == 10**6
 
 
+def test_members_that_unpack_to_far_more_are_refused(tmp_path):
+    file = made(tmp_path, part({"array": 0}), [np.zeros(4 * 10**7)])
+    assert file.stat().st_size < 10**6
+    refused(file, "it may have")
+    assert mercer.load(file, limits=mercer.Limits(memory=10**9)).extra_.size == 4 * 10**7
+
+
 @pytest.mark.parametrize("root", [3, None, "x", {"list": [1]}, {"dict": []}, {"float": "inf"}])
 def test_only_models_load(root, tmp_path):
     refused(made(tmp_path, root), "no model")
