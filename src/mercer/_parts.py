@@ -283,11 +283,12 @@ _READERS: dict[str, Any] = {
 
 def _state(part: Any) -> dict[str, Any]:
     """What a part is made of, without what it computes again when asked."""
-    own = [c for c in type(part).__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
+    kind: type = type(part)
+    own = [c for c in kind.__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
     if any("__getstate__" in vars(c) for c in own):
         return dict(part.__getstate__())
     lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
-    state = {slot: getattr(part, slot) for slot in sorted(slots(type(part)))}
+    state = {slot: getattr(part, slot) for slot in sorted(slots(kind))}
     state |= getattr(part, "__dict__", {})
     return {name: value for name, value in state.items() if name not in lazy and name != MARK}
 
