@@ -21,6 +21,7 @@ ORDER = [
         "_lean",
         "_progress",
         "_parts",
+        "_reader",
         "_part_types",
     },
     {"curves"},

@@ -195,7 +195,7 @@ class NGramPath(Decoder):
         graph, (fronts, backs) = self.graph_, scores
         best_paths(
             fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
-            self._kappa(), int(self.min_length), bonus, self.max_nodes,
+            self._kappa(), int(self.min_length), float(bonus), int(self.max_nodes),
             search.paths[rows], search.ends[rows], search.values[rows], search.proved[rows],
         )  # fmt: skip
 
@@ -221,7 +221,7 @@ class NGramPath(Decoder):
         offsets = np.zeros(kernel.n, dtype=np.int64)
         sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
         offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])
-        width = kernel.width or 0
+        width = int(kernel.width or 0)
         cells = kernel.cells(kernel.longest_) if width else 0
         shape = (len(T), len(graph.known), self.longest_)
         fronts, backs = np.empty(shape), np.empty(shape)

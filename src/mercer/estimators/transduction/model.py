@@ -81,8 +81,8 @@ class Model:
             pairs, pair_weights, E.keys, E.offset, E.coef, E.first, E.width, E.prior,
             E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
             self.contexts.histories(self.ngram.last),
-            self.ngram.logp, self.ngram.next, self.ngram.start,
-            temperature, weight, k, 2**62 if beam is None else beam, out, sizes, values,
+            self.ngram.logp, self.ngram.next, int(self.ngram.start), float(temperature),
+            float(weight), k, 2**62 if beam is None else int(beam), out, sizes, values,
         )  # fmt: skip
         return out, sizes, values
 
