@@ -181,7 +181,8 @@ def fuzz(folder, cases, seed, bounds=False, report=print):
 def _told(folder, cases, seed, bounds):
     """Messages of a child that works through cases; the last is of its death where it dies."""
     (folder / "cases.json").write_text(json.dumps([seed, cases]))
-    environment = os.environ | {"NUMBA_NUM_THREADS": "1"}
+    here = os.pathsep.join(filter(None, sys.path))
+    environment = os.environ | {"NUMBA_NUM_THREADS": "1", "PYTHONPATH": here}
     if bounds:
         environment |= {BOUNDS: "1", "NUMBA_CACHE_DIR": str(folder / "bounds")}
     command = [sys.executable, "-m", "hostile.fuzz", "--child", str(folder)]

@@ -75,7 +75,9 @@ def test_killed_jobs_leave_whole_files(job, tmp_path):
     wanted = [fitted(1.0).predict(X), fitted(2.0).predict(X)]
     whole = mercer.save(fitted(1.0), path).read_bytes()
     command = [sys.executable, "-m", "hostile.test_faults", job, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as on:
+    here = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=here, **pipes) as on:
         for _ in range(KILLS):
             print("go", file=on.stdin, flush=True)
             number = int(on.stdout.readline())

@@ -51,6 +51,7 @@ MORE = [
     (KernelDependency(k.RBF(), k.Kendall(), decoder=d.Kemeny()), NUMBERS,
      np.argsort(np.random.default_rng(0).normal(size=(6, 9)), axis=1)),
     (KernelDependency(k.RBF(), k.Hamming(), decoder=d.Candidates(RANKS)), NUMBERS, RANKS),
+    (KernelDependency(k.RBF(), k.RBF(), decoder=d.Candidates(index="faiss")), NUMBERS, VECTORS),
     (KernelDependency(k.RBF(1.0), k.Linear(), decoder=d.Simplex()), NUMBERS, SHARES),
     (SequenceTransducer(order=2, history=1, temperature=0.15, lm_weight=0.1), LONGER, SPELT),
     (SequenceTransducer(beam=None, history=0, order=1), LONGER, SPELT),

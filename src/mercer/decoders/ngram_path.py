@@ -162,7 +162,7 @@ class NGramPath(Decoder):
             warnings.warn(
                 f"{(~found.proved).sum()} of {len(points)} strings are the best found, not proved "
                 f"to be the best, within max_nodes={self.max_nodes}; certify(points) says which.",
-                stacklevel=4,
+                stacklevel=5,
             )
         return found.outputs
 
