@@ -115,8 +115,8 @@ def _tried(folder, data, X, mercer):
     file.write_bytes(data)
     try:
         model = mercer.load(file)
-    except mercer.DamagedModel:
-        return "refused"
+    except mercer.DamagedModel as problem:
+        return "refused" if "MemoryError" not in str(problem) else f"MEMORY load {problem!s:.200}"
     except BaseException as problem:
         return f"LOAD {type(problem).__name__}: {problem!s:.200}"
     outcome = "predicts"
@@ -126,6 +126,8 @@ def _tried(folder, data, X, mercer):
         except DOCUMENTED as problem:
             if str(problem.__cause__) == "index is out of bounds":  # numba's, where asked for
                 return f"BOUNDS {name} {problem!s:.200}"
+            if isinstance(problem, MemoryError):  # there was room for a model of this size
+                return f"MEMORY {name} {problem!s:.200}"
             outcome = f"{name} says {type(problem).__name__}"
         except BaseException as problem:
             return f"PREDICT {name} {type(problem).__name__}: {problem!s:.200}"

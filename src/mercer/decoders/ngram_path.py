@@ -21,8 +21,8 @@ POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
-USUAL = 256
-"""The longest string that is searched for whatever the size of the graph."""
+USUAL = 64
+"""The longest string that is searched for however many edges there are."""
 BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 
@@ -124,9 +124,10 @@ class NGramPath(Decoder):
         indices(graph.symbols, "symbols", 0, len(ngrams.alphabet))
         sizes = np.array([ngrams.size(m) for m in range(1, n + 1)])
         must((graph.known < sizes[graph.level]).all(), "known has numbers of no n-gram")
-        # A search holds a table of states by the square of the length.
-        room = limits.size / len(graph.starts)
-        bounded(self.longest_, "longest_", 1, max(USUAL, int(room**0.5)))
+        # A search holds scores of edges by place, and of states by the square of the length.
+        places = max(USUAL, limits.size // 16 // len(graph.target))
+        squares = int((limits.size / len(graph.starts)) ** 0.5)
+        bounded(self.longest_, "longest_", 1, max(1, min(places, squares)))
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

@@ -157,6 +157,7 @@ class Viterbi(PlaceDecoder):
             size = len(self.kernel_.alphabet_) + 1
             states = array(self.transitions_, "transitions_", np.float64, None, size).shape[0]
             must(states == size ** bounded(self.order, "order", 0, 64), "order is another")
+            must(states * self.kernel_.longest_ <= limits.size // 2, "there are too many contexts")
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

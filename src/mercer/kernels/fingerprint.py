@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, as_items, object_array
+from .._checks import Limits, bounded
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
 from .molecules import Unparsable, molecule
@@ -63,6 +64,10 @@ class Fingerprint(Kernel):
         self.size = size
         self.counts = counts
         self.similarity = similarity
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Rounds take time."""
+        bounded(self.radius, "radius", 0, limits.steps)
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """SMILES strings that parse; molecules are remembered, so a second check is cheap."""

@@ -68,8 +68,10 @@ class Positions(SequenceKernel):
 
     def check_loaded(self, limits: Limits) -> None:
         """Places that no sequence has would only take time and memory."""
-        bounded(getattr(self, "longest_", 0), "longest_", 0, limits.steps)
-        must(isinstance(getattr(self, "alphabet_", Alphabet(())), Alphabet), "alphabet_ is none")
+        alphabet = getattr(self, "alphabet_", Alphabet(()))
+        must(isinstance(alphabet, Alphabet), "alphabet_ is no alphabet")
+        most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
+        bounded(getattr(self, "longest_", 0), "longest_", 0, most)
 
     # -- checking -----------------------------------------------------------------------------
 

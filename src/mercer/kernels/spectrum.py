@@ -11,6 +11,9 @@ from ._ngrams import NGrams
 from ._sequences import SequenceKernel
 from .base import whole
 
+USUAL = 256
+"""Places that features may tell apart however many n-grams there are."""
+
 
 class Spectrum(SequenceKernel):
     """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
@@ -84,7 +87,9 @@ class Spectrum(SequenceKernel):
         bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
         if hasattr(self, "ngrams_"):
             bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
-            bounded(self.longest_, "longest_", 0, limits.steps)
+            ngrams = sum(self.ngrams_.size(m) for m in self.lengths())
+            most = max(USUAL, limits.size // 16 // max(1, ngrams))  # features of one sequence
+            bounded(self.longest_ + (self.width or 0), "longest_", 0, most)
 
     # -- n-grams ------------------------------------------------------------------------------
 
