@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, take
+from .._from_file import FromFile
 from ..embedding import Embedding
 from ..problem import group_labels
 from ..solvers import Refused
@@ -31,7 +32,7 @@ CALIBRATIONS = ("split", "jackknife+")
 KINDS = ("auto", "candidates", "ball", "band")
 
 
-class ConformalSets(BaseEstimator):
+class ConformalSets(FromFile, BaseEstimator):
     """For each input the set of outputs that contains the truth with a stated probability.
 
     Parameters

@@ -19,9 +19,9 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     for u in range(i, i_end):
         for v in range(j, j_end):
             value = 0.0
-            if p[u] == q[v]:
+            shift = b_ptr[v] - a_ptr[u]
+            if p[u] == q[v] and b_ptr[v + 1] - a_ptr[u + 1] == shift:
                 value = decay
-                shift = b_ptr[v] - a_ptr[u]
                 for e in range(a_ptr[u], a_ptr[u + 1]):
                     value *= 1.0 + C[a_child[e] - i, b_child[e + shift] - j]
                 total += value

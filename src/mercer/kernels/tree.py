@@ -133,7 +133,7 @@ def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
     start = [0]
     for tree in A:
         hashes = tree.productions()
-        inside = hashes != 0
+        inside = np.diff(tree.pointer) > 0
         number = np.cumsum(inside) - 1 + start[-1]
         kept = inside[tree.child]
         degree = np.add.reduceat(np.append(kept, 0), tree.pointer[:-1]) * inside

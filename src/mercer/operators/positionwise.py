@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items
+from .._checks import Limits, bounded
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
@@ -92,6 +93,12 @@ class Positionwise(CoupledKernel):
         self.letters = letters
 
     centred_outputs = False  # what stands at a place is told by where outputs are not zero
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Places and letters together are the width."""
+        if hasattr(self, "places_"):
+            slots = self.places_ * self.letters_
+            bounded(slots, "places_ * letters_", self.width_, self.width_)
 
     @property
     def inputs(self) -> Kernel:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import Items
+from .._from_file import FromFile
 from ..estimators import KernelDependencyCV
 from ..features import IncompleteCholesky
 from ..operators import ConditionalCovariance, Covariance, Identity
@@ -24,7 +25,7 @@ ALPHAS = tuple(np.logspace(-4, 1, 11))
 OPERATORS = (Identity(), Covariance(), ConditionalCovariance(0.1))
 
 
-class TableModel(BaseEstimator):
+class TableModel(FromFile, BaseEstimator):
     """Some columns of a table learnt from others, everything chosen by leave-one-out.
 
     Parameters

@@ -49,7 +49,7 @@ def add_row(key, weight, keys, offset, coef, scores):
     """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
     row = found(keys, key)
     if row >= 0:
-        for c in range(len(scores)):
+        for c in range(min(len(scores), len(coef) - offset[row])):
             scores[c] += weight * coef[offset[row] + c]
 
 
