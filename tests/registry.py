@@ -5,6 +5,7 @@ A new part is one line here; `test_registry.py` fails until it has one.
 
 import networkx as nx
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 from mercer import (
     ConformalSets,
@@ -36,6 +37,7 @@ SMILES = ["CO", "CCO", "CC=O", "c1ccccc1", "CN", "CCC"]
 SPECTRA = [([19.02 + i, 37.03], [1.0, 0.25], 37.03 + i) for i in range(6)]
 PLACES = [("cat", 1), ("car", 1), ("bat", 1), ("cot", 2), ("tact", 3), ("act", 0)]
 CLASSES = ["a", "b", "a", "c", "b", "c"]
+TITLES = ["the sea", "The sun!", "a sea of sand", "sun and sea", "", "the moon"]
 NUMBERS = np.linspace(0, 1, 6)[:, None]
 
 ROWS = [{"title": word, "price": 1.5 * i % 4} for i, word in enumerate(WORDS)]
@@ -55,6 +57,9 @@ KERNELS = [
     (k.ChiSquare(), POSITIVE), (k.Hellinger(), SHARES), (k.Intersection(), POSITIVE),
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
+    (k.Words(), TITLES),
+    (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
+    (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),

@@ -25,6 +25,7 @@ ROOMS = (
 )
 """Where the parts of a model live; no other module is ever imported for a file."""
 RENAMED: dict[str, str] = {
+    "tables.spaces.words:Words": "kernels.words:Words",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
 }
 """Parts that have moved since they could first be saved: old name in files, present name.

@@ -36,6 +36,7 @@ from ..kernels import RBF, Kernel, Linear, as_kernel
 from ..kernels.base import whole
 from ..kernels.on_device import OnDevice
 from ..operators import Covariance, Identity, OperatorKernel
+from ..spaces import Rows
 from .regression import PointMap
 
 BLOCK = 4096
@@ -249,6 +250,7 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        X = checked if isinstance(self.input_kernel_.space, Rows) else X  # tables slice by columns
         for rows in blocks(count(checked), BLOCK):
             index = _range(rows)
             yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))

@@ -56,6 +56,7 @@ class Pair(Kernel):
 
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
+        A = self._rows(A, "A")
         left, right = (clone(as_kernel(k)).fit(A) for k in (self.left, self.right))
         self.parts_ = (left, right)
         return self

@@ -204,7 +204,10 @@ class Wrapper(Kernel):
     @property
     def inner(self) -> Kernel:
         """The kernel inside: fitted where this one is, else as given."""
-        return self.__dict__.get("kernel_") or as_kernel(self.kernel)
+        return self.__dict__.get("kernel_") or self._given()
+
+    def _given(self) -> Kernel:
+        return as_kernel(self.kernel)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
@@ -228,7 +231,7 @@ class Wrapper(Kernel):
 
     def fit(self, A: Items) -> Kernel:
         """Fit the kernel inside."""
-        self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
+        self.kernel_ = clone(self._given()).fit(A)
         return self
 
     space = property(lambda self: self.inner.space)

@@ -274,7 +274,7 @@ FORMER: dict[str, Callable[[Any], Any]] = {
 def former(kernel: Any, name: str) -> Any:
     """A capability under its former name, with a warning."""
     if name not in FORMER:
-        raise AttributeError(f"{type(kernel).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(kernel, name)  # says why: it may be a property's error
     warnings.warn(
         f"{name} of a kernel is now part of features, radial, fourier or item_gradient: see "
         "mercer.kernels.Kernel.",

@@ -53,11 +53,6 @@ class Labels(Wrapper):
         self.kernel = kernel  # type: ignore[assignment]
         self.classes = classes
 
-    @property
-    def inner(self) -> Kernel:
-        """The kernel on indicator vectors."""
-        return self.__dict__.get("kernel_") or self._given()
-
     def _given(self) -> Kernel:
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 

@@ -7,11 +7,10 @@ import numpy as np
 from ..._arrays import Items, object_array
 from ..._extras import require
 from ...decoders import Candidates, Decoder
-from ...kernels import Fingerprint, Kernel, Normalized, Spectrum
+from ...kernels import Fingerprint, Kernel, Normalized, Spectrum, Words
 from ...metrics import character_error_rate, exact_match
 from ..table import Table
 from .base import Space, refused
-from .words import Words
 
 SENTENCE = 2
 """Blanks in the middle one of texts from which on their words are compared."""
