@@ -47,11 +47,8 @@ class Kernel(BaseEstimator):
 
     # -- what a kernel of one's own implements ------------------------------------------------
 
-    @property
-    def space(self) -> Space:
-        """The kind of item that it compares."""
-        return Opaque()
-
+    space: Space = Opaque()
+    """The kind of item that it compares."""
     on_vectors = property(lambda self: self.space.on_vectors)
     pairwise = property(lambda self: self.space.pairwise)
 
@@ -185,10 +182,7 @@ def _is_zero(value: Any) -> bool:
 class VectorKernel(Kernel):
     """A kernel on real vectors; images and other arrays of more axes are flattened."""
 
-    @property
-    def space(self) -> Space:
-        """Arrays of one shape."""
-        return Vectors()
+    space = Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
@@ -215,11 +209,7 @@ class Wrapper(Kernel):
         known = hasattr(type(self), "_vjp") and self.inner.item_gradient is not None
         return ItemGradient(self._vjp, self._diag_vjp) if known else None
 
-    @property
-    def _inside(self) -> ItemGradient:
-        gradient = self.inner.item_gradient
-        assert gradient is not None
-        return gradient
+    _inside = property(lambda self: self.inner.item_gradient)
 
     def check(self, A: Items, name: str = "X") -> Items:
         """As the kernel inside."""

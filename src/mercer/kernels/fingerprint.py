@@ -65,10 +65,7 @@ class Fingerprint(Kernel):
         self.counts = counts
         self.similarity = similarity
 
-    @property
-    def space(self) -> Molecules:
-        """SMILES strings."""
-        return Molecules()
+    space = Molecules()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """SMILES strings that parse; molecules are remembered, so a second check is cheap."""

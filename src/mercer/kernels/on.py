@@ -41,10 +41,7 @@ class On(After):
     def __str__(self) -> str:
         return f"On({self.column!r}, {self.kernel})"
 
-    @property
-    def space(self) -> Rows:
-        """Rows with that column."""
-        return Rows([self.column])
+    space = property(lambda self: Rows([self.column]))
 
     def _called(self) -> str:
         return f"column {self.column!r}"

@@ -29,10 +29,7 @@ class Ranking(Kernel):
             raise ValueError(f"{name} ranks {R.shape[1]} labels, where {known} are known from fit.")
         return R
 
-    @property
-    def space(self) -> Rankings:
-        """Rows of ranks."""
-        return Rankings()
+    space = Rankings()
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """The ranks as they are, in an array."""
@@ -44,10 +41,7 @@ class Ranking(Kernel):
         self.n_labels_ = int(as_rankings(A, "A").shape[1])
         return self
 
-    @property
-    def features(self) -> Features:
-        """The embedding of the rankings."""
-        return Features(self._embedded)
+    features = property(lambda self: Features(self._embedded))
 
     def _embedded(self, A: Items) -> np.ndarray:
         R = self.check(A, "A")

@@ -44,10 +44,7 @@ class Smoothed(After):
         self.width = width
         self.shape = shape
 
-    @property
-    def space(self) -> Vectors:
-        """Images, flat or not."""
-        return Vectors()
+    space = Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Images as float64 rows."""

@@ -6,13 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items
+from ..spaces import Sequences
 from ._ngrams import NGrams
-from ._sequences import SequenceKernel
-from .base import whole
+from .base import Kernel, whole
 from .capabilities import Features
 
 
-class Spectrum(SequenceKernel):
+class Spectrum(Kernel):
     """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
 
     With a `width` an n-gram also has a place, counted softly from both ends:
@@ -55,6 +55,8 @@ class Spectrum(SequenceKernel):
     >>> Spectrum(2, width=3)(["banana"], ["ban", "nab"]).round(2)
     array([[1.5 , 0.83]])
     """
+
+    space = Sequences()
 
     def __init__(
         self,

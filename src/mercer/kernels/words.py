@@ -36,10 +36,7 @@ class Words(After):
     def _given(self) -> Kernel:
         return Spectrum(1) if self.kernel is None else as_kernel(self.kernel)
 
-    @property
-    def space(self) -> Sequences:
-        """Texts, or sequences of words."""
-        return Sequences()
+    space = Sequences()
 
     def _apply(self, A: Items) -> np.ndarray:
         return object_array([_words(text) for text in A])
