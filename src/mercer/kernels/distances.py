@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import device, is_cupy_array, is_torch_array
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
@@ -72,16 +72,24 @@ def typical(B: Array) -> Array:
 
 def _recomputed(D2: Array, near: Array, A: Array, B: Array, start: int) -> Array:
     """The matrix with the marked pairs, in rows from `start` on, as sums of squared differences."""
-    i, j = np.divmod(np.flatnonzero(host(near)), near.shape[1])  # numpy's nonzero is slow
-    i += start
+    if is_foreign(near):
+        i, j = (host(index) for index in namespace(near).nonzero(near))
+    else:
+        i, j = np.divmod(np.flatnonzero(near), near.shape[1])  # numpy's nonzero is slow
     for some in blocks(len(i), max(1, PAIRS // int(A.shape[1]))):
-        values = sqnorms(take(A, i[some]) - take(B, j[some]))
-        if is_foreign(D2):
-            flat = namespace(D2).reshape(D2, (-1,))
-            D2 = namespace(D2).reshape(put(flat, i[some] * D2.shape[1] + j[some], values), D2.shape)
-        else:
-            D2[i[some], j[some]] = values
+        row, column = i[some] + start, j[some]
+        values = sqnorms(take(A, row) - take(B, column))
+        if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
+            at = [row, column] if not is_foreign(D2) else [_index(v, D2) for v in (row, column)]
+            D2[at[0], at[1]] = values
+        else:  # the standard has no such assignment
+            flat = put(namespace(D2).reshape(D2, (-1,)), row * D2.shape[1] + column, values)
+            D2 = namespace(D2).reshape(flat, D2.shape)
     return D2
+
+
+def _index(positions: np.ndarray, A: Array) -> Array:
+    return namespace(A).asarray(positions, device=device(A))
 
 
 def absolute(A: Array, B: Array) -> Array:
