@@ -25,6 +25,10 @@ ROOMS = (
 )
 """Where the parts of a model live; no other module is ever imported for a file."""
 RENAMED: dict[str, str] = {
+    **{
+        f"kernels._labelled_graphs:{name}": f"spaces._labelled_graphs:{name}"
+        for name in ("Alphabet", "Form", "LabelledGraph")
+    },
     "tables.spaces.words:Words": "kernels.words:Words",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
 }
