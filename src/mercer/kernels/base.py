@@ -24,7 +24,8 @@ class Kernel(BaseEstimator):
     items first. Kernels add, multiply, scale and take integer powers, and stay kernels:
     ``0.5 * RBF(1.0) + Linear() ** 2``.
 
-    A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default);
+    A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default), or
+    `features`, of which k is then the inner product;
     `mercer.testing.check_kernel` then says whether it is one. What it can do beside (`features`,
     `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
     `mercer.kernels.capabilities`.
@@ -69,11 +70,18 @@ class Kernel(BaseEstimator):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """The matrix of k over all pairs of checked items."""
-        raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
+        """The matrix of k over all pairs of checked items; by its features where it has those."""
+        features = self.features
+        if features is None:
+            raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
+        F = features(A)
+        return F @ namespace(F).matrix_transpose(F if A is B else features(B))
 
     def _diag(self, A: Items) -> Array:
         """k(a, a) for every checked item."""
+        if type(self)._gram is Kernel._gram:
+            F = self.features(A)
+            return namespace(F).sum(F * F, axis=1)
         rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
         return namespace(*rows).concat([row[:, 0] for row in rows])
 

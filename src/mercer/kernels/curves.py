@@ -88,15 +88,6 @@ class CurveKernel(VectorKernel):
         R = like(self._factor(int(A.shape[1])), A)
         return A * R if R.ndim == 1 else A @ namespace(A).matrix_transpose(R)
 
-    def _gram(self, A: Array, B: Array) -> Array:
-        left = self._rooted(A)
-        right = left if A is B else self._rooted(B)
-        return left @ namespace(A).matrix_transpose(right)
-
-    def _diag(self, A: Array) -> Array:
-        F = self._rooted(A)
-        return namespace(F).sum(F * F, axis=1)
-
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij RᵀR b_j."""
         R = like(self._factor(int(B.shape[1])), B)

@@ -33,20 +33,17 @@ class Hellinger(HistogramKernel):
     array([[1., 0.]])
     """
 
-    def _gram(self, A: Array, B: Array) -> Array:
-        xp = namespace(A)
-        return xp.sqrt(A) @ xp.matrix_transpose(xp.sqrt(B))
-
-    def _diag(self, A: Array) -> Array:
-        return namespace(A).sum(A, axis=1)
-
     @property
     def features(self) -> Features:
         """The roots of the entries; the nearest histogram to a negative one has 0 there."""
         return Features(
-            lambda A: namespace(A).sqrt(self.check(A, "A")),
+            self._roots,
             inverse=lambda F: namespace(F).where(F > 0, F, namespace(F).zeros_like(F)) ** 2,
         )
+
+    def _roots(self, A: Items) -> Array:
+        A = self.check(A, "A")
+        return namespace(A).sqrt(A)
 
 
 class ChiSquare(HistogramKernel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items
+from .._arrays import Items
 from ..spaces import Rankings
 from ..spaces.rankings import as_rankings
 from .base import KERNELS, Kernel
@@ -46,13 +46,6 @@ class Ranking(Kernel):
     def _embedded(self, A: Items) -> np.ndarray:
         R = self.check(A, "A")
         return self._embed(R) / np.sqrt(self._scale(R.shape[1]))
-
-    def _gram(self, A: Array, B: Array) -> np.ndarray:
-        return self._embedded(A) @ self._embedded(B).T
-
-    def _diag(self, A: Array) -> np.ndarray:
-        F = self._embedded(A)
-        return (F * F).sum(axis=1)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
         raise NotImplementedError
