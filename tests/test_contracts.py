@@ -6,7 +6,7 @@ import pytest
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Decoder
 from mercer.features import Explicit, FeatureMap, Nystroem
-from mercer.kernels import RBF, Kendall, Kernel, Labels, Linear, Polynomial
+from mercer.kernels import RBF, Delta, Kendall, Kernel, Labels, Linear, On, Polynomial, Spectrum
 from mercer.kernels.capabilities import ItemGradient
 from mercer.losses import Huber
 from mercer.operators import Covariance, Operator
@@ -20,6 +20,7 @@ from mercer.testing import (
     check_structured_estimator,
 )
 from registry import (
+    CLASSES,
     DECODERS,
     FEATURES,
     FULL_FEATURES,
@@ -33,6 +34,7 @@ from registry import (
     OPERATOR_KERNELS,
     OPERATORS,
     RANKS,
+    ROWS,
     SETS,
     SETTINGS,
     TOLD,
@@ -103,7 +105,15 @@ def test_estimators_of_arrays(Model, outputs):
 
 @pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
 @pytest.mark.parametrize(
-    ("kernel", "y"), [(Labels(), SETS), (Kendall(), RANKS), (TOLD, WORDS[::-1])], ids=name_of
+    ("kernel", "y"),
+    [
+        (Labels(), SETS),
+        (Kendall(), RANKS),
+        (TOLD, WORDS[::-1]),
+        (Delta(), CLASSES),
+        (On("title", Spectrum(2)) + On("price", RBF()), ROWS),
+    ],
+    ids=name_of,
 )
 def test_estimators_of_other_outputs(Model, kernel, y):
     check_structured_estimator(Model(TOLD, kernel), WORDS, y)
