@@ -1,10 +1,13 @@
 """Every public part of the package with an example: what contracts, laws and round trips run over.
 
-A new part is one line here; `test_registry.py` fails until it has one.
+A new part is one line here; `test_registry.py` fails until it has one. Lists called MORE have other
+parameters, items and wrappers, for the contracts alone.
 """
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
+from sklearn.preprocessing import StandardScaler
 
 from mercer import (
     ConformalSets,
@@ -36,9 +39,30 @@ SMILES = ["CO", "CCO", "CC=O", "c1ccccc1", "CN", "CCC"]
 SPECTRA = [([19.02 + i, 37.03], [1.0, 0.25], 37.03 + i) for i in range(6)]
 PLACES = [("cat", 1), ("car", 1), ("bat", 1), ("cot", 2), ("tact", 3), ("act", 0)]
 CLASSES = ["a", "b", "a", "c", "b", "c"]
+TITLES = ["the sea", "The sun!", "a sea of sand", "sun and sea", "", "the moon"]
+TWINS = np.vstack([VECTORS, VECTORS[:1]])
+INDICATORS = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1]])
+PARTIAL = np.where(RNG.random(RANKS.shape) < 0.2, np.nan, RANKS // 2)
 NUMBERS = np.linspace(0, 1, 6)[:, None]
 
 ROWS = [{"title": word, "price": 1.5 * i % 4} for i, word in enumerate(WORDS)]
+
+
+def inner_products(A, B):
+    return A @ B.T
+
+
+def shared_letters(a, b):
+    return float(len(set(a) & set(b)))
+
+
+def equal(a, b):
+    return float(a == b)
+
+
+LETTERS = k.Function(shared_letters, of_items=True)
+TOLD = LETTERS + k.Function(equal, of_items=True)
+"""Tells anagrams apart, as a decoder's kernel must."""
 SPACES = [
     (s.Vectors(), VECTORS), (s.Vectors(), IMAGES), (s.Curves(np.arange(3.0)), VECTORS),
     (s.LabelSets(), SETS), (s.Classes(), CLASSES), (s.Sequences(), WORDS),
@@ -55,6 +79,9 @@ KERNELS = [
     (k.ChiSquare(), POSITIVE), (k.Hellinger(), SHARES), (k.Intersection(), POSITIVE),
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
+    (k.Words(), TITLES),
+    (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
+    (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
@@ -62,31 +89,73 @@ KERNELS = [
     (k.Fingerprint(), SMILES), (k.MassSpectrum(), SPECTRA),
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
+MORE_KERNELS = [
+    (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
+    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
+    (k.Matern(1.0, nu=np.inf), VECTORS), (k.Normalized(k.Linear()), IMAGES),
+    (k.Gaussian(k.Polynomial(2), 3.0), VECTORS), (k.Centered(k.Linear()), TWINS),
+    (k.Normalized(k.Centered(k.RBF())), IMAGES), (k.Function(inner_products), VECTORS),
+    (k.LaplacianRegularized(k.Linear(), gamma=0.0), VECTORS), (LETTERS, WORDS),
+    (k.Normalized(LETTERS), WORDS), (k.Gaussian(LETTERS), WORDS), (LETTERS**2, WORDS),
+    (k.LaplacianRegularized(LETTERS), WORDS),
+    (k.Normalized(k.Precomputed(VECTORS @ VECTORS.T)), [3, 1, 4, 1, 5]),
+    (k.Labels(), csr_array(INDICATORS)), (k.Labels(k.Tanimoto()), SETS),
+    (k.Gaussian(k.Labels(k.Tanimoto())), SETS), (k.Gaussian(k.Kendall()), RANKS),
+    (k.Kendall(), PARTIAL), (k.Spearman(), PARTIAL), (k.Hamming(), PARTIAL),
+    (k.Positions(k.Linear()), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]),
+]  # fmt: skip
 OPERATORS = [
-    k.RBF() * operator
-    for operator in (
-        o.Identity(), o.Covariance(), o.Covariance(0.5), o.ConditionalCovariance(0.1),
-        o.Matrix(np.eye(3)), o.Identity() + 2.0 * o.Covariance(), o.LearnedOperator(),
-        o.Mixture([o.Identity(), o.Covariance()], [0.5, 0.5]),
-    )
-] + [
-    k.RBF(1.0) * o.Covariance() + k.Linear(), o.CurlFree(1.0), o.DivergenceFree(1.0), o.Pointwise(),
+    o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),
+    o.ConditionalCovariance(1e-6), o.Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * o.Covariance(),
+    o.Identity() + 2.0 * o.Covariance(), o.LearnedOperator(), o.LearnedOperator(power=0.5),
+    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1),
+    sum([o.Identity(), o.ConditionalCovariance(), o.Matrix(np.ones((3, 3)))]),
+    o.Mixture([o.Identity(), o.Covariance(), o.ConditionalCovariance()], [0.2, 0.5, 0.3]),
+]  # fmt: skip
+OPERATOR_KERNELS = [
+    k.RBF(1.0) * o.Covariance(), k.RBF(1.0) * o.Covariance() + k.Linear(), o.CurlFree(1.0),
+    o.DivergenceFree(1.0), o.Pointwise(),
     o.Transformed(k.RBF(1.0), [np.eye(3), -np.eye(3), 2.0 * np.eye(3)]),
     o.FromJoint(o.joint(k.RBF(1.0) * o.Identity())),
 ]  # fmt: skip
+LOSSES = [
+    losses.Huber(), losses.Huber(0.7), losses.EpsilonInsensitive(), losses.EpsilonInsensitive(0.0),
+    losses.EpsilonInsensitive(2.0),
+]  # fmt: skip
+FULL_FEATURES = [
+    f.Exact(), f.KernelPCA(), f.IncompleteCholesky(), f.RandomPivotedCholesky(random_state=0),
+    f.Nystroem(rank=9),
+]  # fmt: skip
+"""Maps that give the kernel back exactly."""
 FEATURES = [
     f.Exact(), f.Explicit(), f.IncompleteCholesky(3), f.KernelPCA(2), f.Nystroem(3, random_state=0),
     f.RandomPivotedCholesky(3, random_state=0), f.RandomFourier(4, random_state=0),
 ]  # fmt: skip
+MORE_FEATURES = [
+    f.Nystroem(landmarks=VECTORS[:4] + 0.1), f.KernelPCA(2, center=True),
+    f.RandomFourier(7, orthogonal=False, random_state=0),
+]  # fmt: skip
 DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
-    (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(2), VECTORS),
+    (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
-    (d.Assignment(), k.Spearman(), RANKS), (d.Lexicon(), k.Positions(), WORDS),
+    (d.Assignment(), k.Spearman(), RANKS),
+    (d.Lexicon(), k.Positions(), WORDS),
     (d.Viterbi(), k.Positions(), WORDS), (d.PerPosition(), k.Positions(), WORDS),
     (d.NGramPath(), k.Spectrum(2, blended=True), WORDS),
     (d.GromovWassersteinBarycenter(), k.ShortestPath(), GRAPHS),
+]  # fmt: skip
+MORE_DECODERS = [
+    (d.Direct(), 2 * k.Linear(), IMAGES), (d.Candidates(), k.Laplacian(), IMAGES),
+    (d.Candidates(), TOLD, WORDS), (d.Candidates(), k.Labels(k.Tanimoto()), SETS),
+    (d.Candidates(), k.Labels(), csr_array(INDICATORS)), (d.Candidates(), k.Kendall(), RANKS),
+    (d.Candidates(), k.Delta(), CLASSES[:2]), (d.FixedPoint(), k.RBF(1.0) + k.RBF(2.0), IMAGES),
+    (d.FixedPoint(), k.Matern(), VECTORS), (d.Gradient(), k.RBF(), IMAGES),
+    (d.Gradient(), k.Gaussian(k.Polynomial(2)), VECTORS),
+    (d.Threshold(), k.Labels(), csr_array(INDICATORS)),
+    (d.Threshold(metric="subset"), k.Linear(), INDICATORS), (d.Borda(), k.Spearman(), RANKS),
+    (d.Assignment(), k.Hamming(), RANKS),
 ]  # fmt: skip
 MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),
@@ -109,3 +178,71 @@ MODELS = [
     (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6), NUMBERS, RANKS),
     (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6, "jackknife+"), NUMBERS, RANKS),
 ]  # fmt: skip
+SETTINGS = [
+    KernelDependency(),
+    KernelDependency(k.RBF() * o.Covariance(), k.RBF(), fit_intercept=True),
+    KernelDependency(k.RBF() * o.ConditionalCovariance(), k.RBF(), decoder=d.Candidates()),
+    KernelDependency(
+        k.RBF(), k.RBF(), features=f.IncompleteCholesky(4), output_features=f.KernelPCA(2)
+    ),
+    KernelDependency(k.RBF(), k.RBF(), features=f.Nystroem(4, random_state=0)),
+    KernelDependencyCV(
+        k.RBF(), k.RBF(), features=f.Nystroem(4, random_state=0), fit_intercept=True
+    ),
+    KernelDependency(k.RBF(), k.RBF(), decoder=d.Gradient(max_iter=2000, tol=1e-10)),
+    KernelDependencyCV(
+        [k.RBF() * o.Identity(), k.RBF() * o.Covariance()], k.RBF(), fit_intercept=True
+    ),
+    KernelDependency(k.RBF() * o.LearnedOperator(), k.RBF(), fit_intercept=True),
+    KernelDependency(k.RBF() * o.Covariance(), loss=losses.Huber(), fit_intercept=True),
+    KernelDependencyCV(
+        [k.RBF() * o.Identity(), k.RBF() * o.LearnedOperator()],
+        alphas=[0.1, 1.0],
+        loss=[None, losses.EpsilonInsensitive(tol=1e-7, max_iter=10000)],
+        cv=2,
+    ),
+    KernelDependencyCV(k.LaplacianRegularized(k.RBF()), k.RBF()),
+]
+"""Ways through the two estimators, for the contract of estimators."""
+UNLISTED = {
+    "spaces.Space": "abstract",
+    "kernels.Kernel": "abstract",
+    "kernels.VectorKernel": "abstract",
+    "features.FeatureMap": "abstract",
+    "features.Coordinates": "lives during a fit",
+    "operators.Operator": "abstract",
+    "operators.OperatorKernel": "abstract",
+    "operators.CoupledKernel": "abstract",
+    "operators.Blocks": "holds a function: tests/operators/test_operator_kernels.py",
+    "operators.BlockGram": "lives during a fit",
+    "operators.DenseGram": "lives during a fit",
+    "operators.Slots": "lives during a fit",
+    "operators.Moments": "lives during a fit",
+    "operators.ComponentGram": "lives during a fit",
+    "operators.ComponentKernel": "abstract",
+    "losses.Loss": "abstract",
+    "decoders.Decoder": "abstract",
+}
+"""Public classes that have no example, and why."""
+LISTS = (
+    SPACES, KERNELS, MORE_KERNELS, OPERATORS, OPERATOR_KERNELS, LOSSES, FEATURES, FULL_FEATURES,
+    MORE_FEATURES, DECODERS, MORE_DECODERS, MODELS,
+)  # fmt: skip
+
+
+def part_of(case):
+    """The part of a case: its first element, or itself."""
+    return case[0] if isinstance(case, tuple) else case
+
+
+def name_of(case):
+    """The name of the part: not its text, in which a function's address differs every time."""
+    return type(part_of(case)).__name__
+
+
+def listed():
+    """The classes that the registry has an example of, wherever in its parts."""
+    kinds = set()
+    for part in (part_of(case) for cases in LISTS for case in cases):
+        kinds |= {type(part), *(type(value) for value in part.get_params().values())}
+    return kinds

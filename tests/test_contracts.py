@@ -1,227 +1,123 @@
-"""The contracts of mercer.testing, over everything of the core: a new part is one line here."""
+"""The contracts of mercer.testing, over every part of the registry."""
 
 import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.decoders import Candidates, Decoder, Direct, FixedPoint, Gradient
-from mercer.features import (
-    Exact,
-    Explicit,
-    FeatureMap,
-    IncompleteCholesky,
-    KernelPCA,
-    Nystroem,
-    RandomFourier,
-    RandomPivotedCholesky,
-)
-from mercer.kernels import (
-    RBF,
-    Centered,
-    Function,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    LaplacianRegularized,
-    Linear,
-    Matern,
-    Normalized,
-    Polynomial,
-    Precomputed,
-)
+from mercer.decoders import Decoder
+from mercer.features import Explicit, FeatureMap, Nystroem
+from mercer.kernels import RBF, Delta, Kendall, Kernel, Labels, Linear, On, Polynomial, Spectrum
 from mercer.kernels.capabilities import ItemGradient
-from mercer.losses import EpsilonInsensitive, Huber
-from mercer.operators import (
-    ConditionalCovariance,
-    Covariance,
-    Identity,
-    LearnedOperator,
-    Matrix,
-    Mixture,
-    Operator,
-)
+from mercer.losses import Huber
+from mercer.operators import Covariance, Operator
 from mercer.testing import (
     check_decoder,
     check_feature_map,
     check_kernel,
     check_loss,
     check_operator,
+    check_operator_kernel,
     check_structured_estimator,
 )
-
-VECTORS = np.random.default_rng(0).normal(size=(9, 3))
-VECTORS[8] = VECTORS[0]
-IMAGES = np.random.default_rng(1).normal(size=(7, 2, 3))
-WORDS = ["abc", "bcd", "", "abcd", "xyz", "abc"]
-
-
-def shared_letters(a, b):
-    return float(len(set(a) & set(b)))
-
-
-def equal(a, b):
-    return float(a == b)
-
-
-LETTERS = Function(shared_letters, of_items=True)
-TOLD = LETTERS + Function(equal, of_items=True)
-"""Tells anagrams apart, as a decoder's kernel must."""
-
-
-def kind(part):
-    return type(part).__name__  # not str: a function's address differs between processes
-
-
-VECTOR_KERNELS = [
-    Linear(), Polynomial(2), Polynomial(3, gamma=0.5, coef0=0.0), RBF(1.0), RBF(), Laplacian(2.0),
-    Laplacian(), Matern(1.0, nu=0.5), Matern(), Matern(1.0, nu=2.5), Matern(1.0, nu=np.inf),
-    Normalized(Polynomial(2)), Normalized(Linear()), Gaussian(Linear()),
-    Gaussian(Polynomial(2), 3.0),
-    Centered(RBF()), Centered(Linear()), RBF() + Linear(), RBF() * Polynomial(2), 0.3 * Linear(),
-    Linear() ** 3, Function(lambda A, B: A @ B.T), Normalized(Centered(RBF())),
-    LaplacianRegularized(RBF(), neighbors=2), LaplacianRegularized(Linear(), gamma=0.0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("kernel", VECTOR_KERNELS, ids=kind)
-@pytest.mark.parametrize("items", [VECTORS, IMAGES], ids=["vectors", "images"])
-def test_kernels_on_vectors(kernel, items):
-    if isinstance(kernel, Function) and items is IMAGES:
-        pytest.skip("this function knows matrices only")
-    check_kernel(kernel, items)
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [LETTERS, Normalized(LETTERS), Gaussian(LETTERS), LETTERS**2, LaplacianRegularized(LETTERS)],
-    ids=kind,
+from registry import (
+    CLASSES,
+    DECODERS,
+    FEATURES,
+    FULL_FEATURES,
+    IMAGES,
+    KERNELS,
+    LETTERS,
+    LOSSES,
+    MORE_DECODERS,
+    MORE_FEATURES,
+    MORE_KERNELS,
+    OPERATOR_KERNELS,
+    OPERATORS,
+    RANKS,
+    ROWS,
+    SETS,
+    SETTINGS,
+    TOLD,
+    VECTORS,
+    WORDS,
+    name_of,
 )
-def test_kernels_on_words(kernel):
-    check_kernel(kernel, WORDS)
 
 
-def test_kernels_on_indices():
-    for kernel in (Precomputed(RBF(1.0)(VECTORS)), Normalized(Precomputed(Linear()(VECTORS)))):
-        check_kernel(kernel, [3, 1, 4, 1, 5])
+@pytest.mark.parametrize("case", KERNELS + MORE_KERNELS, ids=name_of)
+def test_kernels(case):
+    check_kernel(*case)
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [
-        Identity(), Covariance(), Covariance(0.0), Covariance(0.5), ConditionalCovariance(),
-        ConditionalCovariance(1e-6), Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * Covariance(),
-        Identity() + Covariance(),
-        sum([Identity(), ConditionalCovariance(), Matrix(np.ones((3, 3)))]),
-        LearnedOperator(), LearnedOperator(power=0.5), Matrix.mean_regularized(3, 0.9),
-        Matrix.graph(np.ones((3, 3)), 0.1), Matrix.similarity(np.ones((3, 3))),
-        Mixture([Identity(), Covariance(), ConditionalCovariance()], [0.2, 0.5, 0.3]),
-    ],
-    ids=kind,
-)  # fmt: skip
+@pytest.mark.parametrize("operator", OPERATORS, ids=name_of)
 def test_operators(operator):
     check_operator(operator)
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [Huber(), Huber(0.7), EpsilonInsensitive(), EpsilonInsensitive(0.0), EpsilonInsensitive(2.0)],
-    ids=str,
-)
+@pytest.mark.parametrize("kernel", OPERATOR_KERNELS, ids=name_of)
+def test_operator_kernels(kernel):
+    check_operator_kernel(kernel, VECTORS, VECTORS[::-1])
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_losses(loss):
     check_loss(loss)
 
 
-FULL_MAPS = [
-    Exact(), KernelPCA(), IncompleteCholesky(), RandomPivotedCholesky(random_state=0),
-    Nystroem(rank=9),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("map", FULL_MAPS, ids=kind)
-@pytest.mark.parametrize("kernel", [RBF(), Linear(), Polynomial(2)], ids=kind)
-def test_feature_maps(map, kernel):
-    check_feature_map(map, kernel, VECTORS)
-
-
+@pytest.mark.parametrize("map", FULL_FEATURES, ids=name_of)
 @pytest.mark.parametrize(
-    "map",
-    [
-        KernelPCA(2), KernelPCA(2, center=True), IncompleteCholesky(3), Nystroem(3, random_state=0),
-        Nystroem(landmarks=VECTORS[:4] + 0.1), RandomPivotedCholesky(3, random_state=0),
-        RandomFourier(6, random_state=0), RandomFourier(7, orthogonal=False, random_state=0),
-    ],
-    ids=kind,
-)  # fmt: skip
-def test_feature_maps_of_low_rank(map):
-    check_feature_map(map, RBF(), VECTORS, tolerance=np.inf)
+    "case", [(RBF(), VECTORS), (Polynomial(2), VECTORS), (LETTERS, WORDS)], ids=name_of
+)
+def test_feature_maps_that_are_exact(map, case):
+    check_feature_map(map, *case)
 
 
-def test_feature_maps_on_words():
-    for map in FULL_MAPS:
-        check_feature_map(map, LETTERS, WORDS)
+@pytest.mark.parametrize("map", FEATURES + MORE_FEATURES, ids=name_of)
+def test_feature_maps(map):
+    kernel = Linear() if isinstance(map, Explicit) else RBF()
+    check_feature_map(map, kernel, VECTORS, tolerance=np.inf)
+
+
+def test_feature_maps_of_other_items():
     check_feature_map(Nystroem(landmarks=["abc", "xyz"]), LETTERS, WORDS, tolerance=np.inf)
-
-
-def test_explicit_features():
     for kernel in (Linear(), 2 * Linear(), Linear() + 2 * Linear()):
         check_feature_map(Explicit(), kernel, VECTORS)
 
 
-@pytest.mark.parametrize(
-    ("decoder", "kernel"),
-    [
-        (Direct(), Linear()), (Direct(), 2 * Linear()), (Candidates(), Linear()),
-        (Candidates(), RBF()),
-        (Candidates(), Laplacian()), (FixedPoint(), RBF()), (FixedPoint(), Matern()),
-        (FixedPoint(), RBF(1.0) + RBF(2.0)), (Gradient(), RBF()), (Gradient(), Polynomial(3)),
-        (Gradient(), Gaussian(Polynomial(2))),
-    ],
-    ids=kind,
-)  # fmt: skip
-@pytest.mark.parametrize("outputs", [VECTORS[:8], IMAGES], ids=["vectors", "images"])
-def test_decoders(decoder, kernel, outputs):
-    check_decoder(decoder, kernel, outputs)
+@pytest.mark.parametrize("case", DECODERS + MORE_DECODERS, ids=name_of)
+def test_decoders(case):
+    check_decoder(*case)
 
 
-def test_decoders_on_words():
-    check_decoder(Candidates(), TOLD, ["abc", "bcd", "abcd", "xyz"])
-
-
-MODELS = [
-    KernelDependency(),
-    KernelDependency(RBF() * Covariance(), RBF(), fit_intercept=True),
-    KernelDependency(RBF() * ConditionalCovariance(), RBF(), decoder=Candidates()),
-    KernelDependency(RBF(), RBF(), features=IncompleteCholesky(4), output_features=KernelPCA(2)),
-    KernelDependency(RBF(), RBF(), features=Nystroem(4, random_state=0)),
-    KernelDependencyCV(RBF(), RBF(), features=Nystroem(4, random_state=0), fit_intercept=True),
-    KernelDependency(RBF(), RBF(), decoder=Gradient(max_iter=2000, tol=1e-10)),
-    KernelDependencyCV([RBF() * Identity(), RBF() * Covariance()], RBF(), fit_intercept=True),
-    KernelDependency(RBF() * LearnedOperator(), RBF(), fit_intercept=True),
-    KernelDependency(RBF() * Covariance(), loss=Huber(), fit_intercept=True),
-    KernelDependencyCV(
-        [RBF() * Identity(), RBF() * LearnedOperator()],
-        alphas=[0.1, 1.0],
-        loss=[None, EpsilonInsensitive(tol=1e-7, max_iter=10000)],
-        cv=2,
-    ),
-    KernelDependencyCV(LaplacianRegularized(RBF()), RBF()),
-]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
-@pytest.mark.parametrize(
-    "outputs", [VECTORS, VECTORS[:, 0], IMAGES], ids=["rows", "numbers", "images"]
-)
-def test_estimators(model, outputs):
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_estimators(number):
+    outputs = [VECTORS, VECTORS[:, 0], IMAGES][number % 3]
     X = np.random.default_rng(2).normal(size=(len(outputs), 2))
-    check_structured_estimator(model, X, outputs)
+    check_structured_estimator(SETTINGS[number], X, outputs)
+
+
+@pytest.mark.parametrize("outputs", [VECTORS, VECTORS[:, 0], IMAGES], ids=["rows", "1-D", "images"])
+@pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
+def test_estimators_of_arrays(Model, outputs):
+    X = np.random.default_rng(2).normal(size=(len(outputs), 2))
+    check_structured_estimator(Model(RBF() * Covariance(), RBF(), fit_intercept=True), X, outputs)
 
 
 @pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
-def test_estimators_on_words(Model):
-    check_structured_estimator(Model(TOLD, TOLD), WORDS, WORDS[::-1])
-    check_structured_estimator(Model(TOLD * Covariance(), TOLD), WORDS, WORDS[::-1])
-    check_structured_estimator(Model(TOLD), WORDS, np.arange(6.0))
+@pytest.mark.parametrize(
+    ("kernel", "y"),
+    [
+        (Labels(), SETS),
+        (Kendall(), RANKS),
+        (TOLD, WORDS[::-1]),
+        (Delta(), CLASSES),
+        (On("title", Spectrum(2)) + On("price", RBF()), ROWS),
+    ],
+    ids=name_of,
+)
+def test_estimators_of_other_outputs(Model, kernel, y):
+    check_structured_estimator(Model(TOLD, kernel), WORDS, y)
+    check_structured_estimator(Model(TOLD * Covariance(), kernel), WORDS, y)
 
 
 # -- the contracts notice ---------------------------------------------------------------------

@@ -42,6 +42,11 @@ RENAMED: dict[str, str] = {
     "estimators.coupled:CoupledMap": "solvers.weights:CoupledMap",
     "estimators.low_rank:LowRankWeights": "solvers.spanned:LowRankWeights",
     "estimators.streamed:Gathered": "estimators.gathered:Gathered",
+    **{
+        f"kernels._labelled_graphs:{name}": f"spaces._labelled_graphs:{name}"
+        for name in ("Alphabet", "Form", "LabelledGraph")
+    },
+    "tables.spaces.words:Words": "kernels.words:Words",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
 }
 """Parts that have moved since they could first be saved: old name in files, present name.

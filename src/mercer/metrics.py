@@ -104,7 +104,7 @@ def graph_distance(
     taken, the best of two starts: what is returned is never below the distance. A graph without
     nodes is at distance 1 from all others.
     """
-    from .kernels._labelled_graphs import graph_distances
+    from .spaces._labelled_graphs import graph_distances
 
     _same_length(y_true, y_pred)
     labels = (node_label, edge_label)

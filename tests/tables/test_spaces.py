@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.kernels import Normalized, Spectrum
+from mercer.kernels import Normalized, Spectrum, Words
 from mercer.tables import BadTable, Table, TableModel, guess
 from mercer.tables.spaces.numbers import Vectors
 from mercer.tables.spaces.text import Text
-from mercer.tables.spaces.words import Words
 from mercer.testing import check_kernel
 
 

@@ -9,7 +9,7 @@ from .._checks import Limits, bounded
 from .._extras import require
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ..kernels._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
+from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
 from .base import Decoder, Ranked
 from .candidates import Candidates
 

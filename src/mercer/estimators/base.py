@@ -32,6 +32,7 @@ from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
+from ..spaces import Rows
 from .checks import is_flat
 
 BLOCK = 4096
@@ -214,6 +215,7 @@ class StructuredEstimator(
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        X = checked if isinstance(self.input_kernel_.space, Rows) else X  # tables slice by columns
         for rows in blocks(count(checked), BLOCK):
             index = _range(rows)
             yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))

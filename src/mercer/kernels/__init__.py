@@ -17,8 +17,10 @@ from .labels import Labels
 from .laplacian_regularized import LaplacianRegularized
 from .linear import Linear
 from .local_window import LocalWindow
+from .mapped import Mapped
 from .mass_spectrum import MassSpectrum
 from .molecules import molecule_graph
+from .on import On
 from .polynomial import Polynomial
 from .positions import Positions
 from .precomputed import Precomputed
@@ -30,6 +32,7 @@ from .subsequences import Subsequences
 from .tanimoto import Tanimoto
 from .tree import SubsetTree, Subtree
 from .weighted_degree import WeightedDegree
+from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
@@ -51,9 +54,11 @@ __all__ = [
     "LaplacianRegularized",
     "Linear",
     "LocalWindow",
+    "Mapped",
     "MassSpectrum",
     "Matern",
     "Normalized",
+    "On",
     "Polynomial",
     "Positions",
     "Power",
@@ -73,6 +78,7 @@ __all__ = [
     "VectorKernel",
     "WeightedDegree",
     "WeisfeilerLehman",
+    "Words",
     "as_kernel",
     "molecule_graph",
 ]

@@ -10,18 +10,7 @@ import numpy as np
 
 from .._arrays import Items, object_array
 from .._checks import Limits, must
-from ..spaces import Sequences
 from ..spaces.sequences import as_sequences, described  # noqa: F401 (others import them here)
-from .base import Kernel
-
-
-class SequenceKernel(Kernel):
-    """A kernel on sequences of symbols: strings, or lists or tuples of any tokens."""
-
-    @property
-    def space(self) -> Sequences:
-        """Sequences of symbols."""
-        return Sequences()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, power
 from .._same import same
-from ..spaces import Rows, Space
+from ..spaces import Rows
 from .base import Kernel, Wrapper, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 
@@ -33,11 +33,7 @@ class Pair(Kernel):
         """The two kernels: fitted where this one is, else as given."""
         return self.__dict__.get("parts_") or (as_kernel(self.left), as_kernel(self.right))
 
-    @property
-    def space(self) -> Space:
-        """The items that both kernels compare."""
-        left, right = self.parts
-        return left.space.join(right.space)
+    space = property(lambda self: self.parts[0].space.join(self.parts[1].space))
 
     def _rows(self, A: Items, name: str) -> Items:
         """A table with the columns of both kernels, before one of them drops those of the other."""
@@ -56,6 +52,7 @@ class Pair(Kernel):
 
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
+        A = self._rows(A, "A")
         left, right = (clone(as_kernel(k)).fit(A) for k in (self.left, self.right))
         self.parts_ = (left, right)
         return self
@@ -75,10 +72,10 @@ class Sum(Pair):
     symbol = "+"
 
     def _gram(self, A: Items, B: Items) -> Array:
-        return reduce(lambda x, y: x + y, (k._gram(A, B) for k in self.parts))
+        return self.parts[0]._gram(A, B) + self.parts[1]._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
-        return reduce(lambda x, y: x + y, (k._diag(A) for k in self.parts))
+        return self.parts[0]._diag(A) + self.parts[1]._diag(A)
 
     @property
     def features(self) -> Features | None:
@@ -90,20 +87,9 @@ class Sum(Pair):
         undo = alone.kernel.features.inverse
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
-    @property
-    def radial(self) -> Radial | None:
-        """The sum of both."""
-        return self._both("radial", Radial.plus)
-
-    @property
-    def fourier(self) -> Fourier | None:
-        """The mixture of both."""
-        return self._both("fourier", Fourier.plus)
-
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """The sum of both."""
-        return self._both("item_gradient", ItemGradient.plus)
+    radial = property(lambda self: self._both("radial", Radial.plus))
+    fourier = property(lambda self: self._both("fourier", Fourier.plus))
+    item_gradient = property(lambda self: self._both("item_gradient", ItemGradient.plus))
 
     @property
     def multiple(self) -> Multiple:
@@ -121,27 +107,14 @@ class Product(Pair):
     symbol = "*"
 
     def _gram(self, A: Items, B: Items) -> Array:
-        left, right = self.parts
-        return left._gram(A, B) * right._gram(A, B)
+        return self.parts[0]._gram(A, B) * self.parts[1]._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
-        left, right = self.parts
-        return left._diag(A) * right._diag(A)
+        return self.parts[0]._diag(A) * self.parts[1]._diag(A)
 
-    @property
-    def radial(self) -> Radial | None:
-        """The product of both."""
-        return self._both("radial", Radial.times)
-
-    @property
-    def fourier(self) -> Fourier | None:
-        """The convolution of both."""
-        return self._both("fourier", Fourier.times)
-
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """By the product rule."""
-        return self._both("item_gradient", self._product_rule)
+    radial = property(lambda self: self._both("radial", Radial.times))
+    fourier = property(lambda self: self._both("fourier", Fourier.times))
+    item_gradient = property(lambda self: self._both("item_gradient", self._product_rule))
 
     def _product_rule(self, of_left: ItemGradient, of_right: ItemGradient) -> ItemGradient:
         left, right = self.parts

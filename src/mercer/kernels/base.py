@@ -24,7 +24,8 @@ class Kernel(BaseEstimator):
     items first. Kernels add, multiply, scale and take integer powers, and stay kernels:
     ``0.5 * RBF(1.0) + Linear() ** 2``.
 
-    A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default);
+    A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default), or
+    `features`, of which k is then the inner product;
     `mercer.testing.check_kernel` then says whether it is one. What it can do beside (`features`,
     `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
     `mercer.kernels.capabilities`.
@@ -47,11 +48,8 @@ class Kernel(BaseEstimator):
 
     # -- what a kernel of one's own implements ------------------------------------------------
 
-    @property
-    def space(self) -> Space:
-        """The kind of item that it compares."""
-        return Opaque()
-
+    space: Space = Opaque()
+    """The kind of item that it compares."""
     on_vectors = property(lambda self: self.space.on_vectors)
     pairwise = property(lambda self: self.space.pairwise)
 
@@ -72,11 +70,18 @@ class Kernel(BaseEstimator):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """The matrix of k over all pairs of checked items."""
-        raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
+        """The matrix of k over all pairs of checked items; by its features where it has those."""
+        features = self.features
+        if features is None:
+            raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
+        F = features(A)
+        return F @ namespace(F).matrix_transpose(F if A is B else features(B))
 
     def _diag(self, A: Items) -> Array:
         """k(a, a) for every checked item."""
+        if type(self)._gram is Kernel._gram:
+            F = self.features(A)
+            return namespace(F).sum(F * F, axis=1)
         rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
         return namespace(*rows).concat([row[:, 0] for row in rows])
 
@@ -185,10 +190,7 @@ def _is_zero(value: Any) -> bool:
 class VectorKernel(Kernel):
     """A kernel on real vectors; images and other arrays of more axes are flattened."""
 
-    @property
-    def space(self) -> Space:
-        """Arrays of one shape."""
-        return Vectors()
+    space = Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
@@ -204,7 +206,10 @@ class Wrapper(Kernel):
     @property
     def inner(self) -> Kernel:
         """The kernel inside: fitted where this one is, else as given."""
-        return self.__dict__.get("kernel_") or as_kernel(self.kernel)
+        return self.__dict__.get("kernel_") or self._given()
+
+    def _given(self) -> Kernel:
+        return as_kernel(self.kernel)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
@@ -212,11 +217,7 @@ class Wrapper(Kernel):
         known = hasattr(type(self), "_vjp") and self.inner.item_gradient is not None
         return ItemGradient(self._vjp, self._diag_vjp) if known else None
 
-    @property
-    def _inside(self) -> ItemGradient:
-        gradient = self.inner.item_gradient
-        assert gradient is not None
-        return gradient
+    _inside = property(lambda self: self.inner.item_gradient)
 
     def check(self, A: Items, name: str = "X") -> Items:
         """As the kernel inside."""
@@ -228,7 +229,7 @@ class Wrapper(Kernel):
 
     def fit(self, A: Items) -> Kernel:
         """Fit the kernel inside."""
-        self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
+        self.kernel_ = clone(self._given()).fit(A)
         return self
 
     space = property(lambda self: self.inner.space)

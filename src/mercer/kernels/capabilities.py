@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from .._arrays import Array, Items, like, namespace
+from .._arrays import Array, Items, namespace
 
 
 @dataclass(frozen=True)
@@ -95,26 +95,18 @@ class Radial:
     curvature: Callable[[Array], Array] | None = None
     bending: Callable[[], float] | None = None
 
-    def scaled(self, scale: float) -> Radial:
+    def scaled(self, scale: float | Callable[[], float]) -> Radial:
         """That of scale · k."""
-        bent = self.curvature
-        return Radial(
-            lambda D2: scale * self.value(D2),
-            lambda D2: scale * self.slope(D2),
-            None if bent is None else lambda D2: scale * bent(D2),
-            self.bending,
-        )
+
+        def times(function: Any) -> Any:
+            factor = scale if callable(scale) else lambda: scale
+            return None if function is None else lambda D2: factor() * function(D2)
+
+        return Radial(times(self.value), times(self.slope), times(self.curvature), self.bending)
 
     def over_height(self) -> Radial:
         """That of k / k(0)."""
-        bent = self.curvature
-
-        def over(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-            return lambda D2: function(D2) / float(self.value(like([0.0], D2))[0])
-
-        return Radial(
-            over(self.value), over(self.slope), None if bent is None else over(bent), self.bending
-        )
+        return self.scaled(lambda: 1.0 / float(self.value(np.zeros(1))[0]))
 
     def plus(self, other: Radial) -> Radial:
         """That of a sum."""
@@ -274,7 +266,7 @@ FORMER: dict[str, Callable[[Any], Any]] = {
 def former(kernel: Any, name: str) -> Any:
     """A capability under its former name, with a warning."""
     if name not in FORMER:
-        raise AttributeError(f"{type(kernel).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(kernel, name)  # says why: it may be a property's error
     warnings.warn(
         f"{name} of a kernel is now part of features, radial, fourier or item_gradient: see "
         "mercer.kernels.Kernel.",

@@ -36,10 +36,7 @@ class CurveKernel(VectorKernel):
         self.root_ = self._smoothed_root(self.grid_)
         return self
 
-    @property
-    def space(self) -> Curves:
-        """Curves on the grid of this kernel."""
-        return Curves(self.__dict__.get("grid_") if self.grid is None else self.grid)
+    space = property(lambda k: Curves(vars(k).get("grid_") if k.grid is None else k.grid))
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Curves as rows of values on the grid."""
@@ -62,10 +59,7 @@ class CurveKernel(VectorKernel):
         undo = None if self.smoothing else self._unrooted
         return Features(lambda A: self._rooted(self.check(A, "A")), inverse=undo)
 
-    @property
-    def item_gradient(self) -> ItemGradient:
-        """That of a quadratic form."""
-        return ItemGradient(self._vjp, self._diag_vjp)
+    item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
 
     def _unrooted(self, F: Array) -> Array:
         """The curves whose features these are: R⁻¹ applied to each row."""
@@ -93,15 +87,6 @@ class CurveKernel(VectorKernel):
     def _rooted(self, A: Array) -> Array:
         R = like(self._factor(int(A.shape[1])), A)
         return A * R if R.ndim == 1 else A @ namespace(A).matrix_transpose(R)
-
-    def _gram(self, A: Array, B: Array) -> Array:
-        left = self._rooted(A)
-        right = left if A is B else self._rooted(B)
-        return left @ namespace(A).matrix_transpose(right)
-
-    def _diag(self, A: Array) -> Array:
-        F = self._rooted(A)
-        return namespace(F).sum(F * F, axis=1)
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij RᵀR b_j."""

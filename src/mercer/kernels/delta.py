@@ -42,10 +42,7 @@ class Delta(Kernel):
     def __init__(self, classes: Sequence[Hashable] | None = None):
         self.classes = classes
 
-    @property
-    def space(self) -> Classes:
-        """One label an item."""
-        return Classes()
+    space = Classes()
 
     def fit(self, A: Items) -> Delta:
         """Keep the classes."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import device, is_cupy_array, is_torch_array
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
@@ -31,7 +31,7 @@ SAMPLE = 1000
 """A median over this many items is as good as one over all of them."""
 FEW = 31
 """Rows whose medians are taken for the middle of a batch."""
-PAIRS = 2**20
+PAIRS = 2**16
 """Pairs, or numbers of pairs, that are looked at together."""
 CANCELLED = 1e-5
 """Below this share of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
@@ -50,15 +50,16 @@ def squared(A: Array, B: Array) -> Array:
         shift = typical(B)
         A = A - shift
         B = A if same else B - shift
-    D2 = products(A, B)
-    D2 *= -2.0
-    left = sqnorms(A)
-    right = left if same else sqnorms(B)
-    D2 += left[:, None]
-    D2 += right[None, :]
-    for rows in blocks(count(A), max(1, PAIRS // count(B))):
-        near = D2[rows, :] < CANCELLED * (left[rows, None] + right[None, :])
-        D2 = _recomputed(D2, near, A, B, rows.start)
+    D2, left, right = products(A, B), sqnorms(A), sqnorms(B)
+    size = count(A) if is_foreign(D2) else PAIRS // count(B)  # of a block that stays in the cache
+    for rows in blocks(count(A), size):
+        some = D2 if is_foreign(D2) else D2[rows]
+        some *= -2.0
+        some += left[rows, None]
+        some += right[None, :]
+        least = (1.0 / CANCELLED) * some
+        least -= left[rows, None]
+        D2 = _recomputed(D2, least < right[None, :], A, B, rows.start)
     return D2
 
 
@@ -71,16 +72,24 @@ def typical(B: Array) -> Array:
 
 def _recomputed(D2: Array, near: Array, A: Array, B: Array, start: int) -> Array:
     """The matrix with the marked pairs, in rows from `start` on, as sums of squared differences."""
-    i, j = np.nonzero(host(near))
-    i = i + start
+    if is_foreign(near):
+        i, j = (host(index) for index in namespace(near).nonzero(near))
+    else:
+        i, j = np.divmod(np.flatnonzero(near), near.shape[1])  # numpy's nonzero is slow
     for some in blocks(len(i), max(1, PAIRS // int(A.shape[1]))):
-        values = sqnorms(take(A, i[some]) - take(B, j[some]))
-        if is_foreign(D2):
-            flat = namespace(D2).reshape(D2, (-1,))
-            D2 = namespace(D2).reshape(put(flat, i[some] * D2.shape[1] + j[some], values), D2.shape)
-        else:
-            D2[i[some], j[some]] = values
+        row, column = i[some] + start, j[some]
+        values = sqnorms(take(A, row) - take(B, column))
+        if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
+            at = [row, column] if not is_foreign(D2) else [_index(v, D2) for v in (row, column)]
+            D2[at[0], at[1]] = values
+        else:  # the standard has no such assignment
+            flat = put(namespace(D2).reshape(D2, (-1,)), row * D2.shape[1] + column, values)
+            D2 = namespace(D2).reshape(flat, D2.shape)
     return D2
+
+
+def _index(positions: np.ndarray, A: Array) -> Array:
+    return namespace(A).asarray(positions, device=device(A))
 
 
 def absolute(A: Array, B: Array) -> Array:

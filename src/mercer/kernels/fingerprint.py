@@ -66,10 +66,7 @@ class Fingerprint(Kernel):
         self.counts = counts
         self.similarity = similarity
 
-    @property
-    def space(self) -> Molecules:
-        """SMILES strings."""
-        return Molecules()
+    space = Molecules()
 
     def check_loaded(self, limits: Limits) -> None:
         """Rounds take time."""

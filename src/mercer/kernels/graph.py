@@ -25,10 +25,7 @@ class GraphKernel(Kernel):
         """Graphs that can be read under the labels of this kernel."""
         return checked(A, name, self.node_label, self.edge_label)
 
-    @property
-    def space(self) -> Graphs:
-        """Graphs, whose labels are read as the parameters say."""
-        return Graphs()
+    space = Graphs()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """The graphs as given, in an array of objects, after a check of their labels."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from .._arrays import Array, Items, host, like, namespace
@@ -33,20 +35,17 @@ class Hellinger(HistogramKernel):
     array([[1., 0.]])
     """
 
-    def _gram(self, A: Array, B: Array) -> Array:
-        xp = namespace(A)
-        return xp.sqrt(A) @ xp.matrix_transpose(xp.sqrt(B))
-
-    def _diag(self, A: Array) -> Array:
-        return namespace(A).sum(A, axis=1)
-
     @property
     def features(self) -> Features:
         """The roots of the entries; the nearest histogram to a negative one has 0 there."""
         return Features(
-            lambda A: namespace(A).sqrt(self.check(A, "A")),
+            self._roots,
             inverse=lambda F: namespace(F).where(F > 0, F, namespace(F).zeros_like(F)) ** 2,
         )
+
+    def _roots(self, A: Items) -> Array:
+        A = self.check(A, "A")
+        return namespace(A).sqrt(A)
 
 
 class ChiSquare(HistogramKernel):
@@ -96,11 +95,11 @@ def _from_distances(A: Array, B: Array, D2: Array) -> Array:
 
 
 def _nonnegative(A: Array, name: str, owner: str) -> Array:
-    if bool(namespace(A).any(A < 0)):
-        rows = host(A).reshape(host(A).shape[0], -1)
-        i = int((rows < 0).any(axis=1).argmax())
+    values = A.data if issparse(A) else A
+    if bool(namespace(values).any(values < 0)):
+        rows = (A < 0).nonzero()[0] if issparse(A) else np.nonzero(host(A) < 0)[0]
         raise ValueError(
-            f"histogram {i} of {name} has a negative entry ({rows[i].min():.3g}): {owner} compares "
-            "counts or probabilities. Use Linear() or RBF() for vectors of any sign."
+            f"{name}[{int(rows.min())}] has a negative entry: {owner} compares counts, "
+            "probabilities or indicators. Use Linear() or RBF() for vectors of any sign."
         )
     return A

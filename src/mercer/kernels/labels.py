@@ -53,11 +53,6 @@ class Labels(Wrapper):
         self.kernel = kernel  # type: ignore[assignment]
         self.classes = classes
 
-    @property
-    def inner(self) -> Kernel:
-        """The kernel on indicator vectors."""
-        return self.__dict__.get("kernel_") or self._given()
-
     def _given(self) -> Kernel:
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 
@@ -74,10 +69,7 @@ class Labels(Wrapper):
         self.kernel_ = clone(self._given()).fit(self._indicators(A, "A"))
         return self
 
-    @property
-    def space(self) -> LabelSets:
-        """Sets of labels, whatever the kernel on indicators is on."""
-        return LabelSets()
+    space = LabelSets()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """Indicator rows as they are, or an array that holds one collection of labels an item."""

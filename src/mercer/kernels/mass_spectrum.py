@@ -53,10 +53,7 @@ class MassSpectrum(Kernel):
         self.of = of
         self.strongest = strongest
 
-    @property
-    def space(self) -> Spectra:
-        """Peaks and precursor."""
-        return Spectra()
+    space = Spectra()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Spectra with peaks sorted by mass."""

@@ -35,10 +35,7 @@ class Polynomial(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return power(self._affine(sqnorms(A)), int(self.degree))
 
-    @property
-    def item_gradient(self) -> ItemGradient:
-        """By the chain rule."""
-        return ItemGradient(self._vjp, self._diag_vjp)
+    item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""

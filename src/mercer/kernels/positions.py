@@ -10,13 +10,13 @@ from sklearn.base import clone
 from .._arrays import Array, Items
 from .._checks import Limits, bounded, must
 from ..spaces import Sequences
-from ._sequences import Alphabet, SequenceKernel, as_given
+from ._sequences import Alphabet, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
 from .weighted_degree import encoded
 
 
-class Positions(SequenceKernel):
+class Positions(Kernel):
     """Sequences compared place by place: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
 
     For symbols k is equality, and the features are one-hot vectors, one a place; for sequences of
@@ -75,10 +75,7 @@ class Positions(SequenceKernel):
 
     # -- checking -----------------------------------------------------------------------------
 
-    @property
-    def space(self) -> Sequences:
-        """Sequences of symbols, or of vectors."""
-        return Sequences(vectors=self.kernel is not None)
+    space = property(lambda self: Sequences(vectors=self.kernel is not None))
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """Sequences of known symbols, or of vectors."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._arrays import Array, Items, count, is_foreign, namespace, take
 from .._linalg import check_gram
-from ..spaces import GramRows, Indices, Space
+from ..spaces import GramRows, Indices
 from .base import KERNELS, Kernel, as_float
 
 
@@ -34,10 +34,8 @@ class Precomputed(Kernel):
     def __sklearn_clone__(self) -> Precomputed:
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
-    @property
-    def space(self) -> Space:
-        """Indices into the Gram matrix, or rows of kernel values."""
-        return GramRows() if self.gram is None else Indices(count(self.gram))
+    # Items are indices into the Gram matrix, or rows of kernel values.
+    space = property(lambda k: GramRows() if k.gram is None else Indices(count(k.gram)))
 
     def fit(self, A: Items) -> Precomputed:
         """Refuse values that no kernel has."""

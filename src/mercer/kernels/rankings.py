@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items
+from .._arrays import Items
 from ..spaces import Rankings
 from ..spaces.rankings import as_rankings
 from .base import KERNELS, Kernel
@@ -29,10 +29,7 @@ class Ranking(Kernel):
             raise ValueError(f"{name} ranks {R.shape[1]} labels, where {known} are known from fit.")
         return R
 
-    @property
-    def space(self) -> Rankings:
-        """Rows of ranks."""
-        return Rankings()
+    space = Rankings()
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """The ranks as they are, in an array."""
@@ -44,21 +41,11 @@ class Ranking(Kernel):
         self.n_labels_ = int(as_rankings(A, "A").shape[1])
         return self
 
-    @property
-    def features(self) -> Features:
-        """The embedding of the rankings."""
-        return Features(self._embedded)
+    features = property(lambda self: Features(self._embedded))
 
     def _embedded(self, A: Items) -> np.ndarray:
         R = self.check(A, "A")
         return self._embed(R) / np.sqrt(self._scale(R.shape[1]))
-
-    def _gram(self, A: Array, B: Array) -> np.ndarray:
-        return self._embedded(A) @ self._embedded(B).T
-
-    def _diag(self, A: Array) -> np.ndarray:
-        F = self._embedded(A)
-        return (F * F).sum(axis=1)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
         raise NotImplementedError

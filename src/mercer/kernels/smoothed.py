@@ -3,14 +3,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from .._arrays import Array, Items, like
-from .base import Kernel, VectorKernel, as_kernel, positive, whole
-from .capabilities import Features, Fourier, ItemGradient
+from .._arrays import Array, Items, as_vectors, like
+from ..spaces import Vectors
+from .base import positive, whole
+from .capabilities import Fourier, ItemGradient
+from .mapped import After
 
 
-class Smoothed(VectorKernel):
+class Smoothed(After):
     """k(Sa, Sb), where S blurs images by a Gaussian of some pixels: strokes that nearly meet count.
 
     Pixels outside the image are zero.
@@ -43,15 +44,14 @@ class Smoothed(VectorKernel):
         self.width = width
         self.shape = shape
 
-    @property
-    def inner(self) -> Kernel:
-        """The kernel on blurred images: fitted where this one is, else as given."""
-        return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+    space = Vectors()
 
-    def fit(self, A: Items) -> Smoothed:
-        """Fit the kernel inside on blurred images."""
-        self.kernel_ = clone(as_kernel(self.kernel)).fit(self._blurred(self.check(A, "A")))
-        return self
+    def check(self, A: Items, name: str = "X") -> Array:
+        """Images as float64 rows."""
+        return as_vectors(A, name, "Smoothed")
+
+    def _apply(self, A: Array) -> Array:
+        return self._blurred(A)
 
     def _blurred(self, A: Array) -> Array:
         return A @ like(self._matrix(int(A.shape[1])), A)
@@ -65,19 +65,6 @@ class Smoothed(VectorKernel):
             )
         sigma = positive(self.width, "width")
         return np.kron(_blur(height, sigma), _blur(width, sigma))
-
-    def _gram(self, A: Array, B: Array) -> Array:
-        SA = self._blurred(A)
-        return self.inner._gram(SA, SA if A is B else self._blurred(B))
-
-    def _diag(self, A: Array) -> Array:
-        return self.inner._diag(self._blurred(A))
-
-    @property
-    def features(self) -> Features | None:
-        """Those of blurred images."""
-        inner = self.inner.features
-        return inner and Features(lambda A: inner(self._blurred(self.check(A, "A"))))
 
     @property
     def fourier(self) -> Fourier | None:

@@ -7,16 +7,16 @@ from scipy import sparse
 
 from .._arrays import Items
 from .._checks import Limits, bounded
+from ..spaces import Sequences
 from ._ngrams import NGrams
-from ._sequences import SequenceKernel
-from .base import whole
+from .base import Kernel, whole
 from .capabilities import Features
 
 USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
 
 
-class Spectrum(SequenceKernel):
+class Spectrum(Kernel):
     """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
 
     With a `width` an n-gram also has a place, counted softly from both ends:
@@ -59,6 +59,8 @@ class Spectrum(SequenceKernel):
     >>> Spectrum(2, width=3)(["banana"], ["ban", "nab"]).round(2)
     array([[1.5 , 0.83]])
     """
+
+    space = Sequences()
 
     def __init__(
         self,

@@ -19,6 +19,8 @@ class Stationary(VectorKernel):
     """A kernel of the distance over a length scale, a number or "median"."""
 
     accepts_sparse = True
+    directionless = True
+    """Whether it is of the Euclidean distance, the same in all directions."""
 
     def __init__(self, length_scale: float | str = "median"):
         self.length_scale = length_scale
@@ -38,18 +40,11 @@ class Stationary(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
-
-class Isotropic(Stationary):
-    """A stationary kernel of the Euclidean distance, with derivatives."""
-
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Draws from the spectral measure."""
         raise NotImplementedError
 
-    @property
-    def fourier(self) -> Fourier:
-        """The same in all directions."""
-        return Fourier(self._frequencies, isotropic=True)
+    fourier = property(lambda self: Fourier(self._frequencies, self.directionless))
 
     @property
     def item_gradient(self) -> ItemGradient | None:
@@ -62,7 +57,7 @@ class Isotropic(Stationary):
         return 2.0 * (M @ B - namespace(A).sum(M, axis=1)[:, None] * A)
 
 
-class RBF(Isotropic):
+class RBF(Stationary):
     """k(a, b) = exp(-‖a - b‖² / 2ℓ²), the Gaussian; ℓ is the paper's σ.
 
     Parameters
@@ -92,7 +87,7 @@ class RBF(Isotropic):
         return gaussian(lambda: 0.5 / settled(self) ** 2)
 
 
-class Matern(Isotropic):
+class Matern(Stationary):
     """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, inf}.
 
     With r = ‖a - b‖ / ℓ: exp(-r); (1 + √3 r) exp(-√3 r); (1 + √5 r + 5r²/3) exp(-√5 r); the RBF.
@@ -163,6 +158,8 @@ class Laplacian(Stationary):
     array([[0.3679]])
     """
 
+    directionless = False
+
     def distance(self, A: Array, B: Array) -> Array:
         """The sum of absolute differences."""
         return absolute(A, B)
@@ -172,10 +169,9 @@ class Laplacian(Stationary):
         D *= -1.0 / settled(self)
         return exp(D)
 
-    @property
-    def fourier(self) -> Fourier:
+    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Cauchy of scale 1/ℓ in every dimension."""
-        return Fourier(lambda random, shape: random.standard_cauchy(size=shape) / settled(self))
+        return random.standard_cauchy(size=shape) / settled(self)
 
 
 def gaussian(rate: Callable[[], float]) -> Radial:

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._checks import Limits, bounded
-from ._sequences import SequenceKernel
-from .base import positive, whole
+from ..spaces import Sequences
+from .base import Kernel, positive, whole
 from .weighted_degree import encoded
 
 
-class Subsequences(SequenceKernel):
+class Subsequences(Kernel):
     """Shared subsequences of n symbols, gaps allowed but paid for.
 
     k(s, t) = Σ_u Σ_{i: s[i] = u} Σ_{j: t[j] = u} decay^(ℓ(i) + ℓ(j)) over all u of n symbols,
@@ -38,6 +38,8 @@ class Subsequences(SequenceKernel):
     >>> Subsequences(2, decay=0.5)(["cat"], ["car", "cat"])
     array([[0.0625  , 0.140625]])
     """
+
+    space = Sequences()
 
     def __init__(self, n: int = 3, decay: float = 0.5, blended: bool = False):
         self.n = n

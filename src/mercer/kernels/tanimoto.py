@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .._arrays import Array, Items, host, is_foreign, like, products
-from .base import KERNELS, VectorKernel
+from .._arrays import Array, host, is_foreign, like, products
+from .base import KERNELS
+from .histograms import HistogramKernel
 
 
-class Tanimoto(VectorKernel):
+class Tanimoto(HistogramKernel):
     """k(a, b) = Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j), of vectors without negative entries.
 
     On indicators of sets this is Jaccard's |a ∩ b| / |a ∪ b|; on counts the min-max kernel. The
@@ -21,18 +22,6 @@ class Tanimoto(VectorKernel):
     """
 
     accepts_sparse = True
-
-    def check(self, A: Items, name: str = "X") -> Array:
-        """Vectors as ever, without negative entries."""
-        A = super().check(A, name)
-        values = A.data if issparse(A) else A
-        if values.size and float(values.min()) < 0:
-            rows = (A < 0).nonzero()[0]
-            raise ValueError(
-                f"{name}[{int(rows.min())}] has a negative entry; Tanimoto compares indicators or "
-                "counts. Shift the data, or use RBF."
-            )
-        return A
 
     def _gram(self, A: Array, B: Array) -> Array:
         least = products(A, B) if _binary(A) and _binary(B) else _minima(A, B)

@@ -22,10 +22,7 @@ class TreeKernel(Kernel):
             raise ValueError(f"decay must be at most 1, got {self.decay!r}.")
         return flattened(A, name)
 
-    @property
-    def space(self) -> Trees:
-        """Ordered trees."""
-        return Trees()
+    space = Trees()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """The trees as given, in an array of objects, after a check."""

@@ -5,11 +5,12 @@ from numbers import Integral
 import numpy as np
 
 from .._checks import Limits, bounded
-from ._sequences import Alphabet, Codes, SequenceKernel
-from .base import whole
+from ..spaces import Sequences
+from ._sequences import Alphabet, Codes
+from .base import Kernel, whole
 
 
-class WeightedDegree(SequenceKernel):
+class WeightedDegree(Kernel):
     """Equal blocks at equal places, or places a few symbols apart.
 
     k(s, t) = Σ_{d=1}^{degree} β_d Σ_i Σ_{|δ| ≤ shifts} γ_δ [s[i:i+d] = t[i+δ:i+δ+d]] with
@@ -39,6 +40,8 @@ class WeightedDegree(SequenceKernel):
     >>> WeightedDegree(2, shifts=1)(["gatta"], ["atta"]).round(3)
     array([[1.583]])
     """
+
+    space = Sequences()
 
     def __init__(self, degree: int = 3, shifts: int = 0):
         self.degree = degree

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, dense, like, namespace
+from .._arrays import Array, Items, dense, like
 from ..kernels import RBF, Kernel, as_kernel
-from ..kernels.distances import squared
+from ..kernels.distances import squared, typical
 from ._field_gram import FieldGram
 from .coupled import CoupledKernel
 
@@ -70,7 +70,7 @@ class FieldKernel(CoupledKernel):
         """The factors of I and of δδᵀ, side by side."""
         A = dense(A)
         B = A if B is None else dense(B)
-        shift = namespace(B).mean(B, axis=0)
+        shift = typical(B)  # far from the mean where one row is far from all others
         right = B - shift
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._parts(squared(left, right)))

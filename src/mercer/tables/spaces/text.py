@@ -7,12 +7,11 @@ import numpy as np
 from ..._arrays import Items, object_array
 from ..._extras import require
 from ...decoders import Candidates, Decoder
-from ...kernels import Fingerprint, Kernel, Normalized, Spectrum
+from ...kernels import Fingerprint, Kernel, Normalized, Spectrum, Words
 from ...metrics import character_error_rate, exact_match
 from ..table import Table
 from ..values import refused
 from .base import Space
-from .words import Words
 
 SENTENCE = 2
 """Blanks in the middle one of texts from which on their words are compared."""

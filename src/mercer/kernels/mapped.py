@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Array, Items, count
+from .._lean import Lean
+from ..spaces import Opaque, Space
+from .base import Kernel, Wrapper
+from .capabilities import Features
+
+TRANSFORMERS = {
+    "sklearn.preprocessing": (
+        "Binarizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "PolynomialFeatures",
+        "PowerTransformer", "QuantileTransformer", "RobustScaler", "StandardScaler",
+    ),
+    "sklearn.decomposition": ("FastICA", "NMF", "PCA", "TruncatedSVD"),
+    "sklearn.feature_selection": ("VarianceThreshold",),
+    "sklearn.impute": ("SimpleImputer",),
+    "sklearn.kernel_approximation": ("AdditiveChi2Sampler", "RBFSampler"),
+}  # fmt: skip
+"""Transformers of scikit-learn whose state is arrays, by module: a model file may name these."""
+
+
+class After(Wrapper):
+    """A kernel after something: items are checked before it, compared after it."""
+
+    def _apply(self, A: Items) -> Items:
+        """What is made of checked items."""
+        raise NotImplementedError
+
+    def _undo(self) -> Callable[[Items], Items] | None:
+        """A function that undoes it; None where there is none."""
+        return None
+
+    def _called(self) -> str:
+        """What is made of the items, in a message."""
+        return f"what {type(self).__name__} made of the items"
+
+    accepts_sparse = False
+
+    def check(self, A: Items, name: str = "X") -> Items:
+        """The items before it."""
+        return self.space.check(A, name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Items:
+        """The items before it."""
+        return self.space.check(Y, name)
+
+    def fit(self, A: Items) -> Kernel:
+        """Fit the kernel inside on what is made of the items."""
+        return super().fit(self._apply(self.check(A, "A")))
+
+    def _after(self, A: Items) -> Items:
+        made = self._apply(A)
+        if count(made) != count(A):
+            raise ValueError(
+                f"the function of {type(self).__name__} made {count(made)} items of {count(A)}: "
+                "it gets a batch and must return as many."
+            )
+        return self.inner.check(made, self._called())
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        left = self._after(A)
+        return self.inner._gram(left, left if A is B else self._after(B))
+
+    def _diag(self, A: Items) -> Array:
+        return self.inner._diag(self._after(A))
+
+    @property
+    def features(self) -> Features | None:
+        """Those of the kernel after the function, undone where both can be."""
+        inner = self.inner.features
+        if inner is None:
+            return None
+        rows, undo, back = inner.sparse, inner.inverse, self._undo()
+        return Features(
+            lambda A: inner(self._after(self.check(A, "A"))),
+            None if rows is None else lambda A: rows(self._after(self.check(A, "A"))),
+            None if undo is None or back is None else lambda F: back(undo(F)),
+        )
+
+
+class Mapped(After, Lean):
+    """k(f(a), f(b)): a kernel after a function, or after a transformer of scikit-learn.
+
+    Parameters
+    ----------
+    function
+        A function of a batch of items that returns as many; or a transformer. One that is fitted
+        stays as it is; another is fitted where the kernel is. Models save those transformers whose
+        state is arrays (scalers, PCA and the like), and no functions.
+    kernel
+        The kernel on what the function returns.
+    space
+        The space of the items before the function; None where nothing is known of them.
+    inverse
+        A function that undoes the first, for outputs under a kernel whose features can be undone;
+        True for the transformer's own ``inverse_transform``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, Mapped
+    >>> from mercer.spaces import Vectors
+    >>> Mapped(lambda A: A**2, Linear(), Vectors())([[1.0, 2.0]], [[3.0, 0.5]])
+    array([[10.]])
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> Mapped(StandardScaler(), Linear(), Vectors()).fit([[0.0], [2.0]])([[4.0]])
+    array([[9.]])
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        kernel: Kernel,
+        space: Space | None = None,
+        inverse: Callable[[Items], Items] | bool | None = None,
+    ):
+        self.function = function
+        self.kernel = kernel
+        self.space = space
+        self.inverse = inverse
+
+    def __sklearn_clone__(self) -> Mapped:
+        parameters = self.get_params(deep=False)
+        return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
+
+    @property
+    def function(self) -> Any:
+        """The function or transformer, made again where a file held it."""
+        return _made(self.__dict__["function"])
+
+    @function.setter
+    def function(self, function: Any) -> None:
+        self.__dict__["function"] = function
+
+    @property
+    def space(self) -> Space:
+        """The items before the function."""
+        return self.__dict__.get("space") or Opaque()
+
+    @space.setter
+    def space(self, space: Space | None) -> None:
+        self.__dict__["space"] = space
+
+    def fit(self, A: Items) -> Kernel:
+        """Fit the transformer, where it is not, and the kernel on what it makes of the items."""
+        if _unfitted(self.function):
+            self.function_ = clone(self.function).fit(self.check(A, "A"))
+        return super().fit(A)
+
+    @property
+    def _function(self) -> Any:
+        return _made(self.__dict__.get("function_")) or self.function
+
+    def _apply(self, A: Items) -> Items:
+        function = self._function
+        return function.transform(A) if hasattr(function, "transform") else function(A)
+
+    def _undo(self) -> Callable[[Items], Items] | None:
+        if self.inverse is True:
+            return self._function.inverse_transform
+        return self.inverse or None
+
+    def lean(self) -> Any:
+        """With a transformer of scikit-learn as parameters and arrays, which a file can hold."""
+        bare = super().lean()
+        for name in {"function", "function_"} & vars(bare).keys():
+            bare.__dict__[name] = _by_arrays(bare.__dict__[name])
+        return bare
+
+
+class ArrayTransformer:
+    """A transformer of scikit-learn by its name and what it keeps, made when it is used."""
+
+    def __init__(self, name: str, state: dict[str, Any]):
+        self.name, self.state = name, state
+
+    @cached_property
+    def made(self) -> Any:
+        """The transformer; only those of `TRANSFORMERS` are ever made."""
+        module = next((m for m, names in TRANSFORMERS.items() if self.name in names), None)
+        if module is None:
+            raise ValueError(f"{self.name!r:.40} is no transformer that a model may hold.")
+        transformer = getattr(import_module(module), self.name)()
+        transformer.__dict__.update(self.state)
+        return transformer
+
+
+def _made(function: Any) -> Any:
+    """A function or transformer as it is used."""
+    return function.made if isinstance(function, ArrayTransformer) else function
+
+
+def _by_arrays(function: Any) -> Any:
+    """A transformer that a file can hold; all else as it is, which the writer refuses."""
+    name, module = type(function).__name__, type(function).__module__.rpartition(".")[0]
+    if name not in TRANSFORMERS.get(module, ()):
+        return function
+    state = {k: v for k, v in vars(function).items() if not k.startswith("_skl")}
+    return ArrayTransformer(name, state)
+
+
+def _unfitted(function: Any) -> bool:
+    if not isinstance(function, BaseEstimator):
+        return False
+    try:
+        check_is_fitted(function)
+    except NotFittedError:
+        return True
+    return False
