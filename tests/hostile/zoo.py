@@ -1,6 +1,6 @@
 """Models of every estimator, route, kernel, operator, feature map and decoder on a few pairs.
 
-The fuzzer mutates their files. The lists of `test_round_trips` have a line for each public part (a
+The fuzzer mutates their files. The lists of `registry` have a line for each public part (a
 test fails where one is missing); `MORE` adds the routes that those lists do not take.
 """
 
@@ -17,13 +17,14 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer.tables import Table, TableModel
-from test_round_trips import (
+from registry import (
     DECODERS,
     FEATURES,
     IMAGES,
     KERNELS,
     MODELS,
     NUMBERS,
+    OPERATOR_KERNELS,
     OPERATORS,
     RANKS,
     SETS,
@@ -69,7 +70,7 @@ def pairs():
         yield type(kernel).__name__, KernelDependency(kernel, alpha=0.1), items, NUMBERS
         as_output = KernelDependency(k.RBF(), kernel, alpha=0.1, decoder=d.Candidates())
         yield f"{type(kernel).__name__} of outputs", as_output, NUMBERS, items
-    for kernel in OPERATORS:
+    for kernel in [k.RBF() * operator for operator in OPERATORS] + OPERATOR_KERNELS:
         yield "operator", KernelDependency(kernel, alpha=0.1), VECTORS, VECTORS
     for features in FEATURES:
         kernel = k.Linear() if isinstance(features, f.Explicit) else k.RBF()
