@@ -96,7 +96,7 @@ for name, (kernel, pair) in KERNELS.items():
 Console().print(table, "wanted: at least 100 times")
 
 for kernel in (Spectrum(2), Spectrum(3), Spectrum(3, blended=True)):
-    F = kernel.fit(names).sparse_features(names)
+    F = kernel.fit(names).features.rows(names)
     times = best_times(
         {
             "the kernel, from strings": lambda kernel=kernel: kernel(names),

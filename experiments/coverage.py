@@ -111,7 +111,8 @@ def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]
     sets = ConformalSets(task.model, ASKED, calibration, task.kind, task.candidates)
     found = sets.fit(X, take(task.y, train), groups).predict(X_test)
     weights = _shares(test if task.groups is None else task.groups[test])
-    covered = contain(found, sets.model_.output_kernel_.as_outputs(y_test))
+    kernel = sets.model_.output_kernel_
+    covered = contain(found, kernel.as_outputs(y_test), kernel.space)
     least = least_sets(sets, X_test, y_test, weights)
     return float(weights @ covered), _mean_size(found, weights), _mean_size(least, weights)
 

@@ -15,10 +15,11 @@ from mercer import KernelDependency
 from mercer.datasets import load_massbank
 from mercer.datasets.molecules import MassBank
 from mercer.decoders import Candidates
-from mercer.estimators.identity import left_out_identity
-from mercer.estimators.regression import Sides
 from mercer.kernels import Fingerprint, Kernel, MassSpectrum, Normalized, Precomputed
 from mercer.kernels.fingerprint import KINDS
+from mercer.operators import as_operator_kernel
+from mercer.problem import Problem, Side, Want
+from mercer.solvers import factor
 
 from .report import Report
 
@@ -77,11 +78,13 @@ def chosen(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, fl
     decoder = Candidates(task.candidates).fit(outputs, truth)
     trials = []
     for mixture, gram in task.inputs.items():
-        sides = Sides(Precomputed(gram), outputs, train, truth)
-        for alpha in ALPHAS:
-            points = left_out_identity(sides, alpha, labels, train)
-            assert points is not None  # alpha is far above rounding
-            trials.append((float(np.mean(decoder.decode(points) == truth)), mixture, alpha))
+        kernel = as_operator_kernel(Precomputed(gram))
+        sides = Side(kernel.inputs, train), Side(outputs, truth)
+        problem = Problem(*sides, kernel, labels=labels, given=train)
+        left_out = factor(problem, Want(ALPHAS, left_out=True)).left_out(ALPHAS)
+        for trial in left_out:
+            hits = float(np.mean(decoder.decode(trial.embed()) == truth))
+            trials.append((hits, mixture, trial.alpha))
     score, mixture, alpha = max(trials, key=lambda trial: trial[0])
     return mixture, alpha, score
 

@@ -29,6 +29,7 @@ from mercer.kernels import (
     Polynomial,
     Precomputed,
 )
+from mercer.kernels.capabilities import ItemGradient
 from mercer.losses import EpsilonInsensitive, Huber
 from mercer.operators import (
     ConditionalCovariance,
@@ -242,8 +243,9 @@ class WrongDiagonal(Linear):
 
 
 class WrongDerivative(Linear):
-    def vjp(self, A, B, C):
-        return 2 * C @ B
+    @property
+    def item_gradient(self):
+        return ItemGradient(lambda A, B, C: 2 * C @ B, lambda A, c: 2 * c[:, None] * A)
 
 
 class Negative(Operator):

@@ -315,3 +315,8 @@ def test_present_names_are_not_old_ones():
     for old, new in RENAMED.items():
         assert part_type(new)
         assert new not in RENAMED, f"{old} must name where {new} is now"
+
+
+def test_every_part_of_a_moved_module_is_found_under_its_old_name():
+    for name in ("transduction.model:Model", "max_margin:MaxMarginMarkovNetwork"):
+        assert part_type(f"estimators.{name}") is part_type(f"sequences.{name}")

@@ -6,13 +6,11 @@ operator-valued kernel, and decode the predicted point back into an output.
 
 from .estimators import (
     ConformalSets,
-    JointKernelMap,
     KernelDependency,
     KernelDependencyCV,
-    MaxMarginMarkovNetwork,
     OnlineKernelDependency,
-    SequenceTransducer,
 )
+from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
 
 __version__ = "0.1.0"
 

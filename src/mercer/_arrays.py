@@ -38,6 +38,16 @@ def count(A: Items) -> int:
     return int(shape[0]) if shape else len(A)
 
 
+def refuse_masked(A: Items, name: str) -> None:
+    """Refuse masked entries: numpy would silently hand on what lies under the mask."""
+    parts = A if isinstance(A, list | tuple) else [A]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(
+            f"{name} has masked entries, which would count as the numbers under the mask. Fill "
+            "them by A.filled(value), impute them, or leave those rows out."
+        )
+
+
 def as_vectors(
     A: Items, name: str = "X", owner: str = "this kernel", accept_sparse: bool = False
 ) -> Array:
@@ -45,6 +55,7 @@ def as_vectors(
 
     A sparse matrix stays one, as a CSR array, where its kernel can work on it.
     """
+    refuse_masked(A, name)
     if sparse.issparse(A) and accept_sparse:
         return sparse.csr_array(
             check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
@@ -55,6 +66,7 @@ def as_vectors(
 
 def as_output_array(Y: Items, name: str, owner: str) -> Array:
     """Real finite outputs as an array in their own shape, plain numbers as vectors of length 1."""
+    refuse_masked(Y, name)
     if is_foreign(Y):
         Y = Y if Y.ndim > 1 else Y[:, None]
         return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
@@ -102,6 +114,7 @@ def _foreign_vectors(A: Array, name: str) -> Array:
 
 def as_items(A: Items, name: str = "X") -> Items:
     """Things of any kind as an array, or a one-dimensional array of objects, never mangled."""
+    refuse_masked(A, name)
     if is_foreign(A) or isinstance(A, np.ndarray):
         items = A
     elif isinstance(A, str | bytes | dict | set | frozenset) or not hasattr(A, "__len__"):
@@ -184,22 +197,11 @@ def put(A: Array, index: Any, rows: Array) -> Array:
     return take(namespace(A).concat([A, rows], axis=0), source)
 
 
-def unique(items: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the distinct items, in order of first appearance, and each item's number."""
-    found = _unique_rows(items) if is_foreign(items) else None
-    if found is not None:
-        return found
-    first: dict[Any, int] = {}
-    number = np.array([first.setdefault(key, len(first)) for key in keys(items)], dtype=np.intp)
-    _, positions = np.unique(number, return_index=True)
-    return positions, number
+def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
+    """Positions of the distinct rows of an array on a device, and the number of each row.
 
-
-def _unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same for an array on a device, of which only one number a row comes to the host.
-
-    Rows are told apart by a random combination of their entries; None where two rows that differ
-    have the same one.
+    Only one number a row comes to the host. Rows are told apart by a random combination of their
+    entries; None where two rows that differ have the same one.
     """
     xp = namespace(A)
     rows = xp.reshape(A, (A.shape[0], -1))
@@ -237,46 +239,6 @@ def power(A: Array, exponent: int) -> Array:
 def dense(A: Array) -> Array:
     """The same rows, dense."""
     return A.toarray() if sparse.issparse(A) else A
-
-
-def keys(items: Items) -> list:
-    """A hashable stand-in for every item, the same for equal items."""
-    if sparse.issparse(items):
-        items = items.toarray()
-    return [_key(item) for item in (host(items) if is_foreign(items) else items)]
-
-
-def _key(item: Any) -> Any:
-    if isinstance(item, np.ndarray):
-        return item.shape, item.tobytes()
-    if isinstance(item, str | bytes | int | float | np.generic):
-        return item
-    from joblib import hash as digest  # structural: equal lists and sets are one candidate
-
-    if hasattr(item, "nodes") and hasattr(item, "adjacency"):
-        # networkx keeps views in a graph once they were asked for: take its content alone
-        item = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
-        if _is_plain(item):
-            return repr([item[0], *map(_in_order, item[1:])])  # a digest takes ten times as long
-    return digest(item)
-
-
-def _is_plain(item: Any) -> bool:
-    """Whether an item is made of dictionaries, tuples, strings and numbers alone."""
-    if isinstance(item, dict):
-        return all(map(_is_plain, item.keys())) and all(map(_is_plain, item.values()))
-    if isinstance(item, tuple):
-        return all(map(_is_plain, item))
-    return item is None or isinstance(item, str | int | float)
-
-
-def _in_order(item: Any) -> Any:
-    """Dictionaries as lists in the order of what their keys look like."""
-    if not isinstance(item, dict):
-        return item
-    return sorted(
-        ((key, _in_order(value)) for key, value in item.items()), key=lambda kv: repr(kv[0])
-    )
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 ROOMS = (
+    "spaces",
     "kernels",
     "features",
     "operators",
@@ -18,12 +19,22 @@ ROOMS = (
     "streams",
     "decoders",
     "estimators",
+    "sequences",
     "embedding",
     "curves",
     "tables",
+    "symmetric",
+    "problem",
 )
 """Where the parts of a model live; no other module is ever imported for a file."""
 RENAMED: dict[str, str] = {
+    "estimators.regression:PointMap": "embedding:PointMap",
+    "estimators.regression:DualWeights": "solvers.weights:DualWeights",
+    "estimators.regression:LeastWeights": "solvers.weights:LeastWeights",
+    "estimators.streamed:NoWeights": "solvers.weights:NoWeights",
+    "estimators.coupled:CoupledMap": "solvers.weights:CoupledMap",
+    "estimators.low_rank:LowRankWeights": "solvers.spanned:LowRankWeights",
+    "estimators.streamed:Gathered": "estimators.gathered:Gathered",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
 }
 """Parts that have moved since they could first be saved: old name in files, present name.
@@ -31,6 +42,18 @@ RENAMED: dict[str, str] = {
 A name is ``module:Class``, the module without ``mercer.``. Whoever moves or renames a class that
 models are made of adds a line, so that files of older versions load.
 """
+MOVED: dict[str, str] = {
+    f"estimators.{name}": f"sequences.{name}"
+    for name in (
+        "joint_kernel_map",
+        "joint_scores",
+        "markov",
+        "max_margin",
+        "sequence_transducer",
+        "transduction",
+    )
+}
+"""Modules and packages that have moved with all their classes: old name in files, present name."""
 
 
 def part_name(kind: type) -> str | None:
@@ -47,6 +70,7 @@ def part_type(name: str) -> type:
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_.]+:[A-Za-z0-9_.]+", name):
         raise ValueError(f"{name!r:.60} is no name of a part")
     module, _, qualified = RENAMED.get(name, name).partition(":")
+    module = _present(module)
     path = f"mercer.{module}"
     if module.split(".")[0] not in ROOMS:
         raise ValueError(f"{name!r:.60} is an unknown type: it is no part of mercer's models")
@@ -59,6 +83,14 @@ def part_type(name: str) -> type:
     if not isinstance(found, type) or found.__module__ != path:
         raise ValueError(f"{name!r:.60} is an unknown type: it is no class of mercer's own")
     return found
+
+
+def _present(module: str) -> str:
+    """The present name of a module that may have moved."""
+    for old, new in MOVED.items():
+        if module == old or module.startswith(f"{old}."):
+            return new + module.removeprefix(old)
+    return module
 
 
 def slots(kind: type) -> set[str]:

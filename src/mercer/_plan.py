@@ -8,7 +8,8 @@ multiplications at the speed of a matrix product, in which an eigendecomposition
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from . import _memory
@@ -120,8 +121,8 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What of a model its costs depend on.
+class Sizes:
+    """What of a problem its costs depend on.
 
     Attributes
     ----------
@@ -130,11 +131,13 @@ class Problem:
     q
         Output coordinates; None where the output kernel has no finite features.
     identity
-        Whether the identity is the only operator.
+        Whether the operator is a multiple of the identity.
     conditional
         How many operators need an eigendecomposition of their own.
     choice
-        Whether parameters are chosen, which takes a spectrum.
+        Whether parameters are chosen or examples left out, which takes a spectrum.
+    rank
+        Of a fit at low rank; None for `RANK`, or the largest that fits.
     """
 
     n: int
@@ -143,20 +146,21 @@ class Problem:
     identity: bool = True
     conditional: int = 0
     choice: bool = False
+    rank: int | None = None
 
-    def plan(self, rank: int | None = None) -> Plan:
-        """All routes; a rank that is not named is `RANK`, or the largest that fits."""
-        free = SHARE * _memory.available()
-        largest = self.largest_rank(free)
-        rank = min(self.n, RANK, max(1, largest)) if rank is None else rank
-        routes = [self._spectral(free), self._low_rank(free, rank), self._streamed(free, rank)]
-        if self.identity and not self.choice:
-            routes.insert(0, self._cholesky(free))
-        return Plan(self.n, tuple(routes), largest)
+    @cached_property
+    def free(self) -> float:
+        """Bytes that a fit may plan to use."""
+        return SHARE * _memory.available()
 
-    def largest_rank(self, free: float) -> int:
+    def largest_rank(self, free: float | None = None) -> int:
         """The largest rank whose fit at low rank has room."""
-        return min(self.n, int(free / (8.0 * self._panels() * self.n)))
+        room = self.free if free is None else free
+        return min(self.n, int(room / (8.0 * self._panels() * self.n)))
+
+    @property
+    def _rank(self) -> int:
+        return min(self.n, RANK, max(1, self.largest_rank())) if self.rank is None else self.rank
 
     def _panels(self) -> float:
         """N×rank matrices at the peak of a fit at low rank, the outputs' included."""
@@ -170,34 +174,50 @@ class Problem:
     def _width(self, otherwise: int) -> int:
         return otherwise if self.q is None else min(self.q, self.n)
 
-    def _cholesky(self, free: float) -> Route:
+    def cholesky(self) -> Route:
+        """One Cholesky factorisation of n × n."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
         work = n * n * self.p + n**3 / 6 + solves
-        return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, free)
+        return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
-    def _spectral(self, free: float) -> Route:
+    def spectral(self) -> Route:
+        """Eigendecompositions of the inputs, and of an operator that is not diagonal."""
         n, q = float(self.n), float(self._width(self.n))
         work = n * n * self.p + EIGH * n**3 + 2 * n * n * q
-        work += (EIGH * n**3 if self.q is None else 0) + self.conditional * EIGH * q**3
-        return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, free)
+        work += (n**3 / 6 if self.q is None else 0.0) + self._operators(q)
+        return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
-    def _low_rank(self, free: float, rank: int) -> Route:
-        n, m = float(self.n), float(rank)
+    def tridiagonal(self) -> Route:
+        """Two thirds of an eigendecomposition."""
+        spectral = self.spectral()
+        work = spectral.multiplications - EIGH * float(self.n) ** 3 / 3
+        return replace(spectral, name="tridiagonal", multiplications=work)
+
+    def low_rank(self) -> Route:
+        """Coordinates and moments of the rank, all rows held."""
+        n, m = float(self.n), float(self._rank)
         memory = 8 * (self._panels() * n * m + 3 * m * m)
-        return Route("low rank", memory, self._low_rank_work(m), rank, free)
+        return Route("low rank", memory, self._low_rank_work(m), self._rank, self.free)
 
-    def _streamed(self, free: float, rank: int) -> Route:
-        m, q = float(rank), float(self._width(rank))
+    def streamed(self) -> Route:
+        """The same, rows held one block at a time."""
+        m, q = float(self._rank), float(self._width(self._rank))
         memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
-        return Route("streamed", memory, self._low_rank_work(m), rank, free)
+        return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)
+
+    def _operators(self, q: float) -> float:
+        """Moments and spectra of operators that are no multiple of the identity."""
+        if self.identity:
+            return 0.0
+        return EIGH * q**3 + self.n * q * q / 2 + self.conditional * self.n * q * q / 2
 
     def _low_rank_work(self, m: float) -> float:
         n, q = float(self.n), float(self._width(int(m)))
         side = n * m * (self.p + m + m / 2)
         spectrum = m**3 / 6 if self.identity and not self.choice else EIGH * m**3
         outputs = 0.0 if self._no_outputs() else side
-        return side + outputs + n * m * q + spectrum + self.conditional * EIGH * q**3
+        return side + outputs + n * m * q + spectrum + self._operators(q)
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
@@ -207,7 +227,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
     """
     needed, free = 8.0 * squares * n * n, SHARE * _memory.room(where)
     if needed > free:
-        largest = max(1, Problem(n, identity=False).largest_rank(free))
+        largest = max(1, Sizes(n, identity=False).largest_rank(free))
         likewise = " (and output_features= likewise)" if of == "pairs" else ""
         raise MemoryError(
             f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
@@ -225,7 +245,7 @@ def require_low_rank(n: int, rank: int | None) -> None:
         raise MemoryError(
             f"coordinates of rank {rank} of {n} items need about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free: ranks up to about "
-            f"{max(1, Problem(n).largest_rank(free))} would fit."
+            f"{max(1, Sizes(n).largest_rank(free))} would fit."
         )
 
 

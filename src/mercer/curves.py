@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import make_smoothing_spline
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ._arrays import Array, Items, count, is_foreign
+from ._arrays import Array, Items, count, is_foreign, refuse_masked
 
 SPLINE_POINTS = 5
 """The fewest points that a smoothing spline takes."""
@@ -176,6 +176,7 @@ def _are_pairs(A: Items) -> bool:
 def _pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(item, list | tuple | np.ndarray) or len(item) != 2:
         raise ValueError(f"curve {i} of {name} must be a pair (t, values), got {item!r:.60}.")
+    refuse_masked(tuple(item), f"curve {i} of {name}")
     t, v = (np.asarray(part, dtype=np.float64) for part in item)
     if t.ndim != 1 or t.shape != v.shape:
         raise ValueError(

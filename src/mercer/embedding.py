@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -255,14 +255,48 @@ class Deferred(Embedding):
         return f"Deferred({len(self)} points)"
 
 
+@dataclass(frozen=True)
+class PointMap:
+    """g: inputs to points of the output feature space.
+
+    Attributes
+    ----------
+    map, offset
+        The coordinates of g(x) are map.transform(x) + offset.
+    frame
+        The vectors that the coordinates refer to.
+    weigher
+        What gives the weights of g(x) on the training outputs, when somebody asks; None where the
+        training data is gone.
+    """
+
+    map: FeatureMap
+    offset: Array | None
+    frame: Frame
+    weigher: Any
+
+    def __call__(self, X: Items) -> Embedding:
+        """The points of a batch of inputs."""
+        C = self.map.transform(X)
+        C = C if self.offset is None else C + self.offset
+        if self.weigher is None:
+            return Embedding(C, self.frame)
+        return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
+
+    def lean(self) -> PointMap:
+        """The same map without training data that it does not itself stand on."""
+        return replace(self, weigher=None if self.weigher is None else self.weigher.lean(self.map))
+
+
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
     """Σ_i w_i ‖Φ(y_i) - m‖² = Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i.
 
     m is the weighted mean of Φ.
     """
     total = float(weights.sum())
-    if kernel.finite and kernel.on_vectors:
-        F = kernel.features(Y)
+    features = kernel.features
+    if features is not None and kernel.on_vectors:
+        F = features(Y)
         w = like(weights, F)
         return float(w @ namespace(F).sum((F - w @ F / total) ** 2, axis=1))
     Y = kernel.check(Y, "y")

@@ -16,8 +16,10 @@ from ._arrays import Array, Items, as_vectors, count, host, take
 from ._extras import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
-from .kernels._sequences import as_sequences
-from .kernels.rankings import Hamming, Kendall, Spearman, as_rankings
+from .kernels.rankings import Hamming, Kendall, Spearman
+from .spaces import Classes
+from .spaces.rankings import as_rankings
+from .spaces.sequences import as_sequences
 
 
 def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
@@ -70,6 +72,22 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     _same_length(y_true, y_pred)
     hits = [np.array_equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
     return _averaged(np.array(hits, dtype=float), average)
+
+
+def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """1 where the predicted class is the true one, else 0: greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import accuracy
+    >>> accuracy(["sea", "sun"], ["sea", "sea"])
+    0.5
+    """
+    space = Classes()
+    A, B = space.check(y_true, "y_true"), space.check(y_pred, "y_pred")
+    _same_length(A, B)
+    pairs = zip(space.keys(A), space.keys(B), strict=True)
+    return _averaged(np.array([a == b for a, b in pairs], dtype=float), average)
 
 
 def graph_distance(

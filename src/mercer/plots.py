@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._arrays import Items, count, host, namespace
+from ._arrays import Items, count, host
 from ._extras import require
-from ._linalg import eigh
 from .estimators.prediction_sets import Ball, Band
 
 Axes = Any
@@ -63,23 +62,16 @@ def spectrum(model: Any, ax: Axes | None = None) -> Axes:
         Where to draw.
     """
     check_is_fitted(model)
-    from .estimators.regression import Sides
-    from .estimators.streaming import StreamLearner
-    from .operators import Moments
+    from .estimators.fitted import operator_spectrum
+    from .estimators.ridge import RidgeEstimator
 
-    if not isinstance(model, StreamLearner) or not model.kernel_.separable:
+    if not isinstance(model, RidgeEstimator) or not model.kernel_.separable:
         raise TypeError(
             "the spectrum is that of the operator of a KernelDependency or KernelDependencyCV "
             f"whose kernel is a scalar kernel times an operator; got {model}."
         )
     kernel = model.kernel_.separated()
-    inputs = _training_inputs(model)
-    sides = Sides(model.input_kernel_, model.output_kernel_, inputs, model.outputs_, model.features,
-                  model.output_features, model.fit_intercept)  # fmt: skip
-    U, V = sides.input_coordinates(), sides.output_coordinates(kernel.operator)
-    vu = namespace(V.rows).matrix_transpose(V.rows) @ U.rows
-    B = kernel.operator.matrix(Moments(sides.n, U.moment, vu, V.moment))
-    values = np.sort(host(eigh(B, "operator", drop=False)[0]))[::-1]
+    values = np.sort(host(operator_spectrum(model.fitted_)))[::-1]
     axes = _axes(ax)
     axes.plot(np.arange(1, len(values) + 1), values, marker=".")
     positive = values[values > values[0] * 1e-12] if values[0] > 0 else values

@@ -21,6 +21,10 @@ import numpy as np
 from sklearn.base import clone
 
 from ._arrays import Array, Items, as_items, count, host, is_foreign, take
+from ._capability_checks import IDENTITY, ROOT, check_capabilities
+from ._capability_checks import claim as _claim
+from ._capability_checks import close as _close
+from ._capability_checks import near as _near
 from ._parts import Reader, Writer
 from .decoders import Decoder
 from .embedding import Embedding, SpanFrame
@@ -28,11 +32,8 @@ from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
-from .operators.base import dense as _full
-
-IDENTITY = 1e-10
-ROOT = 1e-7
-DERIVATIVE = 1e-5
+from .operators.moments import SpectralMoments
+from .symmetric import SymMatrix
 
 
 def check_kernel(kernel: Kernel, items: Items) -> None:
@@ -65,14 +66,7 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
         host(kernel(tail, head)), K[1:, :2], IDENTITY * scale, "k(B, A) is not k(A, B) transposed"
     )
     _check_copies(kernel, items, K)
-    if kernel.finite:
-        F = host(kernel.features(items))
-        _close(F @ F.T, K, ROOT * scale, "features(A) @ features(A).T is not k(A)")
-    if kernel.finite and kernel.invertible:
-        back = kernel.preimage(kernel.features(items))
-        _close(host(kernel(back, items)), K, ROOT * scale, "preimage does not undo features")
-    if kernel.differentiable and kernel.on_vectors:
-        _check_derivatives(kernel, items)
+    check_capabilities(kernel, items, K)
 
 
 def check_operator(operator: Operator, moments: Moments | None = None) -> None:
@@ -89,16 +83,28 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
         rng = np.random.default_rng(0)
         moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
     operator = operator.learn(moments, 1.0)
-    B = host(operator.matrix(moments))
-    B = np.diag(B) if B.ndim == 1 else B
+    B = host(SymMatrix.of(operator.matrix(moments)).full)
     q = int(moments.vu.shape[0])
     _claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
     scale = max(1e-300, float(np.abs(B).max()))
     _close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     _claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
-    again = host(clone(operator).learn(moments, 1.0).matrix(moments))
-    _close(np.diag(again) if again.ndim == 1 else again, B, 0.0, "a clone gives another matrix")
+    again = SymMatrix.of(clone(operator).learn(moments, 1.0).matrix(moments)).full
+    _close(host(again), B, 0.0, "a clone gives another matrix")
+    _check_diagonal_moments(operator)
+
+
+def _check_diagonal_moments(operator: Operator) -> None:
+    """The same matrix whether the moments are known to be diagonal or not."""
+    if operator.own_coordinates:
+        return
+    rng = np.random.default_rng(1)
+    s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
+    known = SpectralMoments(20, s, EV)
+    plain = Moments(20, SymMatrix(np.diag(s)), known.vu, SymMatrix(known.vv.full))
+    left, right = (SymMatrix.of(operator.learn(m, 1.0).matrix(m)).full for m in (known, plain))
+    _close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")
 
 
 def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
@@ -145,7 +151,7 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
         host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
     )
     if gram.terms is not None:
-        total = np.sum([np.kron(host(K), host(_full(B))) for K, B in gram.terms], axis=0)
+        total = np.sum([np.kron(host(K), host(B.full)) for K, B in gram.terms], axis=0)
         _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(_some(items, [1, 0]), items)
     _close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
@@ -315,24 +321,6 @@ def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
     _close(host((kernel * 2.0)(items)), 2.0 * K, 1e-12 * np.abs(K).max(), "2k is not twice k")
 
 
-def _check_derivatives(kernel: Kernel, items: Items) -> None:
-    rng = np.random.default_rng(0)
-    A = np.array(host(kernel.check(items, "A")), dtype=float)
-    A = A + 0.1 * rng.normal(size=A.shape)  # away from kinks at equal items
-    B = A + 0.3 * rng.normal(size=A.shape)
-    C, c = rng.normal(size=(len(A), len(B))), rng.normal(size=len(A))
-    step, direction = 1e-6, rng.normal(size=A.shape)
-
-    def slope(function: Any) -> float:
-        up, down = function(A + step * direction), function(A - step * direction)
-        return float((up - down) / (2 * step))
-
-    full = slope(lambda at: (C * kernel._gram(at, B)).sum())
-    _near(full, float((kernel.vjp(A, B, C) * direction).sum()), "vjp is not the derivative")
-    along = slope(lambda at: (c * kernel._diag(at)).sum())
-    _near(along, float((kernel.diag_vjp(A, c) * direction).sum()), "diag_vjp is not the derivative")
-
-
 def _saved(model: Any, *data: Items) -> list:
     """The model as a file gives it back; none where it holds functions, or parts of one's own."""
     writer = Writer()
@@ -369,18 +357,3 @@ def _refuses(call: Any, what: str) -> None:
     except (ValueError, TypeError):
         return
     raise AssertionError(f"accepted {what}")
-
-
-def _claim(holds: Any, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
-
-
-def _close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
-    _claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
-    difference = float(np.abs(a - b).max()) if a.size else 0.0
-    _claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")
-
-
-def _near(a: float, b: float, otherwise: str) -> None:
-    _claim(abs(a - b) <= DERIVATIVE * max(1.0, abs(a), abs(b)), f"{otherwise}: {a:.6g} and {b:.6g}")

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.estimators import coupled
 from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, CurlFree, Identity
+from mercer.solvers import coupled
 from mercer.testing import check_structured_estimator
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, _memory
-from mercer._plan import GIB, SHARE, Problem
+from mercer._plan import GIB, SHARE, Sizes
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance
@@ -65,9 +65,8 @@ def test_the_largest_rank_fits_and_the_next_does_not(room):
     plan = KernelDependency(RBF(1.0) * Covariance(), RBF(1.0)).plan(10**6)
     assert 0 < plan.largest_rank < 1000
     assert plan["low rank"].rank == plan.largest_rank
-    problem = Problem(10**6, identity=False)
-    assert problem.plan(plan.largest_rank - 1)["low rank"].feasible
-    assert not problem.plan(plan.largest_rank + 1)["low rank"].feasible
+    for rank, fits in ((plan.largest_rank - 1, True), (plan.largest_rank + 1, False)):
+        assert Sizes(10**6, identity=False, rank=rank).low_rank().feasible is fits
 
 
 def test_the_refusal_names_the_same_rank(room):

@@ -7,9 +7,9 @@ from sklearn.base import clone
 
 import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer.estimators import sequence_transducer
 from mercer.kernels import RBF
 from mercer.operators import Covariance, Identity
+from mercer.sequences import sequence_transducer
 
 CHOICE = KernelDependencyCV([RBF(1.0) * Identity(), RBF(2.0) * Covariance()], alphas=[0.1, 1.0])
 WORDS = ["casa", "cane", "gatto", "cassa", "gattone", "canto"]

@@ -9,11 +9,11 @@ from sklearn.model_selection import GridSearchCV
 import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Threshold
-from mercer.estimators.refits import fold_numbers
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Linear
 from mercer.losses import Huber
 from mercer.operators import Blocks, Covariance, LearnedOperator
+from mercer.solvers.refit import fold_numbers
 
 N, Q = 24, 3
 TIGHT = LearnedOperator(tol=1e-8, max_iter=5000)

@@ -4,9 +4,8 @@ from rich.console import Console
 from sklearn.model_selection import GroupKFold, KFold
 
 from experiments import dti, functional, weather
-from mercer import KernelDependencyCV
+from mercer import KernelDependency, KernelDependencyCV
 from mercer.datasets import DataNotFound
-from mercer.estimators.regression import Sides, factored
 from mercer.kernels import L2, Gaussian
 from mercer.operators import Covariance, Identity, Matrix
 
@@ -44,8 +43,8 @@ def test_left_out_subjects_equal_refits(scans):
     B = np.cov(V.T, bias=True)
     for one in np.unique(subject)[::12]:
         out = subject == one
-        kept = Sides(kernel, output, X[~out], Y[~out], intercept=True)
-        refitted = factored(kept, Matrix(B)).solve(alpha)(X[out]).coordinates
+        refit = KernelDependency(kernel * Matrix(B), output, alpha, fit_intercept=True)
+        refitted = refit.fit(X[~out], Y[~out]).embed(X[out]).coordinates
         np.testing.assert_allclose(points.coordinates[out], refitted, atol=1e-10)
 
 

@@ -3,7 +3,17 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from mercer.kernels import RBF, Centered, Gaussian, Kernel, Laplacian, Linear, Normalized, Sum
+from mercer.kernels import (
+    RBF,
+    Centered,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Sum,
+)
 from tolerances import IDENTITY
 
 
@@ -72,10 +82,10 @@ def test_fitting_an_expression_leaves_its_parts_as_given(rng):
 
 def test_properties_pass_through():
     assert (RBF(1.0) + RBF(2.0)).radial and (2 * RBF(1.0)).radial
-    assert not (RBF(1.0) + Linear()).radial and not (RBF(1.0) * RBF(1.0)).radial
-    assert (2 * Linear()).invertible and not (0 * Linear()).invertible
-    assert (Linear() + Linear()).finite and not (Linear() + Linear()).invertible
-    assert (2 * Centered(Linear())).centered and not Centered(Linear()).differentiable
+    assert not (RBF(1.0) + Linear()).radial and (RBF(1.0) * RBF(1.0)).radial
+    assert (2 * Linear()).features.inverse and not (0 * Linear()).features.inverse
+    assert (Linear() + 3 * Linear()).features.inverse and (Linear() + RBF()).features is None
+    assert (2 * Centered(Linear())).centered and Centered(Linear()).item_gradient
 
 
 def test_features_of_an_expression(rng):
@@ -84,12 +94,26 @@ def test_features_of_an_expression(rng):
         F, G = kernel.features(A), kernel.features(B)
         assert_allclose(F @ G.T, kernel(A, B), rtol=0, atol=IDENTITY)
     scaled = 3 * Linear()
-    assert_allclose(scaled.preimage(scaled.features(A)), A, rtol=0, atol=IDENTITY)
+    assert_allclose(scaled.features.inverse(scaled.features(A)), A, rtol=0, atol=IDENTITY)
 
 
-def test_without_finite_features():
-    with pytest.raises(NotImplementedError, match="no finite features"):
-        RBF(1.0).features([[1.0]])
+def test_former_names_still_answer_with_a_warning():
+    with pytest.warns(FutureWarning, match="features, radial, fourier or item_gradient"):
+        assert Linear().finite and not RBF().finite
+    with pytest.warns(FutureWarning):
+        assert Linear().preimage([[1.0]]) == [[1.0]]
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = Linear().nonsense
+
+
+def test_capabilities_are_decided_before_a_fit_and_used_after_it():
+    kernel = RBF() * Matern(nu=2.5) + 2.0 * RBF()
+    assert kernel.radial and kernel.radial.curvature and kernel.fourier and kernel.item_gradient
+    for use in (kernel.radial.value, kernel.radial.slope, kernel.radial.curvature):
+        with pytest.raises(ValueError, match="call fit"):
+            use(np.zeros(1))
+    with pytest.raises(ValueError, match="call fit"):
+        kernel.fourier.sample(np.random.RandomState(0), (1, 2))
 
 
 def test_vectors_of_unequal_length_are_named():

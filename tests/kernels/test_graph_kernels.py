@@ -83,6 +83,11 @@ def test_shortest_path_without_edge_labels_counts_ends_and_distances():
     assert np.array_equal(K, [[dot(a, b) for b in counts] for a in counts])
 
 
+def test_shortest_path_without_edge_labels_takes_no_notice_of_bundles():
+    ring, path = nx.cycle_graph(4), nx.path_graph(3)
+    assert ShortestPath(edge_label=None)([ring], [path])[0, 0] == 4 * 3 + 8 * 4 + 4 * 2 == 52
+
+
 def test_shortest_path_tells_bundles_of_paths_apart():
     """Opposite corners of a square are joined by two paths, the ends of a path by one."""
     square, path = nx.cycle_graph(4), nx.path_graph(3)

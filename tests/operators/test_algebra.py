@@ -23,7 +23,7 @@ from tolerances import IDENTITY
 
 def predictions(kernel, rng):
     X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 3))
-    return KernelDependency(kernel, alpha=0.1).fit(X, Y).predict(X)
+    return KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(X, Y).predict(X)
 
 
 def seeded():
@@ -41,7 +41,7 @@ def test_nested_parameters():
     K = RBF(2.0) * ConditionalCovariance(0.1)
     K.set_params(scalar__length_scale=3.0, operator__epsilon=0.5)
     assert (K.scalar.length_scale, K.operator.epsilon) == (3.0, 0.5)
-    model = KernelDependency(K).set_params(kernel__scalar__length_scale=4.0)
+    model = KernelDependency(K, fit_intercept=False).set_params(kernel__scalar__length_scale=4.0)
     assert model.kernel.scalar.length_scale == 4.0
 
 
@@ -132,7 +132,7 @@ def test_sums_under_a_common_operator():
 def test_sums_that_share_nothing_solve_the_whole_equation(rng):
     X, Y = rng.normal(size=(12, 2)), rng.normal(size=(12, 3))
     kernel = RBF(1.0) * Covariance() + RBF(2.0) * Identity()
-    model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
+    model = KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(X, Y)
     blocks = model.kernel_.gram(X).blocks()
     whole = blocks.transpose(0, 2, 1, 3).reshape(36, 36) + 0.1 * np.eye(36)
     assert_allclose(model.coef_.ravel(), np.linalg.solve(whole, Y.ravel()), atol=IDENTITY)
@@ -167,6 +167,8 @@ def test_functions_that_cannot_be_pickled_are_equal_to_themselves():
 
 def test_lambdas_can_be_chosen_from(rng):
     X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 3))
-    model = KernelDependencyCV([lambda A, B: A @ B.T, RBF(1.0)], alphas=[0.1]).fit(X, Y)
-    wanted = KernelDependencyCV([Linear(), RBF(1.0)], alphas=[0.1]).fit(X, Y)
+    model = KernelDependencyCV(
+        [lambda A, B: A @ B.T, RBF(1.0)], alphas=[0.1], fit_intercept=False
+    ).fit(X, Y)
+    wanted = KernelDependencyCV([Linear(), RBF(1.0)], alphas=[0.1], fit_intercept=False).fit(X, Y)
     assert_allclose(model.cv_results_["risk"], wanted.cv_results_["risk"], rtol=IDENTITY)

@@ -44,7 +44,7 @@ def test_contract(name, data):
 @pytest.mark.parametrize("name", KERNELS)
 def test_fits_are_those_of_the_whole_matrix(name, data):
     X, Y = data
-    model = KernelDependency(KERNELS[name], alpha=0.1).fit(X, Y)
+    model = KernelDependency(KERNELS[name], alpha=0.1, fit_intercept=False).fit(X, Y)
     G = written_out(model, X)
     coef = np.linalg.solve(G + 0.1 * np.eye(len(G)), Y.ravel())
     assert_allclose(model.coef_.ravel(), coef, atol=IDENTITY)
@@ -77,21 +77,27 @@ def test_an_intercept_makes_the_constant_free(data):
 
 def test_an_alpha_below_rounding_goes_by_the_spectrum(data):
     X, Y = data
-    model = KernelDependency(PATCHES, alpha=1e-18).fit(X, Y)
+    model = KernelDependency(PATCHES, alpha=1e-18, fit_intercept=False).fit(X, Y)
     assert_allclose(model.predict(X), Y, atol=1e-6)
 
 
 def test_generalised_cross_validation_runs_by_component(data):
     X, Y = data
-    model = KernelDependencyCV(PATCHES, alphas=[0.1, 1.0], criterion="gcv").fit(X, Y)
+    model = KernelDependencyCV(
+        PATCHES, alphas=[0.1, 1.0], criterion="gcv", fit_intercept=False
+    ).fit(X, Y)
     assert np.isfinite(model.loo_risk_)
 
 
 def test_one_patch_is_the_separable_kernel(data):
     X, Y = data
     whole = Patchwise(RBF(2.0), shape=(3, 4), size=(3, 4), overlap=0)
-    one = KernelDependency(whole, alpha=0.2).fit(X, Y).predict(X)
-    assert_allclose(one, KernelDependency(RBF(2.0), alpha=0.2).fit(X, Y).predict(X), atol=IDENTITY)
+    one = KernelDependency(whole, alpha=0.2, fit_intercept=False).fit(X, Y).predict(X)
+    assert_allclose(
+        one,
+        KernelDependency(RBF(2.0), alpha=0.2, fit_intercept=False).fit(X, Y).predict(X),
+        atol=IDENTITY,
+    )
 
 
 def test_patches_by_loops(data):
@@ -112,9 +118,11 @@ def test_patches_by_loops(data):
 def test_outputs_of_another_size_see_the_patches_at_their_place(rng):
     X, Y = rng.normal(size=(6, 4, 4)), rng.normal(size=(6, 2, 8))
     kernel = Patchwise(RBF(1.0), (4, 4), size=2, overlap=0, output_shape=(2, 8))
-    model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
+    model = KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(X, Y)
     assert model.predict(X).shape == (6, 2, 8)
-    corner = KernelDependency(RBF(1.0), alpha=0.1).fit(X[:, :2, :2], Y[:, 0, :4])
+    corner = KernelDependency(RBF(1.0), alpha=0.1, fit_intercept=False).fit(
+        X[:, :2, :2], Y[:, 0, :4]
+    )
     assert_allclose(model.predict(X)[:, 0, :4], corner.predict(X[:, :2, :2]), atol=IDENTITY)
 
 
@@ -146,7 +154,7 @@ def test_patches_cover_every_pixel_and_end_flush(length, size, overlap):
 )  # fmt: skip
 def test_what_cannot_be_is_named(kernel, message, rng):
     X, Y = rng.normal(size=(5, 4, 4)), rng.normal(size=(5, 4))
-    model = KernelDependency(kernel)
+    model = KernelDependency(kernel, fit_intercept=False)
     if message is None:
         assert model.fit(X, Y).predict(X).shape == (5, 4)
         return
@@ -157,11 +165,11 @@ def test_what_cannot_be_is_named(kernel, message, rng):
 def test_images_that_are_not_square_need_a_shape(rng):
     X = rng.normal(size=(5, 2, 3))
     with pytest.raises(ValueError, match=r"6 pixels are not square: give shape=\(h, w\)"):
-        KernelDependency(Patchwise(size=2, overlap=1)).fit(X, X)
+        KernelDependency(Patchwise(size=2, overlap=1), fit_intercept=False).fit(X, X)
 
 
 def test_low_rank_features_are_refused(data):
-    model = KernelDependency(PATCHES, features=IncompleteCholesky(3))
+    model = KernelDependency(PATCHES, features=IncompleteCholesky(3), fit_intercept=False)
     with pytest.raises(ValueError, match="has a scalar kernel for each component"):
         model.fit(*data)
 

@@ -10,7 +10,7 @@ from mercer.operators import CurlFree, DivergenceFree
 from mercer.operators._field_gram import FieldGram
 from tolerances import DERIVATIVE, IDENTITY
 
-POTENTIALS = [None, Matern(1.3, nu=2.5), Matern(0.8, nu=np.inf)]
+POTENTIALS = [None, Matern(1.3, nu=2.5), 2.0 * RBF(1.0) + RBF(0.5) * RBF(2.0)]
 
 
 def jacobian(field, x, step=1e-5):
@@ -21,7 +21,7 @@ def jacobian(field, x, step=1e-5):
 
 def fitted(kernel, d, rng):
     X, Y = rng.uniform(-1, 1, size=(15, d)), rng.normal(size=(15, d))
-    model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
+    model = KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(X, Y)
     return lambda x: model.predict(x[None])[0]
 
 
@@ -77,32 +77,37 @@ def test_products_in_few_and_in_many_dimensions(d, multiple, rng):
 
 def test_points_far_from_the_origin_keep_their_digits(rng):
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
-    near = KernelDependency(CurlFree(1.0), alpha=0.1).fit(X, Y)
-    far = KernelDependency(CurlFree(1.0), alpha=0.1).fit(X + 1e5, Y)
+    near = KernelDependency(CurlFree(1.0), alpha=0.1, fit_intercept=False).fit(X, Y)
+    far = KernelDependency(CurlFree(1.0), alpha=0.1, fit_intercept=False).fit(X + 1e5, Y)
     assert_allclose(far.predict(X + 1e5), near.predict(X), atol=1e-8)
 
 
 def test_the_median_is_settled_and_nested_parameters_are_reached(rng):
     X = rng.normal(size=(12, 2))
-    model = KernelDependency(CurlFree()).fit(X, X)
+    model = KernelDependency(CurlFree(), fit_intercept=False).fit(X, X)
     assert_allclose(model.kernel_.potential_.length_scale_, RBF().fit(X).length_scale_)
     assert (
-        KernelDependency(CurlFree()).set_params(kernel__length_scale=2.0).kernel.length_scale == 2
+        KernelDependency(CurlFree(), fit_intercept=False)
+        .set_params(kernel__length_scale=2.0)
+        .kernel.length_scale
+        == 2
     )
-    KernelDependency(CurlFree(kernel=Matern(1.0, 2.5))).set_params(kernel__kernel__length_scale=2.0)
+    KernelDependency(CurlFree(kernel=Matern(1.0, 2.5)), fit_intercept=False).set_params(
+        kernel__kernel__length_scale=2.0
+    )
 
 
 def test_refusals(rng):
     X = rng.normal(size=(8, 2))
     with pytest.raises(ValueError, match="X has 2 dimensions, y has 3"):
-        KernelDependency(CurlFree()).fit(X, rng.normal(size=(8, 3)))
+        KernelDependency(CurlFree(), fit_intercept=False).fit(X, rng.normal(size=(8, 3)))
     with pytest.raises(ValueError, match="zero in one dimension"):
-        KernelDependency(DivergenceFree()).fit(X[:, :1], X[:, :1])
+        KernelDependency(DivergenceFree(), fit_intercept=False).fit(X[:, :1], X[:, :1])
     for rough in (Laplacian(1.0), Matern(1.0, nu=0.5), Matern(1.0, nu=1.5)):
         with pytest.raises(ValueError, match="takes second derivatives of its kernel"):
-            KernelDependency(CurlFree(kernel=rough)).fit(X, X)
+            KernelDependency(CurlFree(kernel=rough), fit_intercept=False).fit(X, X)
     with pytest.raises(ValueError, match="length_scale must be a positive number"):
-        KernelDependency(DivergenceFree(-1.0)).fit(X, X)
+        KernelDependency(DivergenceFree(-1.0), fit_intercept=False).fit(X, X)
 
 
 def test_knowing_that_there_are_no_sources_helps():
@@ -115,6 +120,17 @@ def test_knowing_that_there_are_no_sources_helps():
     Y = swirl(X) + 0.02 * rng.normal(size=X.shape)
     errors = []
     for Kernel in (RBF, DivergenceFree):
-        model = KernelDependencyCV([Kernel(s) for s in (0.7, 1.2)], alphas=[1e-3, 1e-2, 0.1])
+        model = KernelDependencyCV(
+            [Kernel(s) for s in (0.7, 1.2)], alphas=[1e-3, 1e-2, 0.1], fit_intercept=False
+        )
         errors.append(((model.fit(X, Y).predict(T) - swirl(T)) ** 2).mean())
     assert errors[1] < 0.75 * errors[0]
+
+
+@pytest.mark.parametrize("kind", [CurlFree, DivergenceFree])
+def test_the_scale_of_a_potential_does_not_count(kind, rng):
+    X, Y = rng.uniform(-1, 1, size=(15, 2)), rng.normal(size=(15, 2))
+    wanted = KernelDependency(kind(1.0), alpha=0.1).fit(X, Y).predict(X)
+    for potential in (1.0 * RBF(1.0), 3.0 * RBF(1.0), RBF(np.sqrt(2.0)) * RBF(np.sqrt(2.0))):
+        model = KernelDependency(kind(kernel=potential), alpha=0.1).fit(X, Y)
+        assert_allclose(model.predict(X), wanted, atol=IDENTITY)

@@ -68,7 +68,11 @@ def test_similarity_with_a_constant_diagonal_is_the_graph():
 
 def test_one_task_for_all_is_their_mean(rng):
     X, Y = rng.normal(size=(9, 2)), rng.normal(size=(9, Q))
-    predicted = KernelDependency(RBF(1.0) * Matrix.mean_regularized(Q, 1.0)).fit(X, Y).predict(X)
+    predicted = (
+        KernelDependency(RBF(1.0) * Matrix.mean_regularized(Q, 1.0), fit_intercept=False)
+        .fit(X, Y)
+        .predict(X)
+    )
     assert_allclose(predicted, predicted[:, :1] @ np.ones((1, Q)), rtol=0, atol=IDENTITY)
 
 
@@ -81,7 +85,11 @@ def test_neighbours_lend_each_other_strength(rng):
     truth = X_new @ np.linalg.lstsq(X, f, rcond=None)[0]
 
     def error(operator):
-        predicted = KernelDependency(Linear() * operator, alpha=1.0).fit(X, Y).predict(X_new)
+        predicted = (
+            KernelDependency(Linear() * operator, alpha=1.0, fit_intercept=False)
+            .fit(X, Y)
+            .predict(X_new)
+        )
         return ((predicted - truth[:, None]) ** 2).mean()
 
     assert error(Matrix.graph(10 * np.ones((Q, Q)), ridge=0.1)) < 0.6 * error(Identity())
@@ -117,17 +125,20 @@ def moments(rng):
 
 def test_a_mixture_is_its_formula(moments):
     parts = [Identity(), Covariance(), ConditionalCovariance(0.1)]
-    C, D = Covariance().matrix(moments), ConditionalCovariance(0.1).matrix(moments)
-    wanted = 0.2 * np.eye(Q) + 0.3 * Q * C / np.trace(C) + 0.5 * Q * D / np.trace(D)
+    vv = np.array(moments.vv)
+    C, D = (np.array(part.matrix(moments)) for part in parts[1:])
+    C, D = (B * np.trace(vv) / np.trace(B @ vv) for B in (C, D))
+    wanted = 0.2 * np.eye(Q) + 0.3 * C + 0.5 * D
     got = Mixture(parts, [0.2, 0.3, 0.5]).matrix(moments)
     assert_allclose(got, wanted, rtol=0, atol=IDENTITY)
 
 
 def test_pure_mixtures_are_their_operators(moments):
     first, *_, last = mixtures([Identity(), Covariance()], steps=3)
-    C = Covariance().matrix(moments)
-    assert_allclose(first.matrix(moments), C * Q / np.trace(C), rtol=0, atol=IDENTITY)
-    assert_allclose(last.matrix(moments), np.ones(Q), rtol=0, atol=IDENTITY)
+    vv, C = np.array(moments.vv), np.array(Covariance().matrix(moments))
+    wanted = C * np.trace(vv) / np.trace(C @ vv)
+    assert_allclose(first.matrix(moments), wanted, rtol=0, atol=IDENTITY)
+    assert_allclose(last.matrix(moments), np.eye(Q), rtol=0, atol=IDENTITY)
 
 
 def test_all_mixtures_of_a_grid():
@@ -140,7 +151,7 @@ def test_leave_one_out_chooses_a_mixture(rng):
     X = rng.normal(size=(40, 4))
     Y = X @ rng.normal(size=(4, 1)) @ rng.normal(size=(1, 6)) + 0.5 * rng.normal(size=(40, 6))
     kernels = [Linear() * operator for operator in mixtures([Identity(), Covariance()], steps=4)]
-    model = KernelDependencyCV(kernels, alphas=np.logspace(-2, 3, 6)).fit(X, Y)
+    model = KernelDependencyCV(kernels, alphas=np.logspace(-2, 3, 6), fit_intercept=False).fit(X, Y)
     assert len(model.cv_results_["risk"]) == 30
     assert model.kernel_.operator.weights[1] > 0  # the outputs share one direction
     assert model.loo_risk_ == pytest.approx(model.cv_results_["risk"].min())

@@ -54,11 +54,11 @@ def test_contract(name, data):
 @pytest.mark.parametrize("name", [name for name in KERNELS if name != "separable"])
 def test_fits_and_left_out_predictions_are_those_of_the_whole_matrix(name, data):
     X, Y = data
-    model = KernelDependencyCV(KERNELS[name], alphas=[0.1]).fit(X, Y)
+    model = KernelDependencyCV(KERNELS[name], alphas=[0.1], fit_intercept=False).fit(X, Y)
     G = model.kernel_.gram(X).blocks().transpose(0, 2, 1, 3).reshape(20, 20)
     coef = np.linalg.solve(G + 0.1 * np.eye(20), Y.ravel())
     assert_allclose(model.coef_.ravel(), coef, atol=IDENTITY)
-    once = KernelDependency(KERNELS[name], alpha=0.1).fit(X, Y)
+    once = KernelDependency(KERNELS[name], alpha=0.1, fit_intercept=False).fit(X, Y)
     assert_allclose(once.coef_.ravel(), coef, atol=IDENTITY)
     for i in range(10):
         own = np.arange(2 * i, 2 * i + 2)
@@ -70,22 +70,29 @@ def test_fits_and_left_out_predictions_are_those_of_the_whole_matrix(name, data)
 def test_a_function_that_is_not_finite_is_named(data):
     X, Y = data
     with pytest.raises(ValueError, match="returned NaN"):
-        KernelDependency(Blocks(lambda A, B: np.full((len(A), len(B), 2, 2), np.nan))).fit(X, Y)
+        KernelDependency(
+            Blocks(lambda A, B: np.full((len(A), len(B), 2, 2), np.nan)), fit_intercept=False
+        ).fit(X, Y)
 
 
 def test_a_function_of_the_wrong_shape_is_named(data):
     X, Y = data
     with pytest.raises(ValueError, match=r"must return shape \(10, 10, 2, 2\)"):
-        KernelDependency(Blocks(lambda A, B: np.ones((len(A), len(B))))).fit(X, Y)
+        KernelDependency(Blocks(lambda A, B: np.ones((len(A), len(B)))), fit_intercept=False).fit(
+            X, Y
+        )
 
 
 def test_kernels_are_scaled(data):
     X, Y = data
     for kernel in (CurlFree(1.0), CurlFree(1.0) + RBF(2.0) * Covariance(), Blocks(rotating)):
-        wanted = KernelDependency(kernel, alpha=0.1).fit(X, Y).predict(X)
+        wanted = KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(X, Y).predict(X)
         for scaled in (2.0 * kernel, kernel * 2.0):
-            assert_allclose(KernelDependency(scaled, alpha=0.2).fit(X, Y).predict(X), wanted)
+            assert_allclose(
+                KernelDependency(scaled, alpha=0.2, fit_intercept=False).fit(X, Y).predict(X),
+                wanted,
+            )
     with pytest.raises(ValueError, match="scaled by a positive number, got -1"):
-        KernelDependency(-1.0 * CurlFree(1.0)).fit(X, Y)
+        KernelDependency(-1.0 * CurlFree(1.0), fit_intercept=False).fit(X, Y)
     with pytest.raises(TypeError):
         CurlFree(1.0) * Covariance()

@@ -74,7 +74,7 @@ def test_conditional_becomes_covariance_as_epsilon_grows(l, intercept, rng):
 def test_a_power_of_zero_is_the_identity_where_outputs_span(l, rng):
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
     points = [
-        KernelDependency(RBF(1.0) * op, l, alpha=0.1).fit(X, Y).embed(X)
+        KernelDependency(RBF(1.0) * op, l, alpha=0.1, fit_intercept=False).fit(X, Y).embed(X)
         for op in (Covariance(0.0), Identity())
     ]
     assert_allclose(points[0].inner(Y), points[1].inner(Y), rtol=0, atol=IDENTITY)
@@ -84,7 +84,11 @@ def test_a_power_lies_between(rng):
     """On outputs with one strong and one weak direction, shrinkage of the weak one grows."""
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2)) * [3.0, 0.1]
     weak = [
-        np.abs(KernelDependency(RBF(1.0) * Covariance(p), alpha=0.1).fit(X, Y).predict(X)[:, 1])
+        np.abs(
+            KernelDependency(RBF(1.0) * Covariance(p), alpha=0.1, fit_intercept=False)
+            .fit(X, Y)
+            .predict(X)[:, 1]
+        )
         for p in (0.0, 0.5, 1.0)
     ]
     assert weak[0].sum() > weak[1].sum() > weak[2].sum()
@@ -95,14 +99,16 @@ def test_matrix_equals_multitask_ridge(rng):
     X, Y, root = rng.normal(size=(N, 2)), rng.normal(size=(N, 3)), rng.normal(size=(3, 3))
     B, K = root @ root.T, RBF(1.0)(X)
     c = np.linalg.solve(np.kron(K, B) + 0.3 * np.eye(3 * N), Y.reshape(-1)).reshape(N, 3)
-    got = KernelDependency(RBF(1.0) * Matrix(B), alpha=0.3).fit(X, Y).predict(X)
+    got = (
+        KernelDependency(RBF(1.0) * Matrix(B), alpha=0.3, fit_intercept=False).fit(X, Y).predict(X)
+    )
     assert_allclose(got, K @ c @ B, rtol=0, atol=IDENTITY)
 
 
 def test_matrix_identity_is_identity(rng):
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 3))
     one, other = (
-        KernelDependency(RBF(1.0) * op, alpha=0.3).fit(X, Y).predict(X)
+        KernelDependency(RBF(1.0) * op, alpha=0.3, fit_intercept=False).fit(X, Y).predict(X)
         for op in (Identity(), Matrix(np.eye(3)))
     )
     assert_allclose(one, other, rtol=0, atol=IDENTITY)
@@ -111,7 +117,9 @@ def test_matrix_identity_is_identity(rng):
 def test_a_given_matrix_is_not_written_to(rng):
     B = np.array([[2.0, 1.0], [1.0, 2.0]])
     kept = B.copy()
-    KernelDependency(RBF(1.0) * Matrix(B)).fit(rng.normal(size=(5, 2)), rng.normal(size=(5, 2)))
+    KernelDependency(RBF(1.0) * Matrix(B), fit_intercept=False).fit(
+        rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    )
     assert_allclose(B, kept, rtol=0, atol=0)
 
 
@@ -122,8 +130,8 @@ def test_an_operator_of_ones_own(rng):
 
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 3))
     scale = (Y**2).sum() / N
-    got = KernelDependency(RBF(1.0) * Trace(), alpha=0.3).fit(X, Y).predict(X)
-    wanted = KernelDependency(scale * RBF(1.0), alpha=0.3).fit(X, Y).predict(X)
+    got = KernelDependency(RBF(1.0) * Trace(), alpha=0.3, fit_intercept=False).fit(X, Y).predict(X)
+    wanted = KernelDependency(scale * RBF(1.0), alpha=0.3, fit_intercept=False).fit(X, Y).predict(X)
     assert_allclose(got, wanted, rtol=0, atol=IDENTITY)
 
 
@@ -169,7 +177,12 @@ def test_reproducing_property(operator, rng):
     left = np.array(
         [[sum(kx[t, i] * h[i] @ B @ v for i in range(N)) for v in V] for t in range(len(X_new))]
     )
-    right = KernelDependency(k * operator, l, alpha=alpha).fit(X, Y).embed(X_new).inner(Y)
+    right = (
+        KernelDependency(k * operator, l, alpha=alpha, fit_intercept=False)
+        .fit(X, Y)
+        .embed(X_new)
+        .inner(Y)
+    )
     assert_allclose(right, left, rtol=0, atol=IDENTITY)
 
 
@@ -186,7 +199,7 @@ def test_the_solution_minimises_the_objective(operator, rng):
         return ((K @ h @ B - V) ** 2).sum() + alpha * np.einsum("ij,iq,qr,jr->", K, h, B, h)
 
     assert_allclose(
-        KernelDependency(k * operator, l, alpha=alpha).fit(X, Y).embed(X).inner(Y),
+        KernelDependency(k * operator, l, alpha=alpha, fit_intercept=False).fit(X, Y).embed(X).inner(Y),
         K @ h @ B @ V.T, rtol=0, atol=IDENTITY,
     )  # fmt: skip
     best = objective(h)
@@ -246,5 +259,7 @@ def test_conditioning_takes_variance_away(rng):
 def test_tiny_epsilon_is_no_indefinite_operator(epsilon, rng):
     X, Y = rng.normal(size=(60, 1)), rng.normal(size=(60, 2))
     for k in (RBF(0.05), RBF(2.0)):
-        model = KernelDependency(k * ConditionalCovariance(epsilon), RBF(2.0), alpha=0.1)
+        model = KernelDependency(
+            k * ConditionalCovariance(epsilon), RBF(2.0), alpha=0.1, fit_intercept=False
+        )
         assert np.isfinite(model.fit(X, Y).score(X, Y))

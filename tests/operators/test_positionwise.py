@@ -69,7 +69,9 @@ def test_fits_are_those_of_the_whole_system(name):
     """Every component of every word in one dense system, dead places and all."""
     X, alpha = drawn(WORDS), 0.1
     kernel = Positionwise(RBF(1.0), **CHOICES[name])
-    model = KernelDependency(kernel, Positions(), alpha, PerPosition("input")).fit(X, WORDS)
+    model = KernelDependency(
+        kernel, Positions(), alpha, PerPosition("input"), fit_intercept=False
+    ).fit(X, WORDS)
     G = literal(kernel, X, X, 4, 3).transpose(0, 2, 1, 3).reshape(72, 72)
     V = Positions().fit(WORDS).features(WORDS).ravel()
     coef = np.linalg.solve(G + alpha * np.eye(72), V).reshape(6, 12)
@@ -83,10 +85,12 @@ def test_left_out_words_are_those_of_refits(name):
     X = drawn(WORDS)
     kernel = Positionwise(RBF(1.0), letters=3, **CHOICES[name])
     letters = Positions(letters="abc")
-    model = KernelDependencyCV(kernel, letters, [0.1], decoder=PerPosition("input")).fit(X, WORDS)
+    model = KernelDependencyCV(
+        kernel, letters, [0.1], decoder=PerPosition("input"), fit_intercept=False
+    ).fit(X, WORDS)
     for i in range(len(WORDS)):
         rest = [j for j in range(len(WORDS)) if j != i]
-        once = KernelDependency(kernel, letters, 0.1, PerPosition("input"))
+        once = KernelDependency(kernel, letters, 0.1, PerPosition("input"), fit_intercept=False)
         once.fit([X[j] for j in rest], [WORDS[j] for j in rest])
         point = once.embed([X[i]]).coordinates[0]
         assert_allclose(model.loo_embed().coordinates[i][: len(point)], point, atol=IDENTITY)
@@ -122,7 +126,7 @@ def test_places_apart_are_solved_apart():
 
 def test_words_of_any_length_are_read():
     kernel = Positionwise(RBF(0.5), eta=1.0)
-    model = KernelDependency(kernel, Positions(), 0.01, PerPosition("input"))
+    model = KernelDependency(kernel, Positions(), 0.01, PerPosition("input"), fit_intercept=False)
     model.fit(drawn(WORDS), WORDS)
     assert model.predict(drawn(["bcb", "a"], 3)).tolist() == ["bcb", "a"]
     assert model.predict(drawn(["cabbac"], 3)).tolist() == ["cabb"]  # no fifth place was seen
@@ -135,20 +139,24 @@ def test_words_of_any_length_are_read():
 def test_empty_and_shorter_outputs_take_part():
     X = [*drawn([*WORDS, "abc"]), np.zeros((0, 2))]
     model = KernelDependency(
-        Positionwise(RBF(0.5), eta=1.0), Positions(), 0.01, PerPosition("input")
+        Positionwise(RBF(0.5), eta=1.0),
+        Positions(),
+        0.01,
+        PerPosition("input"),
+        fit_intercept=False,
     ).fit(X, [*WORDS, "ab", ""])  # one word has a picture that is no letter
     assert model.predict(drawn(["cb"], 3)).tolist() == ["cb"]
 
 
 def test_parameters_nest_and_clone():
-    model = KernelDependency(Positionwise(RBF(1.0), PAIR), Positions())
+    model = KernelDependency(Positionwise(RBF(1.0), PAIR), Positions(), fit_intercept=False)
     model.set_params(kernel__eta=2.0, kernel__kernel__length_scale=0.5)
     assert model.kernel.eta == 2.0 and model.kernel.kernel.length_scale == 0.5
 
 
 def fitted(X=None, y=None, kernel=RBF(1.0), **params):  # noqa: B008
     X = drawn(WORDS) if X is None else X
-    model = KernelDependency(Positionwise(kernel, **params), Positions())
+    model = KernelDependency(Positionwise(kernel, **params), Positions(), fit_intercept=False)
     return model.fit(X, WORDS if y is None else y)
 
 
@@ -175,6 +183,6 @@ def test_what_is_wrong_is_named(message, wrong):
 
 
 def test_it_speaks_of_the_components_of_outputs():
-    model = KernelDependency(Positionwise(RBF(1.0)), Positions(Linear()))
+    model = KernelDependency(Positionwise(RBF(1.0)), Positions(Linear()), fit_intercept=False)
     with pytest.raises(ValueError, match="no finite features"):
         model.fit(drawn(WORDS), drawn(WORDS))

@@ -11,11 +11,15 @@ from mercer.operators import Covariance, CurlFree, Transformed
 from mercer.solvers import BlockConjugateGradient
 
 MODELS = [
-    mercer.KernelDependency(CurlFree(), solver=BlockConjugateGradient(1e-8)),
+    mercer.KernelDependency(CurlFree(), solver=BlockConjugateGradient(1e-8), fit_intercept=False),
     mercer.KernelDependency(RBF(1.0) + RBF(2.0) * Covariance(), fit_intercept=True),
-    mercer.KernelDependencyCV([CurlFree(1.0), RBF(1.0) + RBF(2.0) * Covariance()]),
-    mercer.KernelDependency(CurlFree(), features=RandomOperatorFourier(6, random_state=0)),
-    mercer.KernelDependency(Transformed(RBF(1.0), [np.eye(2), -np.eye(2)])),
+    mercer.KernelDependencyCV(
+        [CurlFree(1.0), RBF(1.0) + RBF(2.0) * Covariance()], fit_intercept=False
+    ),
+    mercer.KernelDependency(
+        CurlFree(), features=RandomOperatorFourier(6, random_state=0), fit_intercept=False
+    ),
+    mercer.KernelDependency(Transformed(RBF(1.0), [np.eye(2), -np.eye(2)]), fit_intercept=False),
     mercer.OnlineKernelDependency(CurlFree(), budget=5),
 ]
 

@@ -26,7 +26,7 @@ def test_values(rng):
 def test_transforms_may_change_what_is_compared():
     words, Y = ["abc", "cab", "bca", "aab"], np.arange(8.0).reshape(4, 2)
     reverse = Transformed(Gaussian(Spectrum(2), 1.0), [lambda A: A, lambda A: [a[::-1] for a in A]])
-    model = KernelDependency(reverse, alpha=1e-8).fit(words, Y)
+    model = KernelDependency(reverse, alpha=1e-8, fit_intercept=False).fit(words, Y)
     assert_allclose(model.predict(words), Y, atol=1e-5)
 
 
@@ -43,8 +43,12 @@ def test_a_large_gram_matrix_is_made_again_for_every_product(rng, monkeypatch):
 def test_refusals(rng):
     X = rng.normal(size=(6, 2))
     with pytest.raises(ValueError, match="one transform for each of the 2 output components"):
-        KernelDependency(Transformed(RBF(1.0), [np.eye(2)])).fit(X, X)
+        KernelDependency(Transformed(RBF(1.0), [np.eye(2)]), fit_intercept=False).fit(X, X)
     with pytest.raises(ValueError, match=r"transforms\[1\] must be a matrix of 2 columns"):
-        KernelDependency(Transformed(RBF(1.0), [np.eye(2), np.eye(3)])).fit(X, X)
+        KernelDependency(Transformed(RBF(1.0), [np.eye(2), np.eye(3)]), fit_intercept=False).fit(
+            X, X
+        )
     with pytest.raises(ValueError, match=r"transforms\[0\] made 3 items of 6"):
-        KernelDependency(Transformed(RBF(1.0), [lambda A: A[:3], np.eye(2)])).fit(X, X)
+        KernelDependency(
+            Transformed(RBF(1.0), [lambda A: A[:3], np.eye(2)]), fit_intercept=False
+        ).fit(X, X)

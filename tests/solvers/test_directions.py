@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.solvers import Directions
-from mercer.solvers.directions import DirectionLeaveOneOut
+from mercer.solvers.coupled import directions
 from tolerances import IDENTITY, LEFT_OUT
 
 TOGETHER = {
@@ -45,7 +44,7 @@ def test_as_the_matrix_written_out(name, intercept, data):
     X, Y = data
     parts = {"alpha": 0.1, "fit_intercept": intercept}
     short = KernelDependency(TOGETHER[name], **parts).fit(X, Y)
-    assert Directions.of(short.kernel_.gram(X)) is not None
+    assert directions(short.kernel_, X) is not None
     whole = KernelDependency(TOGETHER[name], solver="dense", **parts).fit(X, Y)
     assert_allclose(short.coef_, whole.coef_, atol=1e-9)
     assert_allclose(short.predict(X[:3] + 0.1), whole.predict(X[:3] + 0.1), atol=IDENTITY)
@@ -68,34 +67,37 @@ def test_left_out_predictions_are_refits(kernel, intercept, grouped, data):
 def test_an_infinite_output_kernel(rng):
     X, Y = rng.normal(size=(9, 2)), rng.normal(size=(9, 2))
     kernel = RBF(1.0) * Identity() + RBF(2.0) * Covariance()
-    short = KernelDependency(kernel, RBF(1.0), alpha=0.1).fit(X, Y)
-    whole = KernelDependency(kernel, RBF(1.0), alpha=0.1, solver="dense").fit(X, Y)
+    short = KernelDependency(kernel, RBF(1.0), alpha=0.1, fit_intercept=False).fit(X, Y)
+    whole = KernelDependency(kernel, RBF(1.0), alpha=0.1, solver="dense", fit_intercept=False).fit(
+        X, Y
+    )
     assert_allclose(short.embed(X).inner(Y), whole.embed(X).inner(Y), atol=IDENTITY)
 
 
 def test_operators_that_do_not_commute_are_told(data):
     X, Y = data
-    model = KernelDependency(APART, alpha=0.1).fit(X, Y)
-    assert Directions.of(model.kernel_.gram(X)) is None
+    model = KernelDependency(APART, alpha=0.1, fit_intercept=False).fit(X, Y)
+    assert directions(model.kernel_, X) is None
 
 
 def test_directions_of_equal_weights_share_their_matrix(data):
     X, Y = data
-    gram = KernelDependency(TOGETHER["identity and matrix"]).fit(X, Y).kernel_.gram(X)
-    assert sorted(map(len, Directions.of(gram).groups)) == [1, 2]
+    model = KernelDependency(TOGETHER["identity and matrix"], fit_intercept=False).fit(X, Y)
+    _, grams = directions(model.kernel_, X)
+    assert sorted(len(gram.columns) for gram in grams) == [1, 2]
 
 
 def test_a_ridge_near_rounding(data):
     X, Y = data
-    model = KernelDependency(TOGETHER["powers"], alpha=1e-15).fit(X, Y)
+    model = KernelDependency(TOGETHER["powers"], alpha=1e-15, fit_intercept=False).fit(X, Y)
     assert_allclose(model.predict(X), Y, atol=1e-6)
 
 
 def test_generalised_cross_validation_and_the_path(data):
     X, Y = data
-    gram = KernelDependency(TOGETHER["powers"]).fit(X, Y).kernel_.gram(X)
-    loo = DirectionLeaveOneOut(Directions.of(gram), Y)
-    first, second = loo.path([0.1, 1.0])
-    assert_allclose(loo.residuals(1.0), second)
+    model = KernelDependencyCV(TOGETHER["powers"], alphas=[0.1, 1.0], fit_intercept=False).fit(X, Y)
+    factorization = model.fitted_.factorization
+    first, second = factorization.residuals([0.1, 1.0])
+    assert_allclose(next(factorization.residuals([1.0])), second)
     assert not np.allclose(first, second)
-    KernelDependencyCV(TOGETHER["powers"], criterion="gcv").fit(X, Y)
+    KernelDependencyCV(TOGETHER["powers"], criterion="gcv", fit_intercept=False).fit(X, Y)

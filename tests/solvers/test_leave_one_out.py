@@ -10,7 +10,7 @@ from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.solvers import leave_one_out
+from mercer.solvers import left_out
 from tolerances import IDENTITY, LEFT_OUT
 
 N = 14
@@ -147,15 +147,19 @@ def test_equals_refits_in_kernel_pca_coordinates(intercept, rng):
 
 def test_groups_of_one_are_leave_one_out(rng):
     X, Y = pairs(rng)
-    one = KernelDependencyCV(RBF(1.0)).fit(X, Y)
-    other = KernelDependencyCV(RBF(1.0)).fit(X, Y, groups=list("abcdefghijklmn"))
+    one = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(X, Y)
+    other = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(
+        X, Y, groups=list("abcdefghijklmn")
+    )
     assert_allclose(one.loo_embed().inner(Y), other.loo_embed().inner(Y), rtol=0, atol=IDENTITY)
 
 
 def test_labels_of_groups_are_names_only(rng):
     X, Y = pairs(rng)
-    numbers = KernelDependencyCV(RBF(1.0)).fit(X, Y, groups=GROUPS)
-    names = KernelDependencyCV(RBF(1.0)).fit(X, Y, groups=[f"subject {10 - g}" for g in GROUPS])
+    numbers = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(X, Y, groups=GROUPS)
+    names = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(
+        X, Y, groups=[f"subject {10 - g}" for g in GROUPS]
+    )
     assert numbers.alpha_ == names.alpha_
     assert_allclose(numbers.loo_risk_, names.loo_risk_, rtol=IDENTITY)
 
@@ -166,7 +170,7 @@ def test_labels_of_groups_are_names_only(rng):
 def test_a_path_of_alphas_in_parts_is_each_alpha_alone(intercept, name, size, rng, monkeypatch):
     X, Y = pairs(rng)
     kernel, alphas = RBF(1.0) * OPERATORS[name][0], [1e-6, 1e-3, 1.0, 1e3, 1e-2]
-    monkeypatch.setattr(leave_one_out, "BLOCK", size)
+    monkeypatch.setattr(left_out, "BLOCK", size)
     path = KernelDependencyCV(kernel, alphas=alphas, fit_intercept=intercept).fit(X, Y)
     for alpha, risk in zip(alphas, path.cv_results_["risk"], strict=True):
         alone = fitted(kernel, Linear(), alpha, LABELS["one"], X, Y, fit_intercept=intercept)
@@ -198,7 +202,9 @@ def test_left_out_predictions_are_those_of_literal_refits(left, intercept, l, rn
 
 def test_left_out_scores_judge_decoded_predictions(rng):
     X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
-    model = KernelDependencyCV(RBF(1.0), alphas=[0.1, 1.0], scoring="neg_mean_absolute_error")
+    model = KernelDependencyCV(
+        RBF(1.0), alphas=[0.1, 1.0], scoring="neg_mean_absolute_error", fit_intercept=False
+    )
     model.fit(X, y)
     assert model.loo_score_ == pytest.approx(-np.abs(model.loo_predict() - y).mean(), abs=IDENTITY)
     assert model.loo_score_ == model.cv_results_["score"].max()
@@ -232,5 +238,7 @@ def test_gcv_averages_leverages_by_direction(rng):
         H = U @ np.linalg.inv(b[j] * U.T @ U + 0.1 * np.eye(U.shape[1])) @ U.T * b[j]
         residual = Y @ Q[:, j] - H @ Y @ Q[:, j]
         wanted += (residual**2).mean() / (1 - np.trace(H) / N) ** 2
-    model = KernelDependencyCV(RBF(1.0) * Covariance(), alphas=[0.1], criterion="gcv").fit(X, Y)
+    model = KernelDependencyCV(
+        RBF(1.0) * Covariance(), alphas=[0.1], criterion="gcv", fit_intercept=False
+    ).fit(X, Y)
     assert model.loo_risk_ == pytest.approx(wanted, rel=IDENTITY)

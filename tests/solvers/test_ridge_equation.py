@@ -9,7 +9,8 @@ from mercer import KernelDependency
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments
-from mercer.solvers import Cholesky, Spectral
+from mercer.solvers import ridge
+from mercer.solvers.weights import factored
 from naive import appendix_c, operator_T, proposition_1
 from tolerances import IDENTITY, ROOT, SINGLE
 
@@ -54,7 +55,12 @@ def test_equals_proposition_1(kind, l, name, k, rng):
     operator, epsilon = OPERATORS[name]
     T = operator_T(k(X), l(Y), epsilon)
     wanted = proposition_1(k(X), T, k(X_new, X), l(Y_new, Y), alpha=0.1)
-    got = KernelDependency(k * operator, l, alpha=0.1).fit(X, Y).embed(X_new).inner(Y_new)
+    got = (
+        KernelDependency(k * operator, l, alpha=0.1, fit_intercept=False)
+        .fit(X, Y)
+        .embed(X_new)
+        .inner(Y_new)
+    )
     assert_allclose(got, wanted, rtol=0, atol=IDENTITY * max(1.0, np.abs(wanted).max()))
 
 
@@ -64,7 +70,12 @@ def test_equals_proposition_1_for_every_alpha(l, alpha, rng):
     X, Y, X_new, Y_new = data("random", rng)
     k = RBF(1.0)
     wanted = proposition_1(k(X), l(Y), k(X_new, X), l(Y_new, Y), alpha)
-    got = KernelDependency(k * Covariance(), l, alpha=alpha).fit(X, Y).embed(X_new).inner(Y_new)
+    got = (
+        KernelDependency(k * Covariance(), l, alpha=alpha, fit_intercept=False)
+        .fit(X, Y)
+        .embed(X_new)
+        .inner(Y_new)
+    )
     assert_allclose(got, wanted, rtol=0, atol=IDENTITY * np.abs(wanted).max())
 
 
@@ -87,7 +98,7 @@ def test_equals_appendix_c_at_low_rank(name, ranks, kind, rng):
     at = maps[0].transform(X_new), maps[1].transform(Y_new)
     wanted = appendix_c(U, V, *at, 0.1, epsilon)
     model = KernelDependency(
-        k * operator, l, alpha=0.1, features=maps[0], output_features=maps[1]
+        k * operator, l, alpha=0.1, features=maps[0], output_features=maps[1], fit_intercept=False
     ).fit(X, Y)
     assert_allclose(model.embed(X_new).inner(Y_new), wanted, rtol=0, atol=IDENTITY)
 
@@ -136,7 +147,11 @@ def test_identity_equals_kernel_ridge(solver, shape, alpha, rng):
     X, X_new, y = rng.normal(size=(30, 3)), rng.normal(size=(7, 3)), rng.normal(size=(30, *shape))
     flat = y if y.ndim < 3 else y.reshape(30, -1)
     peer = KernelRidge(kernel="rbf", gamma=0.5 / 2.0**2, alpha=alpha).fit(X, flat)
-    got = KernelDependency(RBF(2.0), alpha=alpha, solver=solver).fit(X, y).predict(X_new)
+    got = (
+        KernelDependency(RBF(2.0), alpha=alpha, solver=solver, fit_intercept=False)
+        .fit(X, y)
+        .predict(X_new)
+    )
     assert got.shape == (7, *shape)
     assert_allclose(got, peer.predict(X_new).reshape(got.shape), rtol=0, atol=IDENTITY)
 
@@ -159,7 +174,7 @@ def test_cholesky_equals_spectral(l, intercept, kind, rng):
 def test_alpha_below_rounding_falls_back_to_the_spectral_solver(rng):
     X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
     X[10:], Y[10:] = X[:10], Y[:10]  # singular, but consistent: interpolation is the answer
-    model = KernelDependency(RBF(0.3), alpha=1e-14).fit(X, Y)
+    model = KernelDependency(RBF(0.3), alpha=1e-14, fit_intercept=False).fit(X, Y)
     assert_allclose(model.predict(X), Y, rtol=0, atol=1e-6)
 
 
@@ -172,9 +187,15 @@ def test_an_intercept_is_a_fit_of_centred_features(rng):
 
 def test_badly_scaled_data_give_finite_answers(rng):
     X, Y = rng.normal(size=(15, 2)), rng.normal(size=(15, 2))
-    reference = KernelDependency(RBF(1.0) * Covariance(), alpha=0.1).fit(X, Y).predict(X)
+    reference = (
+        KernelDependency(RBF(1.0) * Covariance(), alpha=0.1, fit_intercept=False)
+        .fit(X, Y)
+        .predict(X)
+    )
     for scale in (1e-8, 1e8):  # K scales with the square of Y under the covariance, and so does α
-        model = KernelDependency(RBF(scale) * Covariance(), alpha=0.1 * scale**2)
+        model = KernelDependency(
+            RBF(scale) * Covariance(), alpha=0.1 * scale**2, fit_intercept=False
+        )
         got = model.fit(scale * X, scale * Y).predict(scale * X)
         assert_allclose(got / scale, reference, rtol=0, atol=1e-8)
 
@@ -187,7 +208,7 @@ def test_spectral_solves_its_equation(rng):
     root = rng.normal(size=(3, 2))  # B lacks full rank
     B = root @ root.T
     moments = Moments.of(U, V)
-    coef = Spectral().solve(Spectral().factor(moments, B.copy()), alpha=0.3)
+    coef = ridge(moments, B, alpha=0.3)
     # g(u) = B W u, so B W = coefᵀ, and the equation times B reads B (BW) S_uu + α BW = B S_vu.
     BW = coef.T
     assert_allclose(B @ BW @ moments.uu + 0.3 * BW, B @ moments.vu, rtol=0, atol=IDENTITY)
@@ -195,7 +216,7 @@ def test_spectral_solves_its_equation(rng):
 
 def test_cholesky_refuses_an_alpha_that_rounding_swallows():
     with pytest.raises(np.linalg.LinAlgError, match="lost in the rounding"):
-        Cholesky().factor(np.ones((3, 3)), alpha=1e-17)
+        factored(np.ones((3, 3)), alpha=1e-17)
 
 
 def test_moments_add_over_blocks_of_rows(rng):
@@ -210,7 +231,9 @@ def test_cholesky_is_for_the_identity_only(rng):
     X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
     for operator in (Covariance(), Matrix(np.eye(2))):
         for features in (None, IncompleteCholesky(rank=3)):
-            model = KernelDependency(RBF(1.0) * operator, features=features, solver="cholesky")
+            model = KernelDependency(
+                RBF(1.0) * operator, features=features, solver="cholesky", fit_intercept=False
+            )
             with pytest.raises(ValueError, match=r"cholesky.*for the identity operator"):
                 model.fit(X, Y)
 
@@ -220,7 +243,7 @@ def test_cholesky_is_for_the_identity_only(rng):
 )
 def test_single_precision_is_factored_in_double(operator, rng):
     X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
-    model = KernelDependency(RBF(1.0) * operator, RBF(2.0), alpha=1e-2)
+    model = KernelDependency(RBF(1.0) * operator, RBF(2.0), alpha=1e-2, fit_intercept=False)
     wanted = model.fit(X, Y).embed(X).inner(Y)
     single = [A.astype(np.float32) for A in (X, Y)]
     got = model.fit(*single).embed(single[0]).inner(single[1])

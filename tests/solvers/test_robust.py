@@ -93,7 +93,7 @@ def test_insensitive_fits_cost_no_more_than_brute_force(data):
     """A kink stops L-BFGS a little short of the minimum."""
     X, Y = data
     loss, alpha = EpsilonInsensitive(0.3, **EXACT), 0.3
-    G = KernelDependency(RBF(1.0), alpha=alpha, loss=loss).fit(X, Y).predict(X)
+    G = KernelDependency(RBF(1.0), alpha=alpha, loss=loss, fit_intercept=False).fit(X, Y).predict(X)
     found = brute_force(X, Y, np.eye(Q), loss.settle(None), alpha, False)
     K = RBF(1.0)(X) + 1e-12 * np.eye(N)
 
@@ -140,7 +140,9 @@ def test_rbf_outputs_have_no_wild_residuals(rng):
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
     Y[0] *= 100
     square, huber = (
-        KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1, loss=loss).fit(X, Y).embed(X)
+        KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1, loss=loss, fit_intercept=False)
+        .fit(X, Y)
+        .embed(X)
         for loss in (None, Huber(2.0, **EXACT))
     )
     assert_allclose(huber.inner(Y), square.inner(Y), rtol=0, atol=1e-8)
@@ -157,12 +159,18 @@ def test_outputs_that_are_mostly_nothing(rng):
 
 def test_weights_refer_to_the_given_outputs(rng):
     X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 8))
-    points = KernelDependency(RBF(1.0), alpha=0.1, loss=Huber(0.1)).fit(X, Y).embed(X)
+    points = (
+        KernelDependency(RBF(1.0), alpha=0.1, loss=Huber(0.1), fit_intercept=False)
+        .fit(X, Y)
+        .embed(X)
+    )
     assert_allclose(points.weights @ Y, points.coordinates, rtol=0, atol=1e-8)
 
 
 def test_steps_that_do_not_suffice_are_warned_about(data):
-    model = KernelDependency(RBF(1.0), alpha=0.01, loss=Huber(0.4, max_iter=2, tol=1e-9))
+    model = KernelDependency(
+        RBF(1.0), alpha=0.01, loss=Huber(0.4, max_iter=2, tol=1e-9), fit_intercept=False
+    )
     with pytest.warns(ConvergenceWarning, match="Huber was not solved to tol=1e-09 in 2 steps"):
         model.fit(*data)
 
@@ -197,12 +205,12 @@ def test_outputs_are_shortened_to_three_medians(rng):
 )
 def test_parameters_that_make_no_sense(loss, message, data):
     with pytest.raises(ValueError, match=message):
-        KernelDependency(loss=loss).fit(*data)
+        KernelDependency(loss=loss, fit_intercept=False).fit(*data)
 
 
 def test_what_is_no_loss(data):
     with pytest.raises(TypeError, match="loss must be None"):
-        KernelDependency(loss="huber").fit(*data)
+        KernelDependency(loss="huber", fit_intercept=False).fit(*data)
     assert checked_loss(None) is None
 
 

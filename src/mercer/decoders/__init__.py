@@ -4,7 +4,7 @@ f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y), over all outputs where the kernel'
 over candidates always.
 """
 
-from ..kernels import Hamming, Kendall, Kernel, Labels, Positions, Spearman
+from ..kernels import Kernel
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .candidates import Candidates
@@ -37,21 +37,6 @@ __all__ = [
 ]
 
 
-NATURAL: dict[type[Kernel], type[Decoder]] = {
-    Labels: Threshold,
-    Positions: PerPosition,
-    Kendall: Kemeny,
-    Spearman: Borda,
-    Hamming: Assignment,
-}
-"""Kernels with finite features whose structure a decoder of its own undoes."""
-
-
 def natural(kernel: Kernel) -> Decoder:
-    """The decoder that suits an output kernel where the user names none."""
-    for kind, decoder in NATURAL.items():
-        if isinstance(kernel, kind) and kernel.finite:
-            return decoder()
-    if kernel.invertible:
-        return Direct()
-    return FixedPoint() if kernel.radial and kernel.on_vectors else Candidates()
+    """The decoder that suits an output kernel where the user names none: that of its space."""
+    return kernel.space.decoder(kernel)

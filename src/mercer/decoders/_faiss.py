@@ -92,14 +92,14 @@ class FaissIndex:
             lengths = np.sqrt((queries * queries).sum(axis=1)) * self.longest
             beyond = near[:, -1] + (queries.shape[1] + 4) * UNIT * lengths
             certain = np.isfinite(near).all(axis=1)
-            certain &= top[:, -1] > beyond * self.unit**2 - self.mean
-        return best.astype(np.intp), top, certain
+            certain &= top[:, -1] > beyond * self.unit**2
+        return best.astype(np.intp), top - self.mean, certain
 
     def _rescored(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """2⟨g, Φ(y)⟩ - l(y, y) of each point and the candidates found for it, in float64."""
+        """2⟨g, Φ(y)⟩ - l(y, y) + m of each point and the candidates found for it, in float64."""
         numbers, place = np.unique(found, return_inverse=True)
         some = take(self.outputs, np.maximum(numbers, 0))
-        E, norms = host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
+        E, norms = host(self.frame.evaluate(some)), host(self.frame.sqnorms(some)) - self.mean
         place = place.reshape(found.shape)
         scores = np.empty(found.shape)
         for rows in blocks(len(C), 256):

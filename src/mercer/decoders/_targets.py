@@ -17,7 +17,7 @@ POINTS = 256
 def targets(
     points: Embedding, kernel: Any, size: int = POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, and the features of those points.
+    """Rows, and the features of those points under the kernel of which `kernel` is a multiple.
 
     Points written as sums over outputs are read through the outputs' sparse features: thousands
     of outputs by hundred thousands of features would not fit otherwise.
@@ -28,10 +28,10 @@ def targets(
     except ValueError:  # explicit coordinates: they are the features
         F = None
     else:
-        F = kernel.sparse_features(items)
+        F = kernel.multiple.kernel.features.rows(items)
     for rows in blocks(len(points), size):
         if F is None:
-            yield rows, host(points.frame.kernel_features(C[rows]))
+            yield rows, host(kernel.multiple.read(points.frame.kernel_features(C[rows])))
         else:
             weights, _ = points.frame.expansion(C[rows])
             yield rows, _weighted(host(weights), F)

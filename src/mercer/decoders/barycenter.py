@@ -190,7 +190,8 @@ def _ranked(points: Embedding, pools: list[list], k: int) -> list[Ranked]:
     for t, pool in enumerate(pools):
         end += len(pool)
         rows = slice(end - len(pool), end)
-        scores = 2.0 * E[rows] @ C[t] - norms[rows]
+        least = norms[rows].min()  # beside l(y, y) small inner products would be rounded away
+        scores = 2.0 * E[rows] @ C[t] - (norms[rows] - least)
         order = np.argsort(-scores, kind="stable")[:k]
-        ranked.append([(pool[j], float(scores[j])) for j in order])
+        ranked.append([(pool[j], float(scores[j] - least)) for j in order])
     return ranked

@@ -48,6 +48,11 @@ class Decoder(BaseEstimator):
         )
 
 
+def features(points: Embedding, kernel: Kernel) -> Array:
+    """The points in the features of the kernel of which theirs is a multiple."""
+    return kernel.multiple.read(points.frame.kernel_features(points.coordinates))
+
+
 def restore(vectors: Array, like: Items) -> Array:
     """Rows of numbers in the shape that outputs such as `like` have."""
     shape = tuple(getattr(like, "shape", (0, vectors.shape[1])))[1:]

@@ -7,6 +7,7 @@ import numpy as np
 from array_api_compat import device
 
 from .._arrays import (
+    Array,
     Items,
     blocks,
     count,
@@ -17,7 +18,6 @@ from .._arrays import (
     one,
     part,
     take,
-    unique,
 )
 from .._lean import Lean
 from ..embedding import Embedding, Frame
@@ -93,7 +93,7 @@ class Candidates(Lean, Decoder):
         given = self.candidates is not None
         pool = kernel.as_outputs(self.candidates if given else y, "candidates" if given else "y")
         kernel.check(pool, "candidates")
-        positions, numbers = unique(pool)
+        positions, numbers = kernel.space.unique(pool)
         self.outputs_ = take(pool, positions)
         self.numbers_ = None if given else numbers
         return self
@@ -145,11 +145,12 @@ class Candidates(Lean, Decoder):
         owners = self._owners(points)
         rows = list(blocks(len(points), POINTS))
         held: list[Best | None] = [None] * len(rows)
+        excess, least = self._norms(points.frame)
         # The norm of a candidate rides along as one more coordinate: no second pass over scores.
         C = appended(2.0 * points.coordinates, -1.0)
         for columns in blocks(count(self.outputs_), CANDIDATES):
             some = part(self.outputs_, columns)
-            E = appended(points.frame.evaluate(some), points.frame.sqnorms(some))
+            E = appended(points.frame.evaluate(some), excess[columns])
             Et = namespace(E).matrix_transpose(E)
             for i, block in enumerate(rows):
                 S = C[block, :] @ Et
@@ -159,7 +160,18 @@ class Candidates(Lean, Decoder):
                     S = namespace(S).where(own, like(-np.inf, S), S)
                 held[i] = merged(held[i], S, columns.start, k)
         numbers, scores = ([host(best[j]) for best in held if best] for j in (0, 1))
-        return np.concatenate(numbers), np.concatenate(scores)
+        return np.concatenate(numbers), np.concatenate(scores) - least
+
+    def _norms(self, frame: Frame) -> tuple[Array, float]:
+        """l(y, y) of the candidates above the least of them, and that.
+
+        Added to l(y, y) itself, small inner products would be rounded away.
+        """
+        n = count(self.outputs_)
+        parts = [frame.sqnorms(part(self.outputs_, columns)) for columns in blocks(n, CANDIDATES)]
+        norms = namespace(*parts).concat(parts)
+        least = float(namespace(norms).min(norms))
+        return norms - least, least
 
     def _indexed(self, frame: Frame) -> FaissIndex:
         """The index over the candidates in the coordinates of a frame, made once for it."""

@@ -20,13 +20,14 @@ class Direct(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Direct:
         """Keep the shape of an output."""
-        need(kernel.invertible, self, kernel, "whose features can be undone, such as Linear()")
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        need(undone, self, kernel, "whose features can be undone, such as Linear()")
         self.kernel_ = kernel
         self.sample_ = take(y, [0])
         return self
 
     def decode(self, points: Embedding) -> Items:
         """The features of the points, undone."""
-        features = points.frame.kernel_features(points.coordinates)
-        outputs = self.kernel_.preimage(features)
+        F = points.frame.kernel_features(points.coordinates)
+        outputs = self.kernel_.features.inverse(F)
         return restore(outputs, self.sample_) if self.kernel_.on_vectors else outputs

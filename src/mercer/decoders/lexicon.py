@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from .._arrays import Items, blocks, host, keys, take, unique
+from .._arrays import Items, blocks, host, take
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._targets import automatic
@@ -95,7 +95,7 @@ class Lexicon(Decoder):
         self.pool_ = Candidates(self.words).fit(kernel, y)
         self.words_ = self.pool_.outputs_
         self.background_ = 0.0 if self.calibrates else float(self.background)
-        positions, numbers = unique(y)
+        positions, numbers = kernel.space.unique(y)
         self.seen_, self.counts_ = take(y, positions), np.bincount(numbers).astype(float)
         self.kernel_ = kernel
         return self
@@ -106,6 +106,7 @@ class Lexicon(Decoder):
         Scores at some temperature as probabilities: smoother, hence surer, than counting words.
         """
         S, mean = (np.concatenate(part) for part in zip(*self._parts(points, True), strict=True))
+        keys = self.kernel_.space.keys
         number = {key: j for j, key in enumerate(keys(self.words_))}
         own = np.array([number.get(key, -1) for key in keys(y)])
         known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))
@@ -129,9 +130,10 @@ class Lexicon(Decoder):
         """The best `k` words of each point, fewer where fewer suit its input."""
         if self.restrict is None and not self.background_:
             return self.pool_.decode_top(points, k)
+        least = self.pool_._norms(points.frame)[1]
         return [
             [
-                (self.words_[j], float(row[j]))
+                (self.words_[j], float(row[j] - least))
                 for j in np.argsort(-row, kind="stable")[:k]
                 if row[j] > -np.inf
             ]
@@ -140,8 +142,11 @@ class Lexicon(Decoder):
         ]
 
     def _parts(self, points: Embedding, background: bool) -> Iterator[tuple[np.ndarray, Any]]:
-        """Scores of some points, -∞ where ruled out, and of the mean output beside them."""
-        E, norms = points.frame.evaluate(self.words_), points.frame.sqnorms(self.words_)
+        """Scores of some points, -∞ where ruled out, and of the mean output beside them.
+
+        The least l(w, w) is left out of the scores: it changes no order.
+        """
+        E, (norms, _) = points.frame.evaluate(self.words_), self.pool_._norms(points.frame)
         L = host(self.kernel_(self.seen_, self.words_)) if background else None
         owners = self.pool_._owners(points)
         for rows in blocks(len(points), POINTS):

@@ -113,12 +113,13 @@ class NGramPath(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> NGramPath:
         """Lay out the strings that are searched."""
-        need(isinstance(kernel, Spectrum), self, kernel, "Spectrum(n, ...)")
+        spectrum = kernel.multiple.kernel
+        need(isinstance(spectrum, Spectrum), self, kernel, "Spectrum(n, ...)")
         if self.ngrams not in ("seen", "all"):
             raise ValueError(f'ngrams must be "seen" or "all", got {self.ngrams!r}.')
         self.kernel_: Any = kernel
-        self.graph_ = PathGraph.of(self.kernel_.ngrams_, self.ngrams == "seen")
-        self.longest_ = self.kernel_.longest_ if self.max_length is None else self.max_length
+        self.graph_ = PathGraph.of(spectrum.ngrams_, self.ngrams == "seen")
+        self.longest_ = spectrum.longest_ if self.max_length is None else self.max_length
         whole(self.longest_, "max_length")
         whole(self.max_nodes, "max_nodes")
         self.like_ = y[0]
@@ -147,16 +148,21 @@ class NGramPath(Decoder):
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best string with its score, whatever `k`."""
         found = self.certify(points)
-        return [[(y, float(v))] for y, v in zip(found.outputs, found.scores, strict=True)]
+        scores = self.kernel_.multiple.scale * found.scores
+        return [[(y, float(v))] for y, v in zip(found.outputs, scores, strict=True)]
 
     def certify(self, points: Embedding) -> Found:
         """The best string of each point, its score, and whether it is proved to be the best."""
         return self._found(points, [self.bonus_])[0]
 
+    @property
+    def _spectrum(self) -> Any:
+        return self.kernel_.multiple.kernel
+
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
         """The strings of all points under each bonus; what no bonus changes is done once."""
-        lengths = self.kernel_.lengths()
-        worth = np.zeros(self.kernel_.n)
+        lengths = self._spectrum.lengths()
+        worth = np.zeros(self._spectrum.n)
         worth[np.array(list(lengths)) - 1] = list(lengths.values())
         searches = [Search.of(len(points), self.longest_) for _ in bonuses]
         for rows, T in targets(points, self.kernel_, POINTS):
@@ -178,7 +184,7 @@ class NGramPath(Decoder):
         )  # fmt: skip
 
     def _spelled(self, search: Search) -> np.ndarray:
-        symbols, codes = self.kernel_.ngrams_.alphabet.symbols, self.graph_.symbols
+        symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
                 as_given([symbols[c] for c in codes[path[:end]]], self.like_)
@@ -188,14 +194,14 @@ class NGramPath(Decoder):
 
     def _kappa(self) -> np.ndarray:
         apart = np.arange(self.longest_ + 1)
-        width = self.kernel_.width
+        width = self._spectrum.width
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What an edge adds at a place from the front, and from the back: 2⟨g, ·⟩ - w_m."""
         from ._path_loops import edge_scores
 
-        kernel, graph = self.kernel_, self.graph_
+        kernel, graph = self._spectrum, self.graph_
         offsets = np.zeros(kernel.n, dtype=np.int64)
         sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
         offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])

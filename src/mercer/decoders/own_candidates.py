@@ -13,7 +13,6 @@ from .._arrays import (
     blocks,
     count,
     host,
-    keys,
     namespace,
     object_array,
     take,
@@ -32,7 +31,7 @@ class OwnCandidates:
     def __init__(self, function: Callable[[Any], Items], kernel: Kernel, y: Items):
         self.function = function
         self.kernel = kernel
-        self.known = keys(y)
+        self.known = kernel.space.keys(y)
 
     def decode(self, points: Embedding) -> Items:
         """The best of each point's own candidates."""
@@ -43,26 +42,29 @@ class OwnCandidates:
         lists = self._lists(points)
         pool, places = self._pool(lists)
         first: dict[Any, int] = {}
-        names = [first.setdefault(name, len(first)) for name in keys(pool)]
+        names = [first.setdefault(name, len(first)) for name in self.kernel.space.keys(pool)]
         numbers = np.array(names, dtype=np.intp)[places]
         lengths = np.array([len(row) for row in lists])
         ends = np.cumsum(lengths)
         self._warn_if_unfair(points, first, np.split(numbers, ends[:-1]))
         distinct = take(pool, places[np.unique(numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(lists)), lengths)
-        scores = self._scores(points, distinct, numbers, owners)
+        inner, norms = self._parts(points, distinct, numbers, owners)
         ranked = []
         for start, end in zip(ends - lengths, ends, strict=True):
-            order = start + np.argsort(-scores[start:end], kind="stable")[:k]
-            ranked.append([(pool[places[j]], float(scores[j])) for j in order])
+            # Beside l(y, y) itself small inner products would be rounded away.
+            least = norms[start:end].min()
+            scores = 2.0 * inner[start:end] - (norms[start:end] - least)
+            order = np.argsort(-scores, kind="stable")[:k]
+            ranked.append([(pool[places[start + j]], float(scores[j] - least)) for j in order])
         return ranked
 
-    def _scores(
+    def _parts(
         self, points: Embedding, distinct: Items, numbers: np.ndarray, owners: np.ndarray
-    ) -> np.ndarray:
-        """The score of each candidate for its owner; each distinct one is looked at once."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """⟨g, Φ(y)⟩ and l(y, y) of each candidate for its owner; distinct ones are read once."""
         C, xp = points.coordinates, namespace(points.coordinates)
-        scores = np.empty(len(numbers))
+        inner, squares = np.empty(len(numbers)), np.empty(len(numbers))
         order = np.argsort(numbers, kind="stable")
         for some in blocks(count(distinct), CANDIDATES):
             block = take(distinct, np.arange(some.start, some.stop))
@@ -71,9 +73,9 @@ class OwnCandidates:
             for part in blocks(last - first, PAIRS):
                 pairs = order[first + part.start : first + part.stop]
                 own = numbers[pairs] - some.start
-                inner = xp.sum(take(E, own) * take(C, owners[pairs]), axis=1)
-                scores[pairs] = host(2.0 * inner - take(norms, own))
-        return scores
+                inner[pairs] = host(xp.sum(take(E, own) * take(C, owners[pairs]), axis=1))
+                squares[pairs] = host(take(norms, own))
+        return inner, squares
 
     def _lists(self, points: Embedding) -> list[list]:
         if points.inputs is None:

@@ -25,21 +25,25 @@ class PlaceDecoder(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> PlaceDecoder:
         """Keep the alphabet and the kind of sequence."""
-        need(
-            isinstance(kernel, Positions) and kernel.finite, self, kernel, "Positions() of symbols"
-        )
+        core = kernel.multiple.kernel
+        known = isinstance(core, Positions) and core.features is not None
+        need(known, self, kernel, "Positions() of symbols")
         self.kernel_: Any = kernel
         self.like_ = y[0]
         return self
 
+    @property
+    def _places(self) -> Any:
+        return self.kernel_.multiple.kernel
+
     def _scores(self, points: Embedding) -> np.ndarray:
         """2 g_pc - 1, (points, places, symbols)."""
-        shape = (-1, self.kernel_.longest_, len(self.kernel_.alphabet_))
+        shape = (-1, self._places.longest_, len(self._places.alphabet_))
         parts = [2.0 * T.reshape(shape) - 1.0 for _, T in targets(points, self.kernel_)]
         return np.concatenate(parts)
 
     def _spelled(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        spell = self.kernel_.spell
+        spell = self._places.spell
         return object_array(
             [spell(row[:end], self.like_) for row, end in zip(codes, ends, strict=True)]
         )
@@ -159,7 +163,7 @@ class Viterbi(PlaceDecoder):
         return self
 
     def _given(self) -> np.ndarray:
-        size = len(self.kernel_.alphabet_)
+        size = len(self._places.alphabet_)
         table = np.asarray(self.transitions, dtype=np.float64)
         if table.shape != (size,) * (self.order + 1):
             raise ValueError(
@@ -171,8 +175,8 @@ class Viterbi(PlaceDecoder):
         return full.reshape(-1, size + 1)
 
     def _learnt(self, y: Items) -> np.ndarray:
-        size = len(self.kernel_.alphabet_)
-        codes = self.kernel_.alphabet_.encode(y)
+        size = len(self._places.alphabet_)
+        codes = self._places.alphabet_.encode(y)
         counts = np.full(((size + 1) ** self.order, size + 1), float(self.smoothing))
         for start, end in zip(codes.starts[:-1], codes.starts[1:], strict=True):
             state = len(counts) - 1  # every digit is the border symbol

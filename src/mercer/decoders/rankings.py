@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -12,7 +13,7 @@ from .._arrays import Items, blocks, host
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking
-from .base import Decoder, Ranked, need
+from .base import Decoder, Ranked, features, need
 
 ENUMERATED = 7
 """Up to this many labels all rankings are scored, m! of them."""
@@ -27,7 +28,7 @@ class RankingDecoder(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> RankingDecoder:
         """Keep the type of an output."""
-        need(isinstance(kernel, self.KERNELS), self, kernel, self.wanted)
+        need(isinstance(kernel.multiple.kernel, self.KERNELS), self, kernel, self.wanted)
         self.kernel_, self.dtype_ = kernel, np.asarray(host(y)[:1]).dtype
         self.m_ = int(kernel.check(y, "y").shape[1])
         return self
@@ -37,7 +38,11 @@ class RankingDecoder(Decoder):
         return self._ranks(self._features(points)).astype(self.dtype_)
 
     def _features(self, points: Embedding) -> np.ndarray:
-        return host(points.frame.kernel_features(points.coordinates))
+        return host(features(points, self.kernel_))
+
+    @property
+    def _ranking(self) -> Any:
+        return self.kernel_.multiple.kernel
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -82,7 +87,7 @@ class Kemeny(RankingDecoder):
         self.proved_ = np.ones(len(F), dtype=bool)
         if self.m_ <= ENUMERATED:
             return self._all()[self._best(F, 1)[0][:, 0]]
-        orders = self._orders(self.kernel_.preferences(F))
+        orders = self._orders(self._ranking.preferences(F))
         if not self.proved_.all():
             warnings.warn(
                 f"the integer programme reached time_limit={self.time_limit:g} s: "
@@ -111,6 +116,7 @@ class Kemeny(RankingDecoder):
                 "more use decoder=Candidates()."
             )
         best, scores = self._best(self._features(points), k)
+        scores = self.kernel_.multiple.scale * scores
         rankings = self._all().astype(self.dtype_)
         return [
             [(rankings[j], float(s)) for j, s in zip(row, values, strict=True)]
@@ -122,7 +128,7 @@ class Kemeny(RankingDecoder):
 
     def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
-        E = self.kernel_.features(self._all())
+        E = self._ranking.features(self._all())
         parts = [_top(2.0 * (F[rows] @ E.T) - 1.0, k) for rows in blocks(len(F), POINTS)]
         best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
         return best, scores
@@ -149,7 +155,7 @@ class Assignment(RankingDecoder):
     wanted = "that is Hamming() or Spearman()"
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        if isinstance(self.kernel_, Spearman):
+        if isinstance(self._ranking, Spearman):
             return _sorted_ranks(F)
         tables = F.reshape(len(F), self.m_, self.m_)
         return np.array([linear_sum_assignment(T, maximize=True)[1] for T in tables])
@@ -170,7 +176,7 @@ class Borda(RankingDecoder):
     """
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        return _sorted_ranks(self.kernel_.positions(F))
+        return _sorted_ranks(self._ranking.positions(F))
 
 
 def _sorted_ranks(positions: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -28,7 +30,7 @@ class Refinement(Decoder):
             raise ValueError(f"max_iter and tol must not be negative, got {self}.")
         start = Candidates() if self.start is None else self.start
         self.start_ = type(start)(**start.get_params(deep=False)).fit(kernel, y)
-        self.kernel_ = kernel
+        self.kernel_: Any = kernel
         self.sample_ = take(y, [0])
         return self
 
@@ -46,7 +48,8 @@ class Refinement(Decoder):
             some = Embedding(take(points.coordinates, rows), points.frame)
             starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
             ends = self._climbed(some, self.kernel_.check(starts, "y"))
-            scores = Objective(self.kernel_, some).values(ends)
+            objective = Objective(self.kernel_, some)
+            scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
             for j, t in enumerate(rows):
                 climbed[t].append((one(ends, j), float(scores[j])))
@@ -67,29 +70,37 @@ class Refinement(Decoder):
 
 
 class Objective:
-    """2⟨g, Φ(y)⟩ - l(y, y) for a batch of points, each at an output of its own."""
+    """2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points, each at an output of its own.
 
-    def __init__(self, kernel: Kernel, points: Embedding):
+    m is the least l(y, y) of the outputs that points are written in: beside l(y, y) itself small
+    inner products would be rounded away.
+    """
+
+    def __init__(self, kernel: Any, points: Embedding):
         self.kernel = kernel
         weights, outputs = points.frame.expansion(points.coordinates)
         self.weights, self.outputs = weights, kernel.check(outputs, "y")
+        norms = kernel._diag(self.outputs)
+        self.least = float(namespace(norms).min(norms))
 
     def rows(self, index: np.ndarray) -> Objective:
         """The same for some of the points."""
         part = object.__new__(Objective)
-        part.kernel, part.outputs = self.kernel, self.outputs
+        part.kernel, part.outputs, part.least = self.kernel, self.outputs, self.least
         part.weights = take(self.weights, index)
         return part
 
     def values(self, Y: Array) -> Array:
         """The objective at Y, row by row."""
         K = self.kernel._gram(Y, self.outputs)
-        return 2.0 * namespace(K).sum(self.weights * K, axis=1) - self.kernel._diag(Y)
+        above = self.kernel._diag(Y) - self.least
+        return 2.0 * namespace(K).sum(self.weights * K, axis=1) - above
 
     def gradient(self, Y: Array) -> Array:
         """Its derivative with respect to Y."""
         ones = namespace(Y).ones_like(Y[:, 0])
-        return 2.0 * self.kernel.vjp(Y, self.outputs, self.weights) - self.kernel.diag_vjp(Y, ones)
+        by = self.kernel.item_gradient
+        return 2.0 * by.vjp(Y, self.outputs, self.weights) - by.diag_vjp(Y, ones)
 
 
 class FixedPoint(Refinement):
@@ -120,7 +131,8 @@ class FixedPoint(Refinement):
     HALVINGS = 12
 
     def _check(self, kernel: Kernel) -> None:
-        need(kernel.radial and kernel.on_vectors, self, kernel, "of the distance, such as RBF")
+        fine = kernel.radial is not None and kernel.on_vectors
+        need(fine, self, kernel, "of the distance, such as RBF")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         Y = Y + 0.0
@@ -132,14 +144,14 @@ class FixedPoint(Refinement):
             before = take(value, active)
             ends, after = self._step(objective.rows(active), take(Y, active), before)
             Y, value = put(Y, active, ends), put(value, active, after)
-            moving = host(after - before) > self.tol * np.maximum(np.abs(host(before)), self.tol)
+            moving = host(after - before) > self.tol * np.abs(host(before))
             active = active[moving]
         return Y
 
     def _step(self, objective: Objective, Y: Array, before: Array) -> tuple[Array, Array]:
         """One step of every point, halved where it does not climb."""
         xp = namespace(Y)
-        M = objective.weights * self.kernel_.slope(squared(Y, objective.outputs))
+        M = objective.weights * self.kernel_.radial.slope(squared(Y, objective.outputs))
         total = xp.sum(M, axis=1)[:, None]
         tiny = like(np.finfo(np.float64).tiny, Y)
         size = xp.where(xp.abs(total) > tiny, xp.abs(total), xp.ones_like(total))
@@ -180,7 +192,8 @@ class Gradient(Refinement):
     """
 
     def _check(self, kernel: Kernel) -> None:
-        need(kernel.differentiable and kernel.on_vectors, self, kernel, "with a derivative")
+        fine = kernel.item_gradient is not None and kernel.on_vectors
+        need(fine, self, kernel, "with a derivative")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         if self.max_iter == 0:

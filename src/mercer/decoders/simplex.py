@@ -4,8 +4,8 @@ import numpy as np
 
 from .._arrays import Array, Items, host, is_foreign, like, take
 from ..embedding import Embedding
-from ..kernels import L2, Hellinger, Kernel, Linear, Scaled
-from .base import Decoder, need, restore
+from ..kernels import L2, Hellinger, Kernel, Linear
+from .base import Decoder, features, need, restore
 
 TOLERANCE = 1e-6
 """How far from one the sum of a training output may be."""
@@ -36,9 +36,9 @@ class Simplex(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Simplex:
         """Refuse outputs that are no probabilities."""
-        inner = _unscaled(kernel)
+        inner = kernel.multiple.kernel
         need(
-            isinstance(inner, Linear | L2 | Hellinger) and inner.invertible,
+            isinstance(inner, Linear | L2 | Hellinger) and inner.features.inverse is not None,
             self,
             kernel,
             "on probabilities or densities: Linear(), L2(grid) or Hellinger()",
@@ -53,11 +53,11 @@ class Simplex(Decoder):
 
     def decode(self, points: Embedding) -> Array:
         """The nearest probabilities to each point."""
-        F = points.frame.kernel_features(points.coordinates)
+        F = features(points, self.kernel_)
         if self.spherical_:
             P = on_sphere(host(F)) ** 2
         else:
-            P = project(host(self.kernel_.preimage(F)), self.weights_)
+            P = project(host(self.kernel_.multiple.kernel.features.inverse(F)), self.weights_)
         return restore(like(P, F) if is_foreign(F) else P, self.sample_)
 
 
@@ -89,11 +89,6 @@ def on_sphere(F: np.ndarray) -> np.ndarray:
     S[lost, F[lost].argmax(axis=1)] = 1.0
     S = S / S.max(axis=1, keepdims=True)  # squares of tiny entries would vanish
     return S / np.linalg.norm(S, axis=1, keepdims=True)
-
-
-def _unscaled(kernel: Kernel) -> Kernel:
-    """The kernel without its factor, which changes no nearest point."""
-    return _unscaled(kernel.inner) if isinstance(kernel, Scaled) else kernel
 
 
 def _refuse_others(rows: np.ndarray, w: np.ndarray) -> None:

@@ -65,15 +65,16 @@ class Threshold(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Threshold:
         """Keep the form of an output."""
-        linear = kernel.invertible and (kernel.on_vectors or isinstance(kernel, Labels))
+        known = kernel.multiple.kernel
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        linear = undone and (kernel.on_vectors or isinstance(known, Labels))
         need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
         if self.metric not in OVERLAPS:
             raise ValueError(f"metric must be one of {sorted(OVERLAPS)}, got {self.metric!r}.")
         if self.threshold is not None and not isinstance(self.threshold, Real):
             raise ValueError(f"threshold must be a number or None, got {self.threshold!r}.")
-        self.labels_ = (
-            kernel if isinstance(kernel, Labels) else Labels().fit(Labels().as_outputs(y))
-        )
+        own = isinstance(known, Labels)
+        self.labels_ = known if own else Labels().fit(Labels().as_outputs(y))
         self.kernel_, self.sample_ = kernel, take(y, [0])
         self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
         self.at_least_one_ = bool(self.at_least_one)
@@ -115,8 +116,7 @@ class Threshold(Decoder):
         return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
 
     def _scores(self, points: Embedding) -> np.ndarray:
-        features = points.frame.kernel_features(points.coordinates)
-        return host(self.kernel_.preimage(features))
+        return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
 
     def decode(self, points: Embedding) -> Items:
         """The labels that reach the threshold, in the form that the training outputs had."""

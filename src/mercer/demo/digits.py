@@ -12,6 +12,8 @@ from ..datasets import load_digit_halves
 from ..decoders import Candidates, FixedPoint
 from ..kernels import RBF
 from ..operators import ConditionalCovariance, Covariance, Identity, Operator
+from ..problem import Problem, Side, Want
+from ..solvers import Cache, Spectral
 
 KNOWN = 400
 """Digits that are learnt from; the rest are to be picked."""
@@ -66,25 +68,24 @@ class Digits:
         epsilon = getattr(operator, "epsilon", None)
         kind: Any = type(operator)
         model, seen = self.fitted(kind, epsilon, scale, output_scale)
-        points = model.solve(alpha)(upper.reshape(1, -1))
-        halves = {}
+        points = model.solve(alpha).points(upper.reshape(1, -1))
+        outputs, halves = model.problem.outputs, {}
         for decoder in (Candidates(), FixedPoint()):
-            decoder.fit(model.sides.output_kernel, model.sides.y)
+            decoder.fit(outputs.kernel, outputs.items)
             halves[type(decoder).__name__] = (decoder.decode(points)[0] / self.most).tolist()
         return {"halves": halves, **seen}
 
     def _fitted(self, kind: type, epsilon: float | None, scale: float, output_scale: float) -> Any:
-        from ..estimators.regression import Sides, factored, group_labels
-
         operator = kind() if epsilon is None else kind(epsilon)
         X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
-        equation = factored(Sides(kernel, output_kernel, kernel.check(X), Y), operator)
-        loo = equation.leave_one_out(group_labels(None, KNOWN))
-        risks = [loo.risk(residuals) for residuals in loo.path(ALPHAS)]
-        return equation, {
+        sides = Side(kernel, kernel.check(X)), Side(output_kernel, Y)
+        problem = Problem(*sides, kernel * operator)
+        model: Any = Spectral().factor(problem, Want(ALPHAS, left_out=True), Cache())
+        risks = [left_out.risk() for left_out in model.left_out(list(ALPHAS))]
+        return model, {
             "risk": [list(ALPHAS), risks],
-            "spectrum": np.sort(equation.spectra.b)[::-1][:60].tolist(),
+            "spectrum": np.sort(model.parts[0].b)[::-1][:60].tolist(),
             "alpha": float(ALPHAS[int(np.argmin(risks))]),
         }
 

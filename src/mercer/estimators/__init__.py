@@ -1,12 +1,12 @@
 """Estimators: thin glue that walks the rooms of the house in order."""
 
+from importlib import import_module
+from typing import Any
+
 from .conformal import ConformalSets
-from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
-from .max_margin import MaxMarginMarkovNetwork
 from .online import OnlineKernelDependency
-from .sequence_transducer import SequenceTransducer
 
 __all__ = [
     "ConformalSets",
@@ -17,3 +17,10 @@ __all__ = [
     "OnlineKernelDependency",
     "SequenceTransducer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Find the models of `mercer.sequences` here too, where they lived in version 0.1."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("mercer.sequences"), name)

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,16 +26,12 @@ from .._arrays import (
     take,
 )
 from .._lean import Lean
-from .._plan import Plan, Problem
 from .._progress import Observed, Steps, observed
 from ..decoders import Candidates
 from ..decoders.base import Ranked
-from ..embedding import Embedding, feature_variance
-from ..kernels import RBF, Kernel, Linear, as_kernel
-from ..kernels.base import whole
-from ..kernels.on_device import OnDevice
-from ..operators import Covariance, Identity, OperatorKernel
-from .regression import PointMap
+from ..embedding import Embedding, PointMap, feature_variance
+from ..kernels import Kernel
+from .checks import is_flat
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
@@ -58,7 +53,7 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
     _steps: Steps
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
-        "loo_points_": "left-out predictions",
+        "fitted_": "left-out predictions and what they are made of",
     }
 
     def lean(self) -> Any:
@@ -139,39 +134,6 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
         """
         check_is_fitted(self)
         return self.points_.map.coefficients
-
-    def plan(self, n: int, p: int = 1, q: int = 1, rank: int | None = None) -> Plan:
-        """What a fit would cost by each route, in memory and multiplications.
-
-        Parameters
-        ----------
-        n
-            The number of pairs.
-        p
-            The number of input features, or of multiplications that a kernel value takes.
-        q
-            The number of output features, where the output kernel has finite ones.
-        rank
-            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
-
-        Returns
-        -------
-        Plan
-            A table that prints itself; `best` is the route that has room, exact where one has.
-
-        Examples
-        --------
-        >>> from mercer import KernelDependency
-        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
-        >>> plan.best.name, [route.name for route in plan]
-        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
-        """
-        p, q = whole(p, "p"), whole(q, "q")
-        rank = None if rank is None else whole(rank, "rank")
-        return self._problem(whole(n, "n"), p, q).plan(rank)
-
-    def _problem(self, n: int, p: int, q: int) -> Problem:
-        raise NotImplementedError
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -312,88 +274,6 @@ class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, Base
     def _scalar_kernels(self) -> list[Kernel]:
         """The input kernels as given, from which scikit-learn learns what X is."""
         raise NotImplementedError
-
-
-def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
-    """Whether outputs were given as plain numbers.
-
-    Only vectors of length one can have been that; ragged curves have no ndim.
-    """
-    single = kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
-    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
-
-
-def all_or_none(kernels: list[Kernel]) -> bool:
-    """Whether X is precomputed, under all kernels of a choice or under none."""
-    kinds = {kernel.pairwise for kernel in kernels}
-    if len(kinds) > 1:
-        raise ValueError(
-            'a choice between "precomputed" and kernels that compute is none: the same X cannot '
-            "be both. Use Precomputed(gram) with indices as X."
-        )
-    return kinds.pop()
-
-
-def input_default(kernel: Any) -> Any:
-    """`kernel=None` stands for an RBF of the data's own length scale."""
-    return RBF("median") if kernel is None else kernel
-
-
-def output_default(kernel: Any) -> Kernel:
-    """`output_kernel=None` stands for the linear kernel; a precomputed y is refused."""
-    kernel = Linear() if kernel is None else as_kernel(kernel)
-    if kernel.pairwise:
-        raise ValueError(
-            'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '
-            "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
-        )
-    return kernel
-
-
-def problem(
-    kernels: list[OperatorKernel], output: Kernel, n: int, p: int, q: int, choice: bool = False
-) -> Problem:
-    """What the costs of a fit depend on."""
-    coupled = [kernel for kernel in kernels if not kernel.separable]
-    if coupled:
-        raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
-    operators = [kernel.separated().operator for kernel in kernels]
-    identity = all(type(operator) is Identity for operator in operators)
-    dense = sum(not isinstance(operator, Identity | Covariance) for operator in operators)
-    return Problem(n, p, q if output.finite else None, identity, dense, choice)
-
-
-def on_device(kernel: Kernel, device: str | None) -> Kernel:
-    """The kernel, with its values on a device where one is named."""
-    return kernel if device is None else OnDevice(kernel, device)
-
-
-def decodable(kernel: Kernel) -> Kernel:
-    """The output kernel as decoders know it: those of structures look at its type."""
-    return kernel.inner if isinstance(kernel, OnDevice) and not kernel.on_vectors else kernel
-
-
-def positive_alpha(alpha: Any) -> float:
-    """A ridge is a positive finite number."""
-    if isinstance(alpha, bool) or not isinstance(alpha, Real):
-        raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
-    if not 0 < float(alpha) < np.inf:
-        raise ValueError(
-            f"alpha must be positive and finite, got {float(alpha)!r}: without a ridge the "
-            "solution is not unique. Try alpha=1e-6."
-        )
-    return float(alpha)
-
-
-def warn_if_constant(kernel: Kernel, y: Items) -> None:
-    """Outputs that are all one output are nearly always a mistake."""
-    first = take(y, [0])
-    distances = kernel.diag(y) + kernel.diag(first)[0] - 2.0 * kernel(y, first)[:, 0]
-    scale = float(namespace(distances).max(kernel.diag(y)))
-    if float(namespace(distances).max(distances)) <= 1e-12 * scale:
-        warnings.warn(
-            "all outputs in y are equal: the model can only predict that one.", stacklevel=4
-        )
 
 
 def _weighted(w: np.ndarray, values: Array) -> float:

@@ -1,4 +1,4 @@
-"""The parts of a choice of parameters: the data, a trial, and what judges it."""
+"""The parts of a choice of parameters: a trial, and what judges it."""
 
 from __future__ import annotations
 
@@ -6,47 +6,36 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from .._arrays import Items, host
 from ..decoders import Decoder
 from ..embedding import Embedding
-from ..kernels import Kernel
 from ..losses import Loss
-from ..operators import Operator, OperatorKernel, Separable
-from ..operators.separable import fingerprint
-from ..solvers import LeftOut
-from .regression import Equation
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """The training data: checked inputs and outputs, group labels, and the inputs as given."""
-
-    X: Items
-    y: Items
-    labels: np.ndarray
-    given: Items
+from ..operators import OperatorKernel
+from ..problem import Problem
+from ..solvers import Factorization
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One choice of kernel and alpha, with its leave-one-out risk and, where asked for, score."""
+    """One choice of kernel and alpha, with its left-out risk and, where asked for, score."""
 
-    equation: Equation
-    loo: LeftOut
+    problem: Problem
+    factorization: Factorization
     decoder: Decoder
     alpha: float
     risk: float
     score: float
+    names: tuple[str, str]
+    """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
 
     def row(self) -> dict[str, Any]:
         """What is reported of it."""
         return {
-            "kernel": self.equation.names[0],
-            "output_kernel": self.equation.names[1],
-            "loss": str(self.equation.loss),
+            "kernel": self.names[0],
+            "output_kernel": self.names[1],
+            "loss": str(self.problem.loss),
             "alpha": self.alpha,
             "risk": self.risk,
             "score": self.score,
@@ -59,7 +48,7 @@ def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
 
 
 class Told(RegressorMixin, BaseEstimator):
-    """A stand-in that predicts what it was told, so that any scorer can judge it."""
+    """Stub with fixed predictions, for scikit-learn's scorers."""
 
     def __init__(self, predictions: Items = None):
         self.predictions = predictions
@@ -69,24 +58,18 @@ class Told(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Items) -> Items:
-        """What it was told."""
+        """The fixed predictions."""
         return host(self.predictions)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
-def by_scalar(kernels: list[Separable]) -> list[tuple[Kernel, list[Operator]]]:
-    """Kernels gathered by scalar kernel, which is factored once."""
-    gathered: dict[str, tuple[Kernel, list[Operator]]] = {}
-    for kernel in kernels:
-        key = fingerprint(kernel.scalar)
-        gathered.setdefault(key, (kernel.scalar, []))[1].append(kernel.operator)
-    return list(gathered.values())
-
-
 def check_combination(
-    kernels: list[OperatorKernel], losses: list[Loss | None], criterion: str, waves: bool
+    kernels: list[OperatorKernel],
+    losses: list[Loss | None],
+    criterion: str,
+    operator_features: bool,
 ) -> None:
     """Refuse what has no left-out predictions: learnt or robust under GCV, or without spectra."""
     learnt = any(kernel.separable and kernel.separated().operator.learnt for kernel in kernels)
@@ -95,7 +78,7 @@ def check_combination(
         raise ValueError(
             'criterion="gcv" is for the square loss and operators that are not learnt: use "loo".'
         )
-    coupled = [kernel for kernel in kernels if waves or not kernel.separable]
+    coupled = [kernel for kernel in kernels if operator_features or not kernel.separable]
     if coupled and (learnt or robust):
         raise ValueError(
             f"{coupled[0]} is not solved as a scalar kernel times an operator, and cannot be "

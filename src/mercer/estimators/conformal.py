@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, take
 from ..embedding import Embedding
+from ..problem import group_labels
+from ..solvers import Refused
 from .base import StructuredEstimator
-from .jackknife import Jackknife
+from .fitted import Fitted
 from .prediction_sets import (
     Balls,
     Bands,
@@ -23,8 +25,7 @@ from .prediction_sets import (
     size,
     weighted_quantile,
 )
-from .regression import group_labels
-from .streaming import StreamLearner
+from .ridge import RidgeEstimator
 
 CALIBRATIONS = ("split", "jackknife+")
 KINDS = ("auto", "candidates", "ball", "band")
@@ -147,7 +148,7 @@ class ConformalSets(BaseEstimator):
         out = np.isin(labels, names[:kept])
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
         self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
-        self.jackknife_: Jackknife | None = None
+        self.jackknife_: Fitted | None = None
         shape = self._shape(self.model_.embed(_rows(X, rest)))
         outputs = self.model_.output_kernel_.as_outputs(_rows(y, held))
         scores = shape.scores(self.model_.embed(_rows(X, held)), outputs)
@@ -166,23 +167,30 @@ class ConformalSets(BaseEstimator):
 
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
-        kernel = self.model_.kernel_
-        learnt = not kernel.separable or kernel.separated().operator.learnt
-        if learnt or self.model_.loss_ is not None:
-            raise ValueError(
-                f'calibration="jackknife+" has no closed form for {kernel} with '
-                f'loss={self.model_.loss_}: use calibration="split".'
-            )
-        checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         outputs = self.model_.outputs_
-        jackknife = Jackknife.of(self.model_, checked, outputs, labels)
-        self.jackknife_, points = jackknife, jackknife.points
+        self.jackknife_ = self.model_.fitted_.regrouped(labels)
+        points = self._left_out_points()
         self.shape_ = self._shape(points)
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
         self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
         radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
         self.empirical_coverage_ = float(np.mean(self.scores_ <= radius))
         self._warn_if_few(int(labels.max()) + 1)
+
+    def _left_out_points(self) -> Embedding:
+        """Left-out points of the model, refused where left-out models have no closed form."""
+        fitted = self.jackknife_
+        assert fitted is not None
+        try:
+            if fitted.want.judge != "closed":
+                raise Refused(f"loss={self.model_.loss_} is judged by refits")
+            next(fitted.moves(fitted.problem.inputs.items))
+            return fitted.left_out_points()
+        except Refused as error:
+            raise ValueError(
+                f'calibration="jackknife+" has no closed form for {self.model_.kernel_} with '
+                f'loss={self.model_.loss_}: use calibration="split".'
+            ) from error
 
     def _warn_if_few(self, groups: int) -> None:
         """Say so where the sets must hold everything to be sure."""
@@ -201,7 +209,8 @@ class ConformalSets(BaseEstimator):
     def _shape(self, points: Embedding) -> Any:
         """What sets look like; bands take their shape from the residuals of training points."""
         kernel = self.model_.output_kernel_
-        direct = kernel.invertible and kernel.on_vectors
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        direct = undone and kernel.on_vectors
         kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
         if kind != "candidates" and not direct:
             raise ValueError(
@@ -230,14 +239,15 @@ class ConformalSets(BaseEstimator):
         y = self.model_.output_kernel_.as_outputs(y)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-        return contain(self.predict(X), self.model_._flattened(y))
+        space = self.model_.output_kernel_.space
+        return contain(self.predict(X), self.model_._flattened(y), space)
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
         return np.array([size(s) for s in self.predict(X)])
 
     def _check(self) -> None:
-        if not isinstance(self.model, StreamLearner):
+        if not isinstance(self.model, RidgeEstimator):
             raise TypeError(
                 f"ConformalSets is for KernelDependency and KernelDependencyCV, got {self.model!r}."
             )

@@ -1,42 +1,37 @@
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items
-from .._plan import Problem
-from ..decoders import Decoder, natural
-from ..embedding import Embedding
-from ..features import FeatureMap
+from .._plan import Sizes
+from ..decoders import Decoder
+from ..features import FeatureMap, check_map
 from ..kernels import Kernel
 from ..losses import Loss, checked_loss
-from ..operators import Identity, Operator, OperatorKernel, Separable, as_operator_kernel
-from ..solvers import BlockConjugateGradient
-from .base import (
-    decodable,
-    input_default,
-    on_device,
-    output_default,
-    positive_alpha,
-    problem,
-    warn_if_constant,
-)
-from .identity import left_out_identity, solve_identity
-from .low_rank import SpannedEquation, solve_low_rank, spans
-from .refits import refitted
-from .regression import Equation, PointMap, Sides, factored, group_labels
-from .streaming import BlockLearner
+from ..operators import OperatorKernel, as_operator_kernel
+from ..problem import Problem, Want
+from ..solvers import factor
+from ..solvers.route import check_name
+from ..streams import PairSource, Stream
+from .checks import input_default, on_device, output_default, positive_alpha
+from .gathered import Gathered, separated, streamless
+from .ridge import RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
-from .waves import coupled_equation
-
-SOLVERS = ("auto", "cholesky", "spectral", "dense", "cg")
-COUPLED_SOLVERS = ("auto", "dense", "cg")
-"""Those for operator-valued kernels that do not separate; the others are for those that do."""
 
 
-class KernelDependency(BlockLearner):
+def _adds_up(model: KernelDependency) -> bool:
+    """Whether blocks can be added: exact coordinates of the inputs would need all pairs."""
+    kernel = model._scalar_kernels()[0]
+    if model.features is None and kernel.features is None:
+        raise AttributeError(streamless("features", kernel))
+    return True
+
+
+class KernelDependency(RidgeEstimator):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
     Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
@@ -57,7 +52,8 @@ class KernelDependency(BlockLearner):
         Coordinates of the inputs and outputs, such as ``IncompleteCholesky(rank=500)`` for a fit
         at low rank or ``KernelPCA(3)`` for Weston's method; None is exact.
     fit_intercept
-        Whether the means of both feature spaces are taken off first.
+        Whether a constant is added to g that the ridge does not shrink. False gives the paper's
+        equations and scikit-learn's `KernelRidge`.
     solver
         "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
         for kernels that do not separate "dense", "cg" or a
@@ -102,9 +98,6 @@ class KernelDependency(BlockLearner):
     array([[ 0.14, -0.99]])
     """
 
-    n_iter_: int | None = None
-    residual_: float | None = None
-
     def __init__(
         self,
         kernel: Any = None,
@@ -113,7 +106,7 @@ class KernelDependency(BlockLearner):
         decoder: Decoder | None = None,
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
-        fit_intercept: bool = False,
+        fit_intercept: bool = True,
         solver: Any = "auto",
         loss: Loss | None = None,
         device: str | None = None,
@@ -135,6 +128,7 @@ class KernelDependency(BlockLearner):
         y: Items = None,
         groups: Items | None = None,
         unlabelled: Items | None = None,
+        sample_weight: Any = None,
     ) -> KernelDependency:
         """Learn from pairs, and from inputs without outputs.
 
@@ -148,156 +142,127 @@ class KernelDependency(BlockLearner):
             As many outputs, likewise; None where `X` has them, and None for a single output that is
             not known.
         groups
-            A label for each pair; a decoder that is calibrated on left-out predictions leaves
-            pairs of one label (a subject, a speaker) out together.
+            A label for each pair; left-out predictions leave pairs of one label (a subject, a
+            speaker) out together.
         unlabelled
             Further inputs, for a kernel that learns from them (`LaplacianRegularized`).
+        sample_weight
+            How much each pair counts; zero leaves a pair out.
         """
-        return self._fit_afresh(X, y, groups=groups, unlabelled=unlabelled)
+        return self._fit_afresh(
+            X, y, groups=groups, unlabelled=unlabelled, sample_weight=sample_weight
+        )
 
     def _operator_kernel(self) -> OperatorKernel:
         return as_operator_kernel(input_default(self.kernel))
 
-    def _alpha(self) -> float:
-        return positive_alpha(self.alpha)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None) -> None:
-        alpha = self._alpha()
-        checked_loss(self.loss)
-        self.loss_: Loss | None = None
-        self._check_solver(self._operator_kernel())
+    def _fit(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        unlabelled: Items | None,
+        sample_weight: Any,
+    ) -> None:
+        kernel = self._operator_kernel()
+        alpha, loss = positive_alpha(self.alpha), checked_loss(self.loss)
+        check_name(self.solver)
         stream = self._as_stream(X, y, groups)
         if stream is not None:
-            refuse_in_streams([self._operator_kernel()], [self.loss], unlabelled)
+            refuse_in_streams([kernel], [loss], unlabelled)
             self._learn(self._gathered(stream))
             stream.finish()
             return
-        X, y, groups, unlabelled = Given(X, y, groups, unlabelled).parted()
-        (chosen,) = informed([self._operator_kernel()], unlabelled)
-        if self.device is not None and not chosen.separable:
-            raise ValueError(f"device={self.device!r} is for kernel * operator, got {chosen}.")
-        kernel = on_device(clone(chosen.inputs), self.device)
-        bare = clone(output_default(self.output_kernel))
-        output_kernel = on_device(bare, self.device)
-        raw = X
-        X, y = self._check_pairs(kernel, output_kernel, X, y)
-        kernel.fit(X)
-        output_kernel.fit(y)
-        warn_if_constant(output_kernel, y)
-        sides = Sides(
-            kernel, output_kernel, X, y, self.features, self.output_features, self.fit_intercept
+        problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
+        self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
+        self._solve(problem, want, alpha)
+
+    def _problem_of(
+        self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
+    ) -> tuple[Problem, Want]:
+        """The ridge problem that the data make, and what is wanted of it."""
+        given = Given(X, y, groups, unlabelled, weights)
+        X, y, groups, unlabelled, weights = given.parted()
+        (kernel,) = informed([self._operator_kernel()], unlabelled)
+        if self.device is not None and not kernel.separable:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
+        output_kernel = output_default(self.output_kernel)
+        checks = on_device(kernel.inputs, self.device), on_device(output_kernel, self.device)
+        data = self._data(X, y, groups, weights, *checks)
+        outputs = self._output_side(output_kernel, data)
+        problem = self._problem(
+            self._input_side(kernel, data), outputs, kernel, data, checked_loss(self.loss)
         )
-        decoder = natural(bare) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(decodable(output_kernel), y)
-        labels = group_labels(groups, sides.n)
-        waves = self.features is not None and self.features.operator_valued
-        separable = chosen.separable and not waves
-        solve = self._fit_separable if separable else self._fit_coupled
-        points = solve(sides, chosen, alpha, labels, raw)
-        if points is not None:
-            self.decoder_ = decoder.calibrate(points, y)
-        self.input_kernel_ = self.kernel_.inputs
-        self.output_kernel_, self.outputs_ = output_kernel, y
+        learnt = problem.separable and problem.operator.learnt
+        judge = judge_of(learnt, [self.loss])
+        return problem, Want([positive_alpha(self.alpha)], judge=judge, solver=self.solver)
 
-    def _check_solver(self, kernel: OperatorKernel) -> None:
-        iterative = isinstance(self.solver, BlockConjugateGradient)
-        if not iterative and self.solver not in SOLVERS:
+    def _solve(self, problem: Problem, want: Want, alpha: float) -> None:
+        """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
+        calibrates = self.decoder_.calibrates
+        want = Want(want.alphas, calibrates, want.judge, want.folds, want.solver)
+        factorization = factor(problem, want)
+        self._adopt(problem, want, alpha, factorization)
+        if calibrates:
+            self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
+
+    # -- streams ------------------------------------------------------------------------------
+
+    @available_if(_adds_up)
+    def partial_fit(self, X: Items, y: Items) -> KernelDependency:
+        """Learn from one more block of pairs.
+
+        The first block settles kernels and landmarks, so it should look like the rest. Every call
+        leaves a model that can predict; for a long stream `fit` is cheaper, which solves once.
+
+        Parameters
+        ----------
+        X, y
+            Pairs, as in `fit`. A block that is refused changes nothing.
+        """
+        if "stream_" in vars(self):
+            gathered = self.stream_.plus(X, y)
+        elif "points_" in vars(self):
             raise ValueError(
-                f"solver must be one of {SOLVERS} or a BlockConjugateGradient, got {self.solver!r}."
+                "this model was fitted on pairs held whole and kept no moments to add to: fit it "
+                "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
             )
-        fits = SOLVERS[:3] if kernel.separable else COUPLED_SOLVERS
-        if self.solver not in fits and not (iterative and not kernel.separable):
-            kind = "separates" if kernel.separable else "does not separate"
-            raise ValueError(
-                f"solver={self.solver!r} is not for {kernel}, which {kind}: use one of {fits}."
-            )
-
-    def _solved(self, sides: Sides, operator: Any, alpha: float) -> PointMap:
-        identity = isinstance(operator, Identity)
-        if self.solver == "cholesky" and not identity:
-            raise ValueError("solver='cholesky' is for the identity operator; use solver='auto'.")
-        planned = self._problem(sides.n, 1, 1).plan().exact.name
-        solver = planned if self.solver == "auto" else self.solver
-        short = solve_identity if sides.features is None else solve_low_rank
-        points = short(sides, alpha) if solver == "cholesky" else None
-        return self._equation(sides, operator).solve(alpha) if points is None else points
-
-    def _equation(self, sides: Sides, operator: Operator) -> Equation:
-        """The way for every α, which also gives the left-out points."""
-        if spans(sides, [operator]):
-            return SpannedEquation(sides, operator, sides.input_coordinates())
-        return factored(sides, operator)
-
-    def _fit_separable(
-        self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
-    ) -> Embedding | None:
-        """Solve with a scalar kernel times an operator; left-out points where they are wanted."""
-        operator, points = kernel.separated().operator, None
-        if operator.learnt or self.loss is not None:
-            return self._fit_refitted(sides, operator, alpha, labels, raw)
-        self.kernel_ = Separable(sides.kernel, operator)
-        if self.decoder_.calibrates:
-            self.points_, points = self._left_out(sides, operator, alpha, labels, raw)
         else:
-            self.points_ = self._solved(sides, operator, alpha)
-        return points
+            gathered = self._gathered(Stream([(X, y)]))
+        fresh = copy.copy(self)
+        fresh._learn(gathered)
+        self.__dict__ = fresh.__dict__
+        return self
 
-    def _fit_refitted(
-        self, sides: Sides, operator: Operator, alpha: float, labels: np.ndarray, raw: Items
-    ) -> Embedding | None:
-        """Solve with an operator that is learnt or a robust loss."""
-        if self.solver == "cholesky":
+    def _gathered(self, stream: PairSource) -> Gathered:
+        output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
+        check_map(self.features, "features")
+        if self.features is None or not self.features.operator_valued:
+            parts = self._stream_parts([separated(kernel).scalar], output_kernel)
+            return Gathered.of(stream, parts)
+        parts = self._stream_parts([kernel.inputs], output_kernel)
+        return Gathered.of(stream, replace(parts, operator_kernel=kernel))
+
+    def _learn(self, gathered: Gathered) -> None:
+        """Solve in the moments of a stream."""
+        self._adopt_stream(gathered)
+        if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
             raise ValueError(
-                "solver='cholesky' is for the identity operator and the square loss; use "
-                "solver='auto'."
+                f"{self.decoder_} is calibrated on left-out predictions, which random operator "
+                "features of a stream have none of: fit pairs held whole, or give another decoder."
             )
-        return self._solve(refitted(sides, operator, self.loss, labels), alpha, labels, raw)
+        alpha = positive_alpha(self.alpha)
+        problem = gathered.problem(0, self._operator_kernel(), self.fit_intercept)
+        self._solve(problem, Want([alpha], solver=self.solver), alpha)
 
-    def _fit_coupled(
-        self, sides: Sides, kernel: Any, alpha: float, labels: np.ndarray, raw: Items
-    ) -> Embedding | None:
-        """Solve with a kernel that does not separate; left-out points where they are wanted."""
-        if self.loss is not None:
-            raise ValueError(
-                f"loss={self.loss} needs a scalar kernel times an operator, which {kernel} is not: "
-                "use loss=None."
-            )
-        V = sides.output_coordinates(kernel)
-        equation = coupled_equation(sides, kernel, V, self.solver)
-        return self._solve(equation, alpha, labels, raw)
+    # -- what it would cost -------------------------------------------------------------------
 
-    def _solve(
-        self, equation: Equation, alpha: float, labels: np.ndarray, raw: Items
-    ) -> Embedding | None:
-        """Solve an equation of any kind; left-out points where they are wanted."""
-        points = None
-        if self.decoder_.calibrates:
-            equation, loo, _, residuals = next(equation.path([alpha], labels))
-            points = equation.left_out_points(loo, residuals, labels, raw)
-        equation = equation.settled(alpha)
-        self.points_, self.kernel_ = equation.solve(alpha), equation.operator_kernel
-        self.loss_ = equation.loss
-        self.n_iter_, self.residual_ = equation.effort
-        return points
-
-    def _left_out(
-        self, sides: Sides, operator: Any, alpha: float, labels: np.ndarray, raw: Items
-    ) -> tuple[PointMap, Embedding]:
-        """The solution, and the left-out points of the training examples."""
-        short = isinstance(operator, Identity) and sides.features is None
-        if short and sides.spanned and not self.fit_intercept and self.solver != "spectral":
-            left_out = left_out_identity(sides, alpha, labels, raw)
-            if left_out is not None:
-                return self._solved(sides, operator, alpha), left_out
-        equation = self._equation(sides, operator)
-        loo = equation.leave_one_out(labels)
-        points = equation.left_out_points(loo, loo.residuals(alpha), labels, raw)
-        return equation.solve(alpha), points
+    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
+        return self._problem_of(X, y, None, None, None)
 
     def _scalar_kernels(self) -> list[Kernel]:
-        kernel = as_operator_kernel(input_default(self.kernel))
-        return [kernel.inputs]
+        return [self._operator_kernel().inputs]
 
-    def _problem(self, n: int, p: int, q: int) -> Problem:
-        kernel = as_operator_kernel(input_default(self.kernel))
-        return problem([kernel], output_default(self.output_kernel), n, p, q)
+    def _sizes(self, n: int, p: int, q: int) -> Sizes:
+        output = output_default(self.output_kernel)
+        return planned_sizes([self._operator_kernel()], output, n, p, q, choice=False)

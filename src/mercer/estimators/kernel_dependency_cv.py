@@ -1,50 +1,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, count
-from .._plan import SPECTRAL_SQUARES, Problem, require_exact
-from ..decoders import Decoder, natural
-from ..embedding import Embedding
-from ..features import Coordinates, FeatureMap
+from .._arrays import Array, Items
+from .._plan import Sizes
+from .._same import fingerprint
+from ..decoders import Decoder
+from ..features import FeatureMap
 from ..kernels import Kernel
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
-from ..solvers import Spectral
-from ..streams import PairSource, Sample, Stream
-from .base import (
-    all_or_none,
-    decodable,
-    input_default,
-    on_device,
-    output_default,
-    positive_alpha,
-    problem,
-    warn_if_constant,
-)
-from .choice import Pairs, Told, Trial, by_scalar, calibrated, check_combination
-from .identity import IdentityEquation, reduces
-from .low_rank import SpannedEquation, spans
-from .refits import FOLDS, RefitEquation
-from .regression import Equation, Sides, group_labels
-from .stream_choice import StreamChoice, StreamTrial, held_out
-from .streamed import Gathered, separated
-from .streaming import StreamLearner
+from ..problem import Problem, Side, Want
+from ..solvers import Cache, factor
+from ..solvers.refit import FOLDS
+from ..solvers.route import check_name
+from ..streams import Gathering, PairSource, Stream
+from .checks import all_or_none, input_default, on_device, output_default, positive_alpha
+from .choice import Told, Trial, calibrated, check_combination
+from .gathered import Gathered, held_out, separated
+from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
-from .waves import coupled_equation
 
 CRITERIA = ("loo", "gcv")
-ALPHAS = tuple(np.logspace(-6, 1, 15))
+RELATIVE = tuple(np.logspace(-8, 2, 21))
+"""The ridges of alphas="auto", in units of the data."""
 
 
-class KernelDependencyCV(StreamLearner):
+class KernelDependencyCV(RidgeEstimator):
     """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
 
     One eigendecomposition for each distinct scalar kernel (and for each dense operator) gives the
@@ -59,13 +45,15 @@ class KernelDependencyCV(StreamLearner):
         A kernel on outputs. A list of them is chosen from by `scoring` only: the risk in feature
         space always prefers the wider kernel.
     alphas
-        The ridges to choose from.
+        The ridges to choose from, absolute numbers; or "auto", 21 of them from 1e-8 to 100 in
+        units of the data, (tr K_x / n) · tr(B S_vv) / tr S_vv: changing the units of inputs or
+        outputs then changes no choice.
     scoring
         None for the risk in feature space, or any scorer of scikit-learn's (a name, or what
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
         "loo", or "gcv" for generalised cross-validation (risk only, without groups).
-    decoder, features, output_features, fit_intercept, device
+    decoder, features, output_features, fit_intercept, device, solver
         As in `KernelDependency`.
     loss
         None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
@@ -77,7 +65,7 @@ class KernelDependencyCV(StreamLearner):
     Attributes
     ----------
     kernel_, output_kernel_, alpha_
-        What was chosen.
+        What was chosen; `alpha_` is always absolute.
     loo_risk_, loo_score_
         Its leave-one-out risk (mean squared distance in feature space), and its score; of a
         stream, over the pairs of its sample. Where a loss is robust, so is the risk: no distance
@@ -90,14 +78,14 @@ class KernelDependencyCV(StreamLearner):
 
     Notes
     -----
-    The operator B and the kernels' own parameters ("median") are held fixed when examples are
-    left out. Against refits that make B anew the risk was 0 to 3.5 % too low for `Covariance`,
-    0.6 % too low to 9.8 % too high for `ConditionalCovariance`, and up to 8 % too low for
-    `Covariance(2.0)`, which can reorder operators. The score of what was chosen is optimistic, the
-    more so the more choices there were. For a `LearnedOperator`, and for outputs as a
-    robust loss leaves them, it would be far too kind: where one of these is among the choices,
-    *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left out" means
-    left out with its fold.
+    The operator B, landmarks and the kernels' own parameters ("median") are held fixed when
+    examples are left out. Against refits that make B anew the risk was 0 to 3.5 % too low for
+    `Covariance`, 0.6 % too low to 9.8 % too high for `ConditionalCovariance`, and up to 8 % too
+    low for `Covariance(2.0)`, which can reorder operators. The score of what was chosen is
+    optimistic, the more so the more choices there were. For a `LearnedOperator`, and for outputs
+    as a robust loss leaves them, it would be far too kind: where one of these is among the
+    choices, *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left
+    out" means left out with its fold.
 
     Examples
     --------
@@ -117,17 +105,18 @@ class KernelDependencyCV(StreamLearner):
         self,
         kernel: Any = None,
         output_kernel: Any = None,
-        alphas: Sequence[float] | Array = ALPHAS,
+        alphas: Sequence[float] | Array | str = "auto",
         scoring: Any = None,
         criterion: str = "loo",
         decoder: Decoder | None = None,
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
-        fit_intercept: bool = False,
+        fit_intercept: bool = True,
         loss: Loss | Sequence[Loss | None] | None = None,
         cv: int = FOLDS,
         device: str | None = None,
         verbose: bool = False,
+        solver: Any = "auto",
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -142,6 +131,7 @@ class KernelDependencyCV(StreamLearner):
         self.cv = cv
         self.device = device
         self.verbose = verbose
+        self.solver = solver
 
     def fit(
         self,
@@ -150,6 +140,7 @@ class KernelDependencyCV(StreamLearner):
         groups: Items | None = None,
         validation: Any = None,
         unlabelled: Items | None = None,
+        sample_weight: Any = None,
     ) -> KernelDependencyCV:
         """Choose and learn.
 
@@ -164,8 +155,17 @@ class KernelDependencyCV(StreamLearner):
             every choice on them follows from their moments.
         unlabelled
             Further inputs, for kernels that learn from them (`LaplacianRegularized`).
+        sample_weight
+            How much each pair counts, in the fit and in the risk; zero leaves a pair out.
         """
-        return self._fit_afresh(X, y, groups=groups, validation=validation, unlabelled=unlabelled)
+        return self._fit_afresh(
+            X,
+            y,
+            groups=groups,
+            validation=validation,
+            unlabelled=unlabelled,
+            sample_weight=sample_weight,
+        )
 
     # -- choosing -----------------------------------------------------------------------------
 
@@ -174,31 +174,132 @@ class KernelDependencyCV(StreamLearner):
         X: Items,
         y: Items,
         groups: Items | None,
-        validation: Any = None,
-        unlabelled: Items | None = None,
+        validation: Any,
+        unlabelled: Items | None,
+        sample_weight: Any,
     ) -> None:
-        self.loss_: Loss | None = None
         kernels, outputs = self._kernels(), self._output_kernels()
         stream = self._as_stream(X, y, groups)
         if stream is None and validation is not None:
             stream = Stream([(X, y)])
-        if stream is None:
-            X, y, groups, unlabelled = Given(X, y, groups, unlabelled).parted()
         self._check_choices(kernels, outputs, groups)
         if stream is not None:
             refuse_in_streams(kernels, self._losses(), unlabelled)
             self._fit_stream(stream, validation)
             stream.finish()
             return
+        given = Given(X, y, groups, unlabelled, sample_weight)
+        X, y, groups, unlabelled, sample_weight = given.parted()
         kernels = informed(kernels, unlabelled)
-        first = on_device(clone(kernels[0].inputs), self.device)
-        first_output = on_device(clone(outputs[0]), self.device)
-        checked, y = self._check_pairs(first, first_output, X, y)
-        if self.features is None:
-            require_exact(count(y), SPECTRAL_SQUARES)
-        pairs = Pairs(checked, y, group_labels(groups, count(y)), X)
-        best, rows = self._best(self._trials(kernels, outputs, pairs))
-        self._adopt(best, rows, pairs)
+        checks = on_device(kernels[0].inputs, self.device), on_device(outputs[0], self.device)
+        data = self._data(X, y, groups, sample_weight, *checks)
+        want = self._want(kernels)
+        best, rows = self._best(self._trials(kernels, outputs, data, want))
+        self._adopt(best.problem, want, best.alpha, best.factorization)
+        self._report(best, rows)
+
+    def _want(self, kernels: list[OperatorKernel]) -> Want:
+        """What every trial is asked for; one that no closed form can judge decides for all."""
+        learnt = any(k.separable and k.separated().operator.learnt for k in kernels)
+        relative = isinstance(self.alphas, str)
+        return Want(
+            RELATIVE if relative else self._alphas(),
+            left_out=True,
+            judge=judge_of(learnt, self._losses()),
+            folds=self.cv,
+            solver=self.solver,
+            relative=relative,
+        )
+
+    def _alphas(self) -> list[float]:
+        if isinstance(self.alphas, str):
+            if self.alphas != "auto":
+                raise ValueError(f'alphas must be numbers or "auto", got {self.alphas!r}.')
+            return list(RELATIVE)
+        return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
+
+    def _trials(
+        self, kernels: list[OperatorKernel], outputs: list[Kernel], data: Data, want: Want
+    ) -> Iterator[Trial]:
+        """Every kernel, output kernel, loss and ridge."""
+        for output in outputs:
+            side = self._output_side(output, data)
+            decoder = self._fitted_decoder(side.kernel, side.items)
+            cache = Cache()
+            for problem in self._problems(kernels, side, data):
+                yield from self._path(problem, decoder, want, cache)
+
+    def _problems(
+        self, kernels: list[OperatorKernel], outputs: Side, data: Data
+    ) -> Iterator[Problem]:
+        """The problems of all kernels; those of one scalar kernel share its factorisation."""
+        for group in by_scalar(kernels):
+            inputs = self._input_side(group[0], data)
+            for kernel, loss in product(group, self._losses()):
+                side = inputs if kernel.separable else self._input_side(kernel, data)
+                yield self._problem(side, outputs, kernel, data, loss)
+
+    def _path(
+        self, problem: Problem, decoder: Decoder, want: Want, cache: Cache
+    ) -> Iterator[Trial]:
+        """The trials of one problem, one for every ridge."""
+        factorization = factor(problem, want, cache)
+        alphas = [float(a) for a in want.alphas]
+        if want.relative:
+            alphas = [a * factorization.scale for a in alphas]
+        robust = any(loss is not None for loss in self._losses())
+        names = str(problem.kernel), str(problem.outputs.kernel)
+        for left_out in factorization.left_out(alphas, self.criterion == "gcv"):
+            risk = tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
+            score = np.nan
+            if self.scoring is not None:
+                points = left_out.embed()
+                predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
+                score = self._scored(predictions, problem)
+            yield Trial(problem, factorization, decoder, left_out.alpha, risk, score, names)
+
+    def _scored(self, predictions: Items, problem: Problem) -> float:
+        from sklearn.metrics import check_scoring  # slow to import, not always needed
+
+        told = Told(self._flattened(predictions))
+        scorer = check_scoring(told, scoring=self.scoring)
+        truth = self._flattened(problem.outputs.items)
+        if problem.weights is None:
+            return float(scorer(told, problem.inputs.items, truth))
+        return float(scorer(told, problem.inputs.items, truth, sample_weight=problem.weights))
+
+    def _best(self, trials: Iterator[Trial]) -> tuple[Trial, list[dict]]:
+        """The best trial, the first of equals, and a row of the report for each."""
+        best, rows = None, []
+        for trial in self._steps(trials, "trial"):
+            rows.append(trial.row())
+            worth = self._worth(trial)
+            if best is None or worth > self._worth(best) or np.isnan(self._worth(best)):
+                best = trial
+        assert best is not None
+        if np.isnan(self._worth(best)):
+            raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
+        return best, rows
+
+    def _worth(self, trial: Trial) -> float:
+        return -trial.risk if self.scoring is None else trial.score
+
+    def _report(self, best: Trial, rows: list[dict]) -> None:
+        """What was chosen, by what, and the decoder calibrated on what was left out."""
+        self.alpha_, self.loo_risk_, self.loo_score_ = best.alpha, best.risk, best.score
+        self.decoder_ = best.decoder
+        if best.decoder.calibrates:
+            self.decoder_ = calibrated(best.decoder, self.loo_embed(), self.outputs_)
+        self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _most_steps(self) -> int:
+        try:
+            kernels = len(self._kernels()) * len(self._output_kernels())
+            return kernels * len(self._losses()) * len(self._alphas())
+        except (TypeError, ValueError):
+            return 0  # they make no sense: the fit says why
+
+    # -- streams ------------------------------------------------------------------------------
 
     def _fit_stream(self, stream: PairSource, validation: Any) -> None:
         """Choose over a stream: by pairs held out, or by those of its sample, left out."""
@@ -212,147 +313,42 @@ class KernelDependencyCV(StreamLearner):
             )
         if self.features is not None and self.features.operator_valued:
             raise ValueError(f"features={self.features} are chosen over pairs held whole only.")
-        scalars = by_scalar([separated(kernel) for kernel in self._kernels()])
-        kernels, operators = zip(*scalars, strict=True)
-        gathered = Gathered.of(stream, self._parts(kernels, outputs[0]))
+        groups = by_scalar([separated(kernel) for kernel in self._kernels()])
+        scalars = [group[0].separated().scalar for group in groups]
+        gathered = Gathered.of(stream, self._stream_parts(scalars, outputs[0]))
         self._adopt_stream(gathered)
-        choice = StreamChoice(
-            gathered,
-            operators,
-            self._alphas(),
-            self.fit_intercept,
-            None if validation is None else held_out(validation, gathered),
-            self.decoder_,
-            None if self.scoring is None else lambda found: self._scored(found, gathered.sample),
-        )
-        best, rows = self._best(choice.trials())
-        self.points_ = best.equation.point_map(Spectral().solve(best.spectra, best.alpha))
-        self.kernel_, self.alpha_, self.input_kernel_ = best.kernel, best.alpha, best.kernel.scalar
-        loo, self.loo_points_ = best.left_out()
-        self.decoder_ = calibrated(self.decoder_, self.loo_points_, self.outputs_)
-        self.loo_risk_, self.loo_score_ = loo.risk(loo.residuals(best.alpha)), best.score
-        self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        others = None if validation is None else held_out(validation, gathered)
+        want = self._want(self._kernels())
+        best, rows = self._best(self._stream_trials(gathered, groups, others, want))
+        self._adopt(best.problem, want, best.alpha, best.factorization)
+        self._report(best, rows)
+        self.loo_risk_ = self.fitted_.left_out().risk()
 
-    def _best(self, trials: Iterator[Any]) -> tuple[Any, list[dict]]:
-        """The best trial, the first of equals, and a row of the report for each."""
-        best, rows = None, []
-        for trial in self._steps(trials, "trial"):
-            rows.append(trial.row())
-            if best is None or not self._worth(trial) <= self._worth(best):
-                best = trial
-        assert best is not None
-        if np.isnan(self._worth(best)):
-            raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        return best, rows
+    def _stream_trials(
+        self,
+        gathered: Gathered,
+        groups: list[list[OperatorKernel]],
+        others: list[Gathering] | None,
+        want: Want,
+    ) -> Iterator[Trial]:
+        for number, group in enumerate(groups):
+            for kernel in group:
+                problem = gathered.problem(number, kernel, self.fit_intercept)
+                if others is None:
+                    yield from self._path(problem, self.decoder_, want, Cache())
+                else:
+                    yield from self._validated(problem, others[number], want)
 
-    def _most_steps(self) -> int:
-        try:
-            kernels = len(self._kernels()) * len(self._output_kernels())
-            return kernels * len(self._losses()) * int(np.size(self.alphas))
-        except (TypeError, ValueError):
-            return 0  # they make no sense: the fit says why
-
-    def _trials(self, kernels: list, outputs: list, pairs: Pairs) -> Iterator[Trial]:
-        for output in outputs:
-            output_kernel = on_device(clone(output), self.device).fit(pairs.y)
-            warn_if_constant(output_kernel, pairs.y)
-            decoder = natural(output) if self.decoder is None else clone(self.decoder)
-            decoder = decoder.fit(decodable(output_kernel), pairs.y)
-            for equation in self._equations(kernels, output_kernel, pairs):
-                yield from self._path(equation, decoder, pairs)
-
-    def _equations(
-        self, kernels: list[OperatorKernel], output_kernel: Kernel, pairs: Pairs
-    ) -> Iterator[Equation]:
-        shared: dict[bool, Coordinates] = {}  # output coordinates serve every input kernel
-        parts = (self.features, self.output_features, self.fit_intercept)
-        waves = self.features is not None and self.features.operator_valued
-        for kernel in [kernel for kernel in kernels if waves or not kernel.separable]:
-            sides = Sides(kernel.inputs, output_kernel, pairs.X, pairs.y, *parts)
-            own = kernel.own_coordinates
-            if own not in shared:
-                shared[own] = sides.output_coordinates(kernel)
-            yield coupled_equation(sides, kernel, shared[own])
-        separable = [kernel.separated() for kernel in kernels if kernel.separable and not waves]
-        # One choice that no closed form can judge, and all are judged by refits, on equal terms.
-        robust = self._losses() != [None]
-        refit = robust or any(kernel.operator.learnt for kernel in separable)
-        for scalar, operators in by_scalar(separable):
-            kernel = on_device(clone(scalar), self.device)
-            kernel.fit(kernel.check(pairs.X, "X"))
-            sides = Sides(kernel, output_kernel, pairs.X, pairs.y, *parts)
-            if not refit and spans(sides, operators):
-                yield SpannedEquation(sides, operators[0], sides.input_coordinates())
-                continue
-            for operator in operators:
-                own = operator.own_coordinates
-                if own not in shared:
-                    shared[own] = sides.output_coordinates(operator)
-            if not refit and reduces(sides, operators, pairs.labels, self._alphas()):
-                yield IdentityEquation(
-                    sides, operators[0], kernel.checked_gram(pairs.X), shared[False]
-                )
-                continue
-            U = sides.input_coordinates()
-            for operator, loss in product(operators, self._losses()):
-                given = (sides, operator, U, shared[operator.own_coordinates], loss, pairs.labels)
-                yield RefitEquation(*given, self.cv) if refit else Equation(*given[:4])
-
-    def _alphas(self) -> list[float]:
-        return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
-
-    def _path(self, equation: Equation, decoder: Decoder, pairs: Pairs) -> Iterator[Trial]:
-        path = equation.path(self._alphas(), pairs.labels, self.criterion == "gcv")
-        robust = self._losses() != [None]
-        for equation, loo, alpha, residuals in path:
-            risk = tau_risk(residuals) if robust else loo.risk(residuals)
-            trial = Trial(equation, loo, decoder, alpha, risk, np.nan)
-            if self.scoring is not None:
-                points = equation.left_out_points(loo, residuals, pairs.labels, pairs.given)
-                predictions = calibrated(decoder, points, pairs.y).decode(points)
-                trial = replace(trial, score=self._scored(predictions, equation.sides))
-            yield trial
-
-    def _scored(self, predictions: Items, sides: Sides | Sample) -> float:
-        from sklearn.metrics import check_scoring  # slow to import, not always needed
-
-        told = Told(self._flattened(predictions))
-        scorer = check_scoring(told, scoring=self.scoring)
-        return float(scorer(told, sides.X, self._flattened(sides.y)))
-
-    def _worth(self, trial: Trial | StreamTrial) -> float:
-        return -trial.risk if self.scoring is None else trial.score
-
-    def _adopt(self, best: Trial, rows: list[dict], pairs: Pairs) -> None:
-        equation = best.equation.settled(best.alpha)
-        self.points_ = equation.solve(best.alpha)
-        self.kernel_, self.alpha_ = equation.operator_kernel, best.alpha
-        self.loss_ = equation.loss
-        self.input_kernel_ = equation.sides.kernel
-        self.output_kernel_ = equation.sides.output_kernel
-        self.outputs_ = equation.sides.y
-        self.loo_risk_, self.loo_score_ = best.risk, best.score
-        residuals = best.loo.residuals(best.alpha)
-        self.loo_points_ = best.equation.left_out_points(
-            best.loo, residuals, pairs.labels, pairs.given
-        )
-        self.decoder_ = calibrated(best.decoder, self.loo_points_, self.outputs_)
-        self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-    # -- what was left out --------------------------------------------------------------------
-
-    def loo_embed(self) -> Embedding:
-        """The left-out point of every training example, under the parameters chosen."""
-        check_is_fitted(self)
-        return self.loo_points_
-
-    def loo_predict(self) -> Items:
-        """The decoded left-out prediction of every training example (or of its group)."""
-        check_is_fitted(self)
-        return self._flattened(self.decoder_.decode(self.loo_points_))
+    def _validated(self, problem: Problem, other: Gathering, want: Want) -> Iterator[Trial]:
+        """The trials of one problem, judged by the moments of other pairs."""
+        factorization: Any = factor(problem, want)
+        unit = factorization.scale if want.relative else 1.0
+        names = str(problem.kernel), str(problem.outputs.kernel)
+        for alpha in (float(a) * unit for a in want.alphas):
+            risk = factorization.held_out(other, alpha)
+            yield Trial(problem, factorization, self.decoder_, alpha, risk, np.nan, names)
 
     # -- checking -----------------------------------------------------------------------------
-
     def _kernels(self) -> list[OperatorKernel]:
         given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not given:
@@ -380,21 +376,28 @@ class KernelDependencyCV(StreamLearner):
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.inputs for kernel in self._kernels()]
 
-    def _problem(self, n: int, p: int, q: int) -> Problem:
-        return problem(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
+    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
+        kernels, outputs = self._kernels(), self._output_kernels()
+        data = self._data(X, y, None, None, kernels[0].inputs, outputs[0])
+        side = self._output_side(outputs[0], data)
+        return next(self._problems(kernels, side, data)), self._want(kernels)
+
+    def _sizes(self, n: int, p: int, q: int) -> Sizes:
+        return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
         coupled = [kernel for kernel in kernels if not kernel.separable]
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
+        check_name(self.solver)
         scalars = [kernel.inputs for kernel in kernels]
         all_or_none(scalars)
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
         if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
             raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
-        waves = self.features is not None and self.features.operator_valued
-        check_combination(kernels, self._losses(), self.criterion, waves)
+        operator_features = self.features is not None and self.features.operator_valued
+        check_combination(kernels, self._losses(), self.criterion, operator_features)
         if np.size(self.alphas) == 0:
             raise ValueError("alphas is empty: give at least one ridge.")
         centred = [scalar for scalar in scalars if scalar.centered] + [
@@ -405,3 +408,12 @@ class KernelDependencyCV(StreamLearner):
                 f"{centred[0]} centres one side alone, for which leave-one-out has no closed "
                 "form: use fit_intercept=True, which centres both."
             )
+
+
+def by_scalar(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
+    """Kernels gathered by scalar kernel, which is factored once; coupled kernels by themselves."""
+    gathered: dict[str, list[OperatorKernel]] = {}
+    for i, kernel in enumerate(kernels):
+        key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"
+        gathered.setdefault(key, []).append(kernel)
+    return list(gathered.values())

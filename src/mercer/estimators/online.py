@@ -9,14 +9,14 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, namespace, part, sqnorms, take
 from ..decoders import Decoder, natural
-from ..embedding import Embedding, OrthonormalFrame
+from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.base import whole
 from ..operators import OperatorKernel, as_operator_kernel
-from .base import StructuredEstimator, input_default, output_default
-from .coupled import CoupledMap
-from .regression import LeastWeights, PointMap
+from ..solvers.weights import CoupledMap, LeastWeights
+from .base import StructuredEstimator
+from .checks import input_default, output_default
 
 DROPS = ("smallest", "oldest")
 
@@ -143,7 +143,7 @@ class OnlineKernelDependency(StructuredEstimator):
     def _output_map(self) -> FeatureMap:
         if self.output_features is not None:
             return clone(self.output_features)
-        if not self.output_kernel_.finite:
+        if self.output_kernel_.features is None:
             raise ValueError(
                 f"{self.output_kernel_} has no finite features, and a stream has no last output "
                 "to span them: give output_features=, such as IncompleteCholesky(rank=100), "

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, keys, namespace, one, take, unique
+from .._arrays import Array, Items, host, namespace, one, take
 from ..embedding import Embedding
 from ..kernels import Kernel
+from ..spaces import Space
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ def size(a_set: Any) -> float:
     return float(len(a_set)) if isinstance(a_set, list) else a_set.size
 
 
-def contain(sets: list, y: Items) -> np.ndarray:
+def contain(sets: list, y: Items, space: Space) -> np.ndarray:
     """Whether each set holds the output beside it."""
     if isinstance(sets[0], list):
+        keys = space.keys
         return np.array([key in keys(some) for key, some in zip(keys(y), sets, strict=True)])
     return np.array([host(one(y, i)) in some for i, some in enumerate(sets)])
 
@@ -74,9 +76,9 @@ class Candidates:
     def __init__(self, model: Any, candidates: Items | None):
         kernel = model.output_kernel_
         pool = model.outputs_ if candidates is None else kernel.as_outputs(candidates)
-        positions, numbers = unique(pool)
+        positions, numbers = kernel.space.unique(pool)
         self.outputs = take(pool, positions)
-        self.number = {key: i for i, key in enumerate(keys(self.outputs))}
+        self.number = {key: i for i, key in enumerate(kernel.space.keys(self.outputs))}
         self.owned = candidates is None  # then an output that only the left-out has is no candidate
         self.numbers = numbers
 
@@ -89,7 +91,8 @@ class Candidates:
         D = self._farther(points)
         if points.left_out is not None and self.owned:
             D = np.where(self._alone(points.left_out), np.inf, D)
-        known = np.array([self.number.get(key, -1) for key in keys(y)])
+        keys = points.frame.kernel.space.keys(y)
+        known = np.array([self.number.get(key, -1) for key in keys])
         own = np.where(known < 0, np.inf, D[np.arange(len(D)), known])
         return own - D.min(axis=1)
 
@@ -201,7 +204,7 @@ class Bands(Around):
     def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
         t, groups, q = move.shape
         flat = points.frame.kernel_features(namespace(move).reshape(move, (t * groups, q)))
-        outputs = host(self.model.output_kernel_.preimage(flat))
+        outputs = host(self.model.output_kernel_.features.inverse(flat))
         return self._largest(outputs.reshape(t * groups, *self.scale.shape)).reshape(t, groups)
 
     def _made(self, points: Embedding, radii: np.ndarray) -> list[Band]:

@@ -21,12 +21,13 @@ class Given:
     y: Items
     groups: Items | None
     unlabelled: Items | None
+    weights: Any = None
 
-    def parted(self) -> tuple[Items, Items, Items | None, Items | None]:
+    def parted(self) -> tuple[Items, Items, Items | None, Items | None, Any]:
         """The same with pairs that are whole, and all inputs without an output beside them."""
         missing = _missing(self.y)
         if not missing.any():
-            return self.X, self.y, self.groups, self.unlabelled
+            return self.X, self.y, self.groups, self.unlabelled, self.weights
         if count(self.X) != len(missing):
             raise ValueError(
                 f"X and y must have the same length, None for an output that is not known: got "
@@ -36,8 +37,9 @@ class Given:
             raise ValueError("y is None in every row: at least 2 outputs must be known.")
         known, unknown = np.flatnonzero(~missing), np.flatnonzero(missing)
         groups = None if self.groups is None else [self.groups[i] for i in known]
-        more = _joined(_rows(self.X, unknown), self.unlabelled)
-        return _rows(self.X, known), [self.y[i] for i in known], groups, more
+        more = _joined(rows_of(self.X, unknown), self.unlabelled)
+        weights = None if self.weights is None else np.asarray(self.weights)[known]
+        return rows_of(self.X, known), [self.y[i] for i in known], groups, more, weights
 
 
 def informed(kernels: list[OperatorKernel], unlabelled: Items | None) -> list[OperatorKernel]:
@@ -76,11 +78,11 @@ def _missing(y: Any) -> np.ndarray:
     return np.zeros(0, dtype=bool)
 
 
-def _rows(X: Items, index: np.ndarray) -> Items:
-    """Some of the inputs, in a container of the same kind: tables keep the names of columns."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    return take(X, index) if hasattr(X, "shape") else [X[i] for i in index]
+def rows_of(items: Items, index: np.ndarray) -> Items:
+    """Some of the items, in a container of the same kind: tables keep the names of columns."""
+    if hasattr(items, "iloc"):
+        return items.iloc[index]
+    return take(items, index) if hasattr(items, "shape") else [items[i] for i in index]
 
 
 def _joined(more: Items, unlabelled: Items | None) -> Items:

@@ -29,7 +29,7 @@ class Explicit(FeatureMap):
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
-        if not kernel.finite:
+        if kernel.features is None:
             raise ValueError(f"{kernel} has no finite features: leave its features at None.")
         self.kernel_ = kernel
         self.width_ = int(self._features(take(kernel.check(A, "A"), [0])).shape[1])
@@ -46,7 +46,8 @@ class Explicit(FeatureMap):
         return F
 
     def _features(self, A: Items) -> Array:
-        return self.kernel_.sparse_features(A) if self.sparse else self.kernel_.features(A)
+        features = self.kernel_.features
+        return features.rows(A) if self.sparse else features(A)
 
     def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
         """The same with their second moment; sparse rows cannot be centred."""

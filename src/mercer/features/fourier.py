@@ -16,7 +16,7 @@ class RandomFourier(FeatureMap):
     """u(a) = √(2k(0) / rank) [cos ⟨ω_j, a⟩, sin ⟨ω_j, a⟩]_j, ω_j drawn from the kernel's spectrum.
 
     A kernel of the difference a - b alone is the Fourier transform of a probability measure
-    (times k(0)); `RBF`, `Matern`, `Laplacian`, their products and their multiples know theirs.
+    (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, products and multiples know theirs.
     No landmarks, no kernel values: the map depends on the data's width only.
 
     Parameters
@@ -61,15 +61,16 @@ class RandomFourier(FeatureMap):
         if self.rank is None:
             raise ValueError("RandomFourier needs a rank, the number of its coordinates.")
         check_rank(self.rank)
-        if not kernel.spectral:
+        fourier = kernel.fourier
+        if fourier is None:
             raise ValueError(
                 f"{kernel} has no spectrum to draw frequencies from: RandomFourier is for RBF, "
-                "Matern, Laplacian, their products and multiples. Use RandomPivotedCholesky(rank)."
+                "Matern, Laplacian, their sums and products. Use RandomPivotedCholesky(rank)."
             )
         A = kernel.check(A, "A")
         random, shape = check_random_state(self.random_state), ((self.rank + 1) // 2, A.shape[1])
-        omega = kernel.frequencies(random, shape)
-        if self.orthogonal and kernel.isotropic:
+        omega = fourier.sample(random, shape)
+        if self.orthogonal and fourier.isotropic:
             omega = _orthogonal(random, shape) * np.linalg.norm(omega, axis=1)[:, None]
         self.kernel_, self.frequencies_ = kernel, omega
         self.scale_ = sqrt(float(kernel.diag(take(A, [0]))[0]) / shape[0])

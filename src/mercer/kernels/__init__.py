@@ -8,6 +8,7 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
+from .delta import Delta
 from .fingerprint import Fingerprint
 from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
@@ -36,6 +37,7 @@ __all__ = [
     "RBF",
     "Centered",
     "ChiSquare",
+    "Delta",
     "Fingerprint",
     "Function",
     "Gaussian",

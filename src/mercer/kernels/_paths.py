@@ -18,6 +18,7 @@ def _mix(x):
 def _search(source, first, end, pointer, target, edge, distance, path, queue):
     """Distances from a node within its graph, and a hash of the edge labels on the way.
 
+    Without edge labels (`edge` is empty) it is a hash of the distance alone.
     What reaches a node one step further is the sum over its shortest-path predecessors: those
     are all finished when the node is taken from the queue.
     """
@@ -38,7 +39,7 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
                 distance[w - first] = d + 1
                 queue[tail] = w
                 tail += 1
-            if distance[w - first] == d + 1:
+            if len(edge) and distance[w - first] == d + 1:
                 path[w - first] += _mix(path[v - first] ^ edge[e])
     return tail
 

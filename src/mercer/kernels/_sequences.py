@@ -8,54 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, host, is_foreign, object_array
+from .._arrays import Items, object_array
+from ..spaces import Sequences
+from ..spaces.sequences import as_sequences, described  # noqa: F401 (others import them here)
 from .base import Kernel
-
-
-def as_sequences(A: Items, name: str = "X") -> np.ndarray:
-    """A batch of sequences of symbols as a 1-D object array; empty sequences are fine."""
-    if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
-        A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
-    items = as_items(A, name)
-    for i, item in enumerate(items):
-        if not isinstance(item, str):
-            _refuse(item, i, name)
-    return items
-
-
-def _refuse(item: Any, i: int, name: str) -> None:
-    """Anything but a sequence of hashable symbols, by its index."""
-    fine = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim == 1)
-    if not fine:
-        raise ValueError(
-            f"{name}[{i}] must be a sequence of symbols (a string, or a list or tuple of tokens), "
-            f"got {described(item)}. Remove it, or make it a sequence."
-        )
-    try:
-        hash(tuple(item))
-    except TypeError:
-        raise ValueError(
-            f"{name}[{i}] holds symbols that cannot be compared by value (lists, arrays, sets): "
-            "make each symbol a string, a number or a tuple."
-        ) from None
-
-
-def described(item: Any) -> str:
-    """An item in a message."""
-    shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
-    return type(item).__name__ + shape
 
 
 class SequenceKernel(Kernel):
     """A kernel on sequences of symbols: strings, or lists or tuples of any tokens."""
 
-    def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Sequences in an object array."""
-        return as_sequences(A, name)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """Sequences in an object array."""
-        return as_sequences(Y, name)
+    @property
+    def space(self) -> Sequences:
+        """Sequences of symbols."""
+        return Sequences()
 
 
 @dataclass(frozen=True)

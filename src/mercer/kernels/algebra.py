@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from numbers import Real
+from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from .._arrays import Array, Items, namespace, power
+from .._arrays import Array, Items, power
+from .._same import same
+from ..spaces import Rows, Space
 from .base import Kernel, Wrapper, as_kernel
+from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 
 
 class Pair(Kernel):
@@ -29,17 +31,28 @@ class Pair(Kernel):
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
         """The two kernels: fitted where this one is, else as given."""
-        return getattr(self, "parts_", None) or (as_kernel(self.left), as_kernel(self.right))
+        return self.__dict__.get("parts_") or (as_kernel(self.left), as_kernel(self.right))
+
+    @property
+    def space(self) -> Space:
+        """The items that both kernels compare."""
+        left, right = self.parts
+        return left.space.join(right.space)
+
+    def _rows(self, A: Items, name: str) -> Items:
+        """A table with the columns of both kernels, before one of them drops those of the other."""
+        space = self.space
+        return space.check(A, name) if isinstance(space, Rows) else A
 
     def check(self, A: Items, name: str = "X") -> Items:
         """As both kernels; each of them sees the batch as the first left it."""
         left, right = self.parts
-        return right.check(left.check(A, name), name)
+        return right.check(left.check(self._rows(A, name), name), name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """As both kernels."""
         left, right = self.parts
-        return right.as_outputs(left.as_outputs(Y, name), name)
+        return right.as_outputs(left.as_outputs(self._rows(Y, name), name), name)
 
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
@@ -47,68 +60,65 @@ class Pair(Kernel):
         self.parts_ = (left, right)
         return self
 
-    on_vectors = property(lambda self: any(k.on_vectors for k in self.parts))
+    def _both(self, name: str, combine: Callable[[Any, Any], Any]) -> Any:
+        """A capability that both kernels have, combined."""
+        left, right = (getattr(k, name) for k in self.parts)
+        return None if left is None or right is None else combine(left, right)
+
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
     centered = property(lambda self: any(k.centered for k in self.parts))
-    differentiable = property(lambda self: all(k.differentiable for k in self.parts))
-
-    @property
-    def pairwise(self) -> bool:  # type: ignore[override]
-        """Both or neither: a matrix of kernel values is no batch for another kernel."""
-        left, right = (k.pairwise for k in self.parts)
-        if left != right:
-            raise ValueError(
-                f'{self} mixes "precomputed" with a kernel that computes: the same X cannot be '
-                "both. Use Precomputed(gram) with indices, or add the Gram matrices yourself."
-            )
-        return left
 
 
 class Sum(Pair):
     """k(a, b) = left(a, b) + right(a, b)."""
 
     symbol = "+"
-    finite = property(lambda self: all(k.finite for k in self.parts))
-    radial = property(lambda self: all(k.radial for k in self.parts))
-
-    def _total(self, of: Callable[[Kernel], Array]) -> Array:
-        return reduce(lambda x, y: x + y, map(of, self.parts))
 
     def _gram(self, A: Items, B: Items) -> Array:
-        return self._total(lambda k: k._gram(A, B))
+        return reduce(lambda x, y: x + y, (k._gram(A, B) for k in self.parts))
 
     def _diag(self, A: Items) -> Array:
-        return self._total(lambda k: k._diag(A))
+        return reduce(lambda x, y: x + y, (k._diag(A) for k in self.parts))
 
-    def features(self, A: Items) -> Array:
-        """The features of both, side by side."""
-        both = [k.features(A) for k in self.parts]
-        return namespace(*both).concat(both, axis=1)
+    @property
+    def features(self) -> Features | None:
+        """The features of both, side by side; undone where both are of one kernel."""
+        both = self._both("features", Features.plus)
+        alone = self.multiple
+        if both is None or alone.kernel is self or alone.kernel.features.inverse is None:
+            return both
+        undo = alone.kernel.features.inverse
+        return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
-    def slope(self, D2: Array) -> Array:
-        """The sum of the slopes."""
-        return self._total(lambda k: k.slope(D2))
+    @property
+    def radial(self) -> Radial | None:
+        """The sum of both."""
+        return self._both("radial", Radial.plus)
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """The sum of the gradients."""
-        return self._total(lambda k: k.vjp(A, B, C))
+    @property
+    def fourier(self) -> Fourier | None:
+        """The mixture of both."""
+        return self._both("fourier", Fourier.plus)
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """The sum of the gradients."""
-        return self._total(lambda k: k.diag_vjp(A, c))
+    @property
+    def item_gradient(self) -> ItemGradient | None:
+        """The sum of both."""
+        return self._both("item_gradient", ItemGradient.plus)
+
+    @property
+    def multiple(self) -> Multiple:
+        """Of the kernel of which both are multiples, where there is one."""
+        left, right = (k.multiple for k in self.parts)
+        return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 
 
 class Product(Pair):
-    """k(a, b) = left(a, b) right(a, b)."""
+    """k(a, b) = left(a, b) right(a, b).
+
+    Finite features of a product would be as many as the product of both numbers: it has none.
+    """
 
     symbol = "*"
-    spectral = property(lambda self: all(k.spectral for k in self.parts))
-    isotropic = property(lambda self: all(k.isotropic for k in self.parts))
-
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """A product transforms to a convolution: draws of both, added."""
-        left, right = self.parts
-        return left.frequencies(random, shape) + right.frequencies(random, shape)
 
     def _gram(self, A: Items, B: Items) -> Array:
         left, right = self.parts
@@ -118,15 +128,31 @@ class Product(Pair):
         left, right = self.parts
         return left._diag(A) * right._diag(A)
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """By the product rule."""
-        left, right = self.parts
-        return left.vjp(A, B, C * right._gram(A, B)) + right.vjp(A, B, C * left._gram(A, B))
+    @property
+    def radial(self) -> Radial | None:
+        """The product of both."""
+        return self._both("radial", Radial.times)
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
+    @property
+    def fourier(self) -> Fourier | None:
+        """The convolution of both."""
+        return self._both("fourier", Fourier.times)
+
+    @property
+    def item_gradient(self) -> ItemGradient | None:
         """By the product rule."""
+        return self._both("item_gradient", self._product_rule)
+
+    def _product_rule(self, of_left: ItemGradient, of_right: ItemGradient) -> ItemGradient:
         left, right = self.parts
-        return left.diag_vjp(A, c * right._diag(A)) + right.diag_vjp(A, c * left._diag(A))
+        return ItemGradient(
+            lambda A, B, C: (
+                of_left.vjp(A, B, C * right._gram(A, B)) + of_right.vjp(A, B, C * left._gram(A, B))
+            ),
+            lambda A, c: (
+                of_left.diag_vjp(A, c * right._diag(A)) + of_right.diag_vjp(A, c * left._diag(A))
+            ),
+        )
 
 
 class Scaled(Wrapper):
@@ -139,16 +165,6 @@ class Scaled(Wrapper):
     def __str__(self) -> str:
         return f"{self.scale:g} * {self.kernel}"
 
-    finite = property(lambda self: self.inner.finite)
-    invertible = property(lambda self: self.inner.invertible and self.scale > 0)
-    radial = property(lambda self: self.inner.radial)
-    spectral = property(lambda self: self.inner.spectral)
-    isotropic = property(lambda self: self.inner.isotropic)
-
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """As the kernel inside."""
-        return self.inner.frequencies(random, shape)
-
     def _factor(self) -> float:
         if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a number ≥ 0, got {self.scale!r}.")
@@ -160,29 +176,18 @@ class Scaled(Wrapper):
     def _diag(self, A: Items) -> Array:
         return self._factor() * self.inner._diag(A)
 
-    def features(self, A: Items) -> Array:
-        """√scale times the features."""
-        return self._factor() ** 0.5 * self.inner.features(A)
+    def _mapped(self, capability: Any) -> Any:
+        return None if capability is None else capability.scaled(self._factor())
 
-    def sparse_features(self, A: Items) -> csr_array:
-        """The same, sparse."""
-        return self._factor() ** 0.5 * self.inner.sparse_features(A)
+    features = property(lambda self: self._mapped(self.inner.features))
+    radial = property(lambda self: self._mapped(self.inner.radial))
+    fourier = property(lambda self: self._mapped(self.inner.fourier))
+    item_gradient = property(lambda self: self._mapped(self.inner.item_gradient))
 
-    def preimage(self, F: Array) -> Items:
-        """The pre-image of the features over √scale."""
-        return self.inner.preimage(F / self._factor() ** 0.5)
-
-    def slope(self, D2: Array) -> Array:
-        """Scale times the slope."""
-        return self._factor() * self.inner.slope(D2)
-
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Scale times the gradient."""
-        return self._factor() * self.inner.vjp(A, B, C)
-
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """Scale times the gradient."""
-        return self._factor() * self.inner.diag_vjp(A, c)
+    @property
+    def multiple(self) -> Multiple:
+        """Of the same kernel as the one inside; a factor of zero leaves nothing to read."""
+        return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 
 class Power(Wrapper):
@@ -209,12 +214,19 @@ class Power(Wrapper):
     def _diag(self, A: Items) -> Array:
         return power(self.inner._diag(A), self._degree())
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """By the chain rule."""
-        p = self._degree()
-        return self.inner.vjp(A, B, C * p * self.inner._gram(A, B) ** (p - 1))
+    def _product(self, capability: Any) -> Any:
+        """A capability that multiplies, as often as the exponent says."""
+        if capability is None:
+            return None
+        return reduce(lambda x, y: x.times(y), [capability] * self._degree())
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """By the chain rule."""
+    radial = property(lambda self: self._product(self.inner.radial))
+    fourier = property(lambda self: self._product(self.inner.fourier))
+
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         p = self._degree()
-        return self.inner.diag_vjp(A, c * p * self.inner._diag(A) ** (p - 1))
+        return self._inside.vjp(A, B, C * p * self.inner._gram(A, B) ** (p - 1))
+
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
+        p = self._degree()
+        return self._inside.diag_vjp(A, c * p * self.inner._diag(A) ** (p - 1))

@@ -8,10 +8,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, as_items, as_output_array, as_vectors, count, namespace, take
+from .._arrays import Array, Items, as_vectors, count, namespace, take
+from ..spaces import Opaque, Space, Vectors
+from .capabilities import Fourier, ItemGradient, Multiple, Radial, former
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
@@ -24,33 +25,19 @@ class Kernel(BaseEstimator):
     ``0.5 * RBF(1.0) + Linear() ** 2``.
 
     A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default);
-    `mercer.testing.check_kernel` then says whether it is one.
+    `mercer.testing.check_kernel` then says whether it is one. What it can do beside (`features`,
+    `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
+    `mercer.kernels.capabilities`.
     """
 
-    on_vectors = False
-    """Whether the items are real vectors of one length."""
-    finite = False
-    """Whether `features` gives finite coordinates: features(A) @ features(B).T == k(A, B)."""
-    invertible = False
-    """Whether `preimage` undoes `features` on all of the feature space."""
-    radial = False
-    """Whether k(a, b) is a decreasing function of ‖a - b‖², with a `slope`."""
-    smooth = False
-    """Whether it is radial with a `curvature`: its gradients are functions with a kernel too."""
-    differentiable = False
-    """Whether `vjp` and `diag_vjp` give derivatives."""
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix, one row an item."""
-    pairwise = False
-    """Whether an input batch is itself a block of the Gram matrix (scikit-learn's pairwise)."""
     centered = False
     """Whether it subtracts the mean of what it was fitted on."""
     semi_supervised = False
     """Whether it learns from inputs whose outputs are not known."""
-    spectral = False
-    """Whether k(a, b) is a function of a - b, with `frequencies` of its Fourier transform."""
-    isotropic = False
-    """Whether the frequencies have no preferred direction."""
+    unit_norm = False
+    """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
@@ -60,13 +47,21 @@ class Kernel(BaseEstimator):
 
     # -- what a kernel of one's own implements ------------------------------------------------
 
+    @property
+    def space(self) -> Space:
+        """The kind of item that it compares."""
+        return Opaque()
+
+    on_vectors = property(lambda self: self.space.on_vectors)
+    pairwise = property(lambda self: self.space.pairwise)
+
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
-        return as_items(A, name)
+        return self.space.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """A batch of outputs as it was given, in a container of its own kind."""
-        return as_items(Y, name)
+        return self.space.check(Y, name)
 
     def fit(self, A: Items) -> Kernel:
         """Settle what depends on data, such as a length scale given as "median"."""
@@ -85,42 +80,40 @@ class Kernel(BaseEstimator):
         rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
         return namespace(*rows).concat([row[:, 0] for row in rows])
 
-    def features(self, A: Items) -> Array:
-        """Finite coordinates of the items, one row each, where the kernel is `finite`."""
-        raise NotImplementedError(f"{self} has no finite features")
-
-    def sparse_features(self, A: Items) -> sparse.csr_array:
-        """The same as a sparse matrix, for kernels whose features are many and mostly zero."""
-        return sparse.csr_array(self.features(A))
-
-    def preimage(self, F: Array) -> Items:
-        """The items whose features are the rows of `F`, where the kernel is `invertible`."""
-        raise NotImplementedError(f"{self} cannot undo its features")
-
-    def slope(self, D2: Array) -> Array:
-        """-dk/d(‖a - b‖²) as a function of the squared distance, where `radial`."""
-        raise NotImplementedError(f"{self} is not a function of the distance with a slope")
-
-    def curvature(self, D2: Array) -> Array:
-        """d²k/d(‖a - b‖²)² as a function of the squared distance, where `smooth`."""
-        raise NotImplementedError(f"{self} is not twice differentiable in the squared distance")
+    # -- what it can do beside: an object, or None ----------------------------------------------
 
     @property
-    def bending(self) -> float | None:
-        """Curvature over slope, where that is a number: a Gaussian's, else None."""
+    def features(self) -> Any:
+        """Finite coordinates in which k is an inner product: `Features`, or None."""
         return None
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """The gradient of Σ_ij C_ij k(A_i, B_j) with respect to A, where `differentiable`."""
-        raise NotImplementedError(f"{self} has no derivative")
+    @property
+    def radial(self) -> Radial | None:
+        """The decreasing function of ‖a - b‖², with its derivatives."""
+        return None
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """The gradient of Σ_i c_i k(A_i, A_i) with respect to A, where `differentiable`."""
-        raise NotImplementedError(f"{self} has no derivative")
+    @property
+    def fourier(self) -> Fourier | None:
+        """The spectral measure of a function of a - b."""
+        return None
 
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Draws from the spectral measure of k, one row a frequency, where `spectral`."""
-        raise NotImplementedError(f"{self} has no spectral measure")
+    @property
+    def item_gradient(self) -> ItemGradient | None:
+        """Derivatives with respect to the items."""
+        return None
+
+    @property
+    def parameter_gradient(self) -> None:
+        """Derivatives with respect to the parameters: no kernel has them yet."""
+        return None
+
+    @property
+    def multiple(self) -> Multiple:
+        """The kernel of which this one is a multiple: the one whose structure decoders know."""
+        return Multiple(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return former(self, name)
 
     # -- what everybody calls -----------------------------------------------------------------
 
@@ -192,15 +185,14 @@ def _is_zero(value: Any) -> bool:
 class VectorKernel(Kernel):
     """A kernel on real vectors; images and other arrays of more axes are flattened."""
 
-    on_vectors = True
+    @property
+    def space(self) -> Space:
+        """Arrays of one shape."""
+        return Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
         return as_vectors(A, name, type(self).__name__, self.accepts_sparse)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """An array of outputs in their own shape; plain numbers become vectors of length one."""
-        return as_output_array(Y, name, owner=type(self).__name__)
 
 
 class Wrapper(Kernel):
@@ -212,7 +204,19 @@ class Wrapper(Kernel):
     @property
     def inner(self) -> Kernel:
         """The kernel inside: fitted where this one is, else as given."""
-        return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+        return self.__dict__.get("kernel_") or as_kernel(self.kernel)
+
+    @property
+    def item_gradient(self) -> ItemGradient | None:
+        """By the chain rule, `_vjp` and `_diag_vjp` of a subclass, through the kernel inside."""
+        known = hasattr(type(self), "_vjp") and self.inner.item_gradient is not None
+        return ItemGradient(self._vjp, self._diag_vjp) if known else None
+
+    @property
+    def _inside(self) -> ItemGradient:
+        gradient = self.inner.item_gradient
+        assert gradient is not None
+        return gradient
 
     def check(self, A: Items, name: str = "X") -> Items:
         """As the kernel inside."""
@@ -227,11 +231,9 @@ class Wrapper(Kernel):
         self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
         return self
 
-    on_vectors = property(lambda self: self.inner.on_vectors)
+    space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    pairwise = property(lambda self: self.inner.pairwise)
     centered = property(lambda self: self.inner.centered)
-    differentiable = property(lambda self: self.inner.differentiable)
 
 
 KERNELS: dict[str, Callable[[], Kernel]] = {}

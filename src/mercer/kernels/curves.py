@@ -8,23 +8,18 @@ import numpy as np
 import scipy.linalg
 
 from .._arrays import Array, Items, host, is_foreign, like, namespace
-from ..curves import as_grid, on_grid, other_grid, refuse_unusable
+from ..curves import as_grid
+from ..spaces import Curves
 from .base import VectorKernel
+from .capabilities import Features, ItemGradient
 from .quadrature import quadrature, roughness, smoother
 
 
 class CurveKernel(VectorKernel):
     """k(f, g) = fᵀ RᵀR g of the values on a grid: finite features R f, which can be undone."""
 
-    finite = True
-    differentiable = True
     grid: Array | None
     smoothing: float
-
-    @property
-    def invertible(self) -> bool:  # type: ignore[override]
-        """Unless curves are smoothed: what smoothing takes away does not come back."""
-        return not self.smoothing
 
     # -- what a kernel on curves implements ---------------------------------------------------
 
@@ -41,47 +36,38 @@ class CurveKernel(VectorKernel):
         self.root_ = self._smoothed_root(self.grid_)
         return self
 
+    @property
+    def space(self) -> Curves:
+        """Curves on the grid of this kernel."""
+        return Curves(self.__dict__.get("grid_") if self.grid is None else self.grid)
+
     def check(self, A: Items, name: str = "X") -> Array:
         """Curves as rows of values on the grid."""
-        return self._on_grid(super().check(self._rows(A, name), name), name)
+        owner, space = type(self).__name__, self.space
+        return space.on_this_grid(super().check(space.rows(A, name, owner), name), name, owner)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
         """The same: predicted curves are told on the grid."""
-        return self._on_grid(super().as_outputs(self._rows(Y, name), name), name)
+        return self.space.check(Y, name, type(self).__name__)
 
     def _given(self) -> np.ndarray | None:
-        grid = getattr(self, "grid_", None) if self.grid is None else self.grid
+        grid = self.space.grid
         return None if grid is None else as_grid(grid)
-
-    def _rows(self, A: Items, name: str) -> Items:
-        rows = on_grid(A, self._given(), name, type(self).__name__)
-        if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
-            raise ValueError(self._no_curves(name, rows.shape))
-        if not is_foreign(rows):
-            refuse_unusable(rows, self._given(), name)
-        return rows
-
-    def _on_grid(self, A: Array, name: str) -> Array:
-        grid, width = self._given(), int(A.shape[1])
-        if width < 2:
-            raise ValueError(self._no_curves(name, A.shape))
-        if grid is not None and width != len(grid):
-            raise ValueError(other_grid(name, 0, width, len(grid)))
-        return A
-
-    def _no_curves(self, name: str, shape: tuple) -> str:
-        return (
-            f"{name} must hold curves for {type(self).__name__}, a row of at least 2 values each; "
-            f"got shape {tuple(shape)}."
-        )
 
     # -- values -------------------------------------------------------------------------------
 
-    def features(self, A: Items) -> Array:
-        """R f for every curve."""
-        return self._rooted(self.check(A, "A"))
+    @property
+    def features(self) -> Features:
+        """R f for every curve; what smoothing takes away does not come back."""
+        undo = None if self.smoothing else self._unrooted
+        return Features(lambda A: self._rooted(self.check(A, "A")), inverse=undo)
 
-    def preimage(self, F: Array) -> Array:
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """That of a quadratic form."""
+        return ItemGradient(self._vjp, self._diag_vjp)
+
+    def _unrooted(self, F: Array) -> Array:
         """The curves whose features these are: R⁻¹ applied to each row."""
         R = self._factor(int(F.shape[1]))
         if R.ndim == 1:
@@ -90,7 +76,7 @@ class CurveKernel(VectorKernel):
         return like(solved, F) if is_foreign(F) else solved
 
     def _factor(self, width: int) -> np.ndarray:
-        if hasattr(self, "root_"):
+        if "root_" in self.__dict__:
             return self.root_
         grid = self._given()
         return self._smoothed_root(np.linspace(0.0, 1.0, width) if grid is None else grid)
@@ -117,12 +103,12 @@ class CurveKernel(VectorKernel):
         F = self._rooted(A)
         return namespace(F).sum(F * F, axis=1)
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij RᵀR b_j."""
         R = like(self._factor(int(B.shape[1])), B)
         return (C @ B) * R**2 if R.ndim == 1 else (C @ self._rooted(B)) @ R
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
         """2 c_i RᵀR a_i."""
         R = like(self._factor(int(A.shape[1])), A)
         rooted = 2.0 * c[:, None] * self._rooted(A)

@@ -6,47 +6,81 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat import device, is_torch_array
+from array_api_compat import is_torch_array
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
-from .._arrays import Array, count, is_foreign, median, namespace, products, sqnorms, take
+from .._arrays import (
+    Array,
+    blocks,
+    count,
+    host,
+    is_foreign,
+    median,
+    namespace,
+    products,
+    put,
+    sqnorms,
+    take,
+)
 from .base import positive
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""
 SAMPLE = 1000
 """A median over this many items is as good as one over all of them."""
+FEW = 31
+"""Rows whose medians are taken for the middle of a batch."""
+PAIRS = 2**20
+"""Pairs, or numbers of pairs, that are looked at together."""
+CANCELLED = 1e-5
+"""Below this share of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
 
 
 def squared(A: Array, B: Array) -> Array:
-    """‖a - b‖² for all pairs, by one matrix product.
+    """‖a - b‖² for all pairs, by one matrix product, each right to about ten digits.
 
-    Both batches are first moved by the mean of the second: distances do not change, and data far
-    from the origin keeps its digits. Sparse batches stay where they are, or they would fill up.
+    Both batches are first moved by a typical row of the second: distances do not change, and data
+    far from the origin keeps its digits. Sparse batches stay where they are, or they would fill
+    up. Pairs much nearer to each other than to that row have lost digits by the subtraction and
+    are computed again, one by one.
     """
-    xp = namespace(A)
     same = A is B
     if not (issparse(A) or issparse(B)):
-        shift = xp.mean(B, axis=0, keepdims=True)
+        shift = typical(B)
         A = A - shift
         B = A if same else B - shift
     D2 = products(A, B)
     D2 *= -2.0
-    D2 += sqnorms(A)[:, None]
-    D2 += sqnorms(B)[None, :]
-    if is_foreign(D2):
-        D2 = xp.where(D2 > 0, D2, xp.zeros_like(D2))
-        return D2 * (1.0 - xp.eye(A.shape[0], dtype=D2.dtype, device=device(D2))) if same else D2
-    np.maximum(D2, 0.0, out=D2)
-    if same:
-        np.fill_diagonal(D2, 0.0)
+    left = sqnorms(A)
+    right = left if same else sqnorms(B)
+    D2 += left[:, None]
+    D2 += right[None, :]
+    for rows in blocks(count(A), max(1, PAIRS // count(B))):
+        near = D2[rows, :] < CANCELLED * (left[rows, None] + right[None, :])
+        D2 = _recomputed(D2, near, A, B, rows.start)
     return D2
 
 
-def euclidean(A: Array, B: Array) -> Array:
-    """‖a - b‖ for all pairs, exactly zero for equal ones."""
-    return namespace(A).sqrt(squared(A, B)) if is_foreign(A) else cdist(A, B)
+def typical(B: Array) -> Array:
+    """A row in the middle of the bulk, which far rows cannot pull away: medians of a few rows."""
+    some = take(B, np.linspace(0, count(B) - 1, min(count(B), FEW)).astype(int))
+    ordered = namespace(some).sort(some, axis=0)
+    return ordered[some.shape[0] // 2, :][None, :]
+
+
+def _recomputed(D2: Array, near: Array, A: Array, B: Array, start: int) -> Array:
+    """The matrix with the marked pairs, in rows from `start` on, as sums of squared differences."""
+    i, j = np.nonzero(host(near))
+    i = i + start
+    for some in blocks(len(i), max(1, PAIRS // int(A.shape[1]))):
+        values = sqnorms(take(A, i[some]) - take(B, j[some]))
+        if is_foreign(D2):
+            flat = namespace(D2).reshape(D2, (-1,))
+            D2 = namespace(D2).reshape(put(flat, i[some] * D2.shape[1] + j[some], values), D2.shape)
+        else:
+            D2[i[some], j[some]] = values
+    return D2
 
 
 def absolute(A: Array, B: Array) -> Array:
@@ -81,10 +115,15 @@ def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array])
     D = distances(sample, sample)
     off_diagonal = D[namespace(D).asarray(~np.eye(D.shape[0], dtype=bool))]
     scale = median(off_diagonal) if off_diagonal.shape[0] else 0.0
-    if not scale < np.inf:
-        raise ValueError("the items are too large for distances between them: rescale them.")
     # Half of the pairs being equal makes the median zero: then any scale of the data's own will do.
-    return scale if scale > 0 else float(namespace(D).max(D)) or 1.0
+    scale = scale if scale > 0 else float(namespace(D).max(D)) or 1.0
+    if not SMALLEST <= scale <= 1.0 / SMALLEST:
+        size = "large" if scale > 1 or scale != scale else "small"
+        raise ValueError(
+            f"the items are too {size} for squared distances between them ({scale:.0e} is typical)"
+            ": rescale them."
+        )
+    return scale
 
 
 def settled(kernel: Any) -> float:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_items, object_array
+from .._arrays import Array, Items
+from ..spaces import Molecules
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
 from .molecules import Unparsable, molecule
@@ -64,13 +65,16 @@ class Fingerprint(Kernel):
         self.counts = counts
         self.similarity = similarity
 
+    @property
+    def space(self) -> Molecules:
+        """SMILES strings."""
+        return Molecules()
+
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """SMILES strings that parse; molecules are remembered, so a second check is cheap."""
         self._check_parameters()
-        items = list(as_items(A, name))
+        items = self.space.check(A, name)
         for i, smiles in enumerate(items):
-            if not isinstance(smiles, str):
-                raise ValueError(f"{name}[{i}] must be a SMILES string, got {smiles!r:.60}.")
             try:
                 self._features(smiles)
             except Unparsable as error:
@@ -78,7 +82,7 @@ class Fingerprint(Kernel):
                     f"{name}[{i}] is not a SMILES string that rdkit can read: {smiles!r:.80} "
                     f"({error}). Correct or remove it."
                 ) from None
-        return object_array([str(smiles) for smiles in items])
+        return items
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """The strings as given."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_items
+from .._arrays import Array, Items
+from ..spaces import Graphs
 from ._bags import Bags, inner, mixed, sqnorms
 from ._graphs import Union, checked
 from .base import Kernel
@@ -23,10 +24,15 @@ class GraphKernel(Kernel):
         """Graphs that can be read under the labels of this kernel."""
         return checked(A, name, self.node_label, self.edge_label)
 
+    @property
+    def space(self) -> Graphs:
+        """Graphs, whose labels are read as the parameters say."""
+        return Graphs()
+
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """The graphs as given, in an array of objects, after a check."""
+        """The graphs as given, in an array of objects, after a check of their labels."""
         self.check(Y, name)
-        return as_items(Y, name)
+        return self.space.check(Y, name)
 
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)
@@ -117,8 +123,8 @@ class ShortestPath(GraphKernel):
     """Shortest-path kernel: pairs of nodes match when their ends and their distance do.
 
     k(a, b) counts the pairs of ordered node pairs (u, v), connected and distinct, with equal
-    labels at both ends, equal distance in edges, and equal edge labels along all the shortest
-    paths from u to v; a node alone counts as a pair at distance 0.
+    labels at both ends, equal distance in edges, and (unless ``edge_label=None``) equal edge labels
+    along all the shortest paths from u to v; a node alone counts as a pair at distance 0.
 
     Parameters
     ----------
@@ -151,7 +157,7 @@ class ShortestPath(GraphKernel):
         from ._paths import path_features
 
         u = self._union(A)
-        edge = mixed(u.edge, seed=5)
+        edge = mixed(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):
             ends = mixed(u.label[first], seed=6) + mixed(u.label[last], seed=7)

@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 
 from .._arrays import Array, Items, host, like, namespace
 from .base import VectorKernel
+from .capabilities import Features
 
 
 class HistogramKernel(VectorKernel):
@@ -32,9 +33,6 @@ class Hellinger(HistogramKernel):
     array([[1., 0.]])
     """
 
-    finite = True
-    invertible = True
-
     def _gram(self, A: Array, B: Array) -> Array:
         xp = namespace(A)
         return xp.sqrt(A) @ xp.matrix_transpose(xp.sqrt(B))
@@ -42,14 +40,13 @@ class Hellinger(HistogramKernel):
     def _diag(self, A: Array) -> Array:
         return namespace(A).sum(A, axis=1)
 
-    def features(self, A: Items) -> Array:
-        """The roots of the entries."""
-        A = self.check(A, "A")
-        return namespace(A).sqrt(A)
-
-    def preimage(self, F: Array) -> Array:
-        """The squares of the features; the nearest histogram to a negative one has 0 there."""
-        return namespace(F).where(F > 0, F, namespace(F).zeros_like(F)) ** 2
+    @property
+    def features(self) -> Features:
+        """The roots of the entries; the nearest histogram to a negative one has 0 there."""
+        return Features(
+            lambda A: namespace(A).sqrt(self.check(A, "A")),
+            inverse=lambda F: namespace(F).where(F > 0, F, namespace(F).zeros_like(F)) ** 2,
+        )
 
 
 class ChiSquare(HistogramKernel):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, dense, host, is_foreign, object_array
+from .._arrays import Array, Items, dense, object_array
+from ..spaces import LabelSets
 from .base import Kernel, Wrapper, as_kernel
+from .capabilities import Features
 from .linear import Linear
 
 
@@ -45,11 +47,7 @@ class Labels(Wrapper):
     array([[1. , 0.5, 0. ]])
     """
 
-    on_vectors = False
     accepts_sparse = True
-    differentiable = False
-    finite = property(lambda self: self.inner.finite)
-    invertible = property(lambda self: self.inner.invertible)
 
     def __init__(self, kernel: Kernel | None = None, classes: Sequence[Hashable] | None = None):
         self.kernel = kernel  # type: ignore[assignment]
@@ -58,14 +56,14 @@ class Labels(Wrapper):
     @property
     def inner(self) -> Kernel:
         """The kernel on indicator vectors."""
-        return getattr(self, "kernel_", None) or self._given()
+        return self.__dict__.get("kernel_") or self._given()
 
     def _given(self) -> Kernel:
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 
     def fit(self, A: Items) -> Labels:
         """Learn the labels, and fit the kernel on the indicators."""
-        A = self.as_outputs(A, "A")
+        A = self.space.check(A, "A")
         classes = list(_labels(A) if self.classes is None else self.classes)
         self.columns_ = {label: column for column, label in enumerate(classes)}
         if len(self.columns_) < len(classes):
@@ -76,23 +74,18 @@ class Labels(Wrapper):
         self.kernel_ = clone(self._given()).fit(self._indicators(A, "A"))
         return self
 
+    @property
+    def space(self) -> LabelSets:
+        """Sets of labels, whatever the kernel on indicators is on."""
+        return LabelSets()
+
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """Indicator rows as they are, or an array that holds one collection of labels an item."""
-        Y = Y.to_numpy() if hasattr(Y, "iloc") else Y  # a pandas frame of indicators, or a series
-        if issparse(Y) or is_foreign(Y) or (isinstance(Y, np.ndarray) and Y.dtype != object):
-            return _checked_indicators(Y, name)
-        if isinstance(Y, str | Mapping) or not isinstance(Y, Iterable):
-            raise TypeError(f"{name} must be a batch of label sets, got {Y!r:.60}.")
-        items = Y if isinstance(Y, np.ndarray) and Y.ndim == 1 else object_array(list(Y))
-        if not len(items):
-            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
-        for i, item in enumerate(items):
-            _check_set(item, i, name)
-        return items
+        return self.space.check(Y, name)
 
     def check(self, A: Items, name: str = "X") -> Items:
         """Indicator rows, once the labels are known; before that, the sets as given."""
-        A = self.as_outputs(A, name)
+        A = self.space.check(A, name)
         return self._indicators(A, name) if hasattr(self, "columns_") else A
 
     def _indicators(self, A: Items, name: str) -> Array:
@@ -137,50 +130,17 @@ class Labels(Wrapper):
     def _diag(self, A: Array) -> Array:
         return self.inner._diag(A)
 
-    def features(self, A: Items) -> Array:
-        """The features of the indicators."""
-        return self.inner.features(self.check(A, "A"))
-
-    def preimage(self, F: Array) -> Array:
-        """Soft indicators, one column a label: `Direct` returns them, `Threshold` cuts them."""
-        return self.inner.preimage(F)
-
-
-def _check_set(item: Any, index: int, name: str) -> None:
-    if isinstance(item, str | bytes | Mapping) or not isinstance(item, Iterable):
-        raise ValueError(
-            f"{name}[{index}] must be a collection of labels, got {item!r:.60}: write a single "
-            "label as [label]."
+    @property
+    def features(self) -> Any:
+        """Those of the indicators, undone to soft indicators, which `Threshold` cuts."""
+        inner = self.inner.features
+        if inner is None:
+            return None
+        return Features(
+            lambda A: inner(self.check(A, "A")),
+            lambda A: inner.rows(self.check(A, "A")),
+            inner.inverse,
         )
-    for label in item:
-        if not isinstance(label, Hashable) or (isinstance(label, float) and label != label):
-            raise ValueError(f"{name}[{index}] has {label!r:.60}, which cannot be a label.")
-
-
-def _checked_indicators(Y: Array, name: str) -> Array:
-    if Y.ndim != 2:
-        raise ValueError(
-            f"{name} must hold label sets: an indicator matrix with a column for each label, or a "
-            f"list of lists of labels; got an array of shape {tuple(Y.shape)}."
-        )
-    if not count(Y):
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
-    Y = csr_array(Y) if issparse(Y) else Y
-    values = Y.data if issparse(Y) else host(Y)
-    wrong = (values != 0) & (values != 1)
-    if wrong.any():
-        row = _first_row(Y, wrong)
-        raise ValueError(
-            f"{name}[{row}] has {values[wrong][0]!s}, where an indicator is 0 or 1. Pass lists of "
-            "labels as lists, not as an array."
-        )
-    return Y
-
-
-def _first_row(Y: Array, wrong: np.ndarray) -> int:
-    if issparse(Y):
-        return int(np.searchsorted(Y.indptr, np.flatnonzero(wrong)[0], side="right")) - 1
-    return int(np.argwhere(wrong)[0, 0])
 
 
 def _labels(A: Items) -> Iterable:

@@ -64,7 +64,6 @@ class LaplacianRegularized(Wrapper):
     semi_supervised = True
     known_: Items
     bend_: Array | None
-    differentiable = property(lambda self: False)
 
     def __init__(
         self,

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from scipy.sparse import csr_array
 
-from .._arrays import Array, Items, dense, products, sqnorms
+from .._arrays import Array, dense, products, sqnorms
 from .base import KERNELS, VectorKernel
+from .capabilities import Features, ItemGradient
 
 
 class Linear(VectorKernel):
@@ -16,10 +17,7 @@ class Linear(VectorKernel):
     array([[11.]])
     """
 
-    finite = True
     accepts_sparse = True
-    invertible = True
-    differentiable = True
 
     def _gram(self, A: Array, B: Array) -> Array:
         return products(A, B)
@@ -27,25 +25,19 @@ class Linear(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return sqnorms(A)
 
-    def features(self, A: Items) -> Array:
+    @property
+    def features(self) -> Features:
         """The vectors themselves."""
-        return dense(self.check(A, "A"))
+        return Features(
+            lambda A: dense(self.check(A, "A")),
+            lambda A: csr_array(self.check(A, "A")),
+            lambda F: F,
+        )
 
-    def sparse_features(self, A: Items) -> csr_array:
-        """The vectors themselves, sparse where they came so."""
-        return csr_array(self.check(A, "A"))
-
-    def preimage(self, F: Array) -> Array:
-        """The vectors themselves."""
-        return F
-
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Σ_j C_ij b_j."""
-        return C @ B
-
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """2 c_i a_i."""
-        return 2.0 * c[:, None] * A
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """Σ_j C_ij b_j, and 2 c_i a_i."""
+        return ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
 
 
 KERNELS["linear"] = Linear

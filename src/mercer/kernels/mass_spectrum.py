@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._arrays import Array, Items, as_items, object_array
+from ..spaces import Spectra
+from ..spaces.spectra import peaks
 from .base import Kernel, positive
 
 SIDES = ("peaks", "losses", "differences")
@@ -52,6 +52,11 @@ class MassSpectrum(Kernel):
         self.of = of
         self.strongest = strongest
 
+    @property
+    def space(self) -> Spectra:
+        """Peaks and precursor."""
+        return Spectra()
+
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Spectra with peaks sorted by mass."""
         positive(self.width, "width")
@@ -60,7 +65,8 @@ class MassSpectrum(Kernel):
         items = as_items(A, name)
         if all(isinstance(item, Sorted) for item in items):
             return items
-        return object_array([_sorted(item, f"{name}[{i}]") for i, item in enumerate(items)])
+        read = (peaks(item, f"{name}[{i}]") for i, item in enumerate(items))
+        return object_array([Sorted(*spectrum) for spectrum in read])
 
     def _gram(self, A: Items, B: Items) -> Array:
         from ._spectra import overlaps
@@ -125,23 +131,3 @@ class Sorted:
         d, weight = d[kept], (a[top][:, None] * a[top][None, :])[kept]
         order = np.argsort(d, kind="stable")
         return d[order], weight[order]
-
-
-def _sorted(item: Any, name: str) -> Sorted:
-    if isinstance(item, Sorted):
-        return item
-    try:
-        mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
-        precursor = float(item[2])
-    except (TypeError, ValueError, IndexError, KeyError):
-        raise ValueError(
-            f"{name} must be a spectrum (mz, intensity, precursor), got {item!r:.80}."
-        ) from None
-    if mz.ndim != 1 or mz.shape != intensity.shape:
-        raise ValueError(
-            f"{name} needs one intensity for each peak, got {mz.shape} and {intensity.shape}."
-        )
-    numbers = np.concatenate([mz, intensity, [precursor]])
-    if not np.isfinite(numbers).all() or (intensity <= 0).any():
-        raise ValueError(f"{name} needs finite masses and positive intensities: drop the others.")
-    return Sorted(mz, intensity, precursor)

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._arrays import Array, Items, dense, host
 from .._extras import require
 from .base import Kernel, Wrapper
+from .capabilities import Features, Multiple
 
 
 class OnDevice(Wrapper):
@@ -30,12 +29,10 @@ class OnDevice(Wrapper):
     def __str__(self) -> str:
         return str(self.inner)
 
-    finite = property(lambda self: self.inner.finite)
-    invertible = property(lambda self: self.inner.invertible)
-    radial = property(lambda self: self.inner.radial)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse and not self.on_vectors)
-    spectral = property(lambda self: self.inner.spectral)
-    isotropic = property(lambda self: self.inner.isotropic)
+    radial = property(lambda self: self.inner.radial)
+    fourier = property(lambda self: self.inner.fourier)
+    item_gradient = property(lambda self: self.inner.item_gradient)
 
     def _moved(self, A: Any) -> Array:
         require("torch", "torch")
@@ -63,26 +60,19 @@ class OnDevice(Wrapper):
     def _diag(self, A: Items) -> Array:
         return self._moved(self.inner._diag(A))
 
-    def features(self, A: Items) -> Array:
-        """Those of the kernel inside, moved."""
-        return self._moved(self.inner.features(A))
+    @property
+    def features(self) -> Features | None:
+        """Those of the kernel inside, moved; undone on the host unless it takes vectors."""
+        inner = self.inner.features
+        return inner and inner.mapped(self._moved, self._back)
 
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    @property
+    def multiple(self) -> Multiple:
         """As the kernel inside."""
-        return self.inner.frequencies(random, shape)
+        inner = self.inner.multiple
+        return Multiple(
+            inner.kernel, inner.scale, lambda F: inner.read(self._back(F)), inner.copies
+        )
 
-    def preimage(self, F: Array) -> Items:
-        """As the kernel inside, on the host unless it takes vectors."""
-        return self.inner.preimage(F if self.on_vectors else host(F))
-
-    def slope(self, D2: Array) -> Array:
-        """As the kernel inside."""
-        return self.inner.slope(D2)
-
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """As the kernel inside."""
-        return self.inner.vjp(A, B, C)
-
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """As the kernel inside."""
-        return self.inner.diag_vjp(A, c)
+    def _back(self, F: Array) -> Array:
+        return F if self.on_vectors else host(F)

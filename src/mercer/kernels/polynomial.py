@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from .._arrays import Array, power, products, sqnorms
 from .base import KERNELS, VectorKernel, positive
+from .capabilities import ItemGradient
 
 
 class Polynomial(VectorKernel):
@@ -14,7 +15,6 @@ class Polynomial(VectorKernel):
     array([[144.]])
     """
 
-    differentiable = True
     accepts_sparse = True
 
     def __init__(self, degree: int = 3, gamma: float = 1.0, coef0: float = 1.0):
@@ -35,12 +35,17 @@ class Polynomial(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return power(self._affine(sqnorms(A)), int(self.degree))
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """By the chain rule."""
+        return ItemGradient(self._vjp, self._diag_vjp)
+
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
         base = self._affine(products(A, B)) ** (int(self.degree) - 1)
         return (self.degree * self.gamma) * ((C * base) @ B)
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
         """The same along b = a, twice."""
         base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A

@@ -7,9 +7,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, as_items
-from ._sequences import Alphabet, SequenceKernel, as_given, as_sequences, described
+from .._arrays import Array, Items
+from ..spaces import Sequences
+from ._sequences import Alphabet, SequenceKernel, as_given
 from .base import Kernel, as_kernel
+from .capabilities import Features
 from .weighted_degree import encoded
 
 
@@ -56,20 +58,19 @@ class Positions(SequenceKernel):
         self.kernel = kernel
         self.letters = letters
 
-    finite = property(lambda self: self.kernel is None)
-
     @property
     def inner(self) -> Kernel:
         """The kernel on vectors: fitted where this one is, else as given."""
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
-        return getattr(self, "kernel_", None) or as_kernel(self.kernel)
+        return self.__dict__.get("kernel_") or as_kernel(self.kernel)
 
     # -- checking -----------------------------------------------------------------------------
 
-    def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Sequences of symbols, or of vectors as matrices."""
-        return as_sequences(A, name) if self.kernel is None else _as_matrices(A, name)
+    @property
+    def space(self) -> Sequences:
+        """Sequences of symbols, or of vectors."""
+        return Sequences(vectors=self.kernel is not None)
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """Sequences of known symbols, or of vectors."""
@@ -137,8 +138,14 @@ class Positions(SequenceKernel):
 
     # -- features -----------------------------------------------------------------------------
 
-    def sparse_features(self, A: Items) -> sparse.csr_array:
-        """One-hot vectors, place by place, as a sparse matrix."""
+    @property
+    def features(self) -> Features | None:
+        """One-hot vectors of symbols; places beyond the longest seen at fit are left out."""
+        if self.kernel is not None:
+            return None
+        return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
+
+    def _one_hot(self, A: Items) -> sparse.csr_array:
         if not hasattr(self, "alphabet_"):
             raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
         A = self.check(A, "A")
@@ -150,12 +157,6 @@ class Positions(SequenceKernel):
             (np.ones(len(columns)), (codes.rows[inside], columns)), shape
         ).tocsr()
 
-    def features(self, A: Items) -> np.ndarray:
-        """The same as a dense matrix; places beyond the longest seen at fit are left out."""
-        if self.kernel is not None:
-            raise NotImplementedError(f"{self} has no finite features")
-        return self.sparse_features(A).toarray()
-
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Numbers of symbols as a sequence of the kind of `like`."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
@@ -163,36 +164,3 @@ class Positions(SequenceKernel):
 
 def _by_length(A: np.ndarray) -> np.ndarray:
     return np.argsort([-len(item) for item in A], kind="stable")
-
-
-def _as_matrices(A: Items, name: str) -> np.ndarray:
-    """Ragged sequences of vectors as float64 matrices, one row a place."""
-    if isinstance(A, np.ndarray) and A.dtype != object:
-        A = list(A)
-    items = as_items(A, name)
-    checked = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        checked[i] = _as_matrix(item, i, name)
-    widths = [item.shape[1] for item in checked if len(item)]
-    for i, item in enumerate(checked):
-        if len(item) and item.shape[1] != widths[0]:
-            raise ValueError(
-                f"{name}[{i}] holds vectors of length {item.shape[1]}, the items before it of "
-                f"length {widths[0]}: all must have one length."
-            )
-    return checked
-
-
-def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
-    try:
-        matrix = np.asarray(item, dtype=np.float64)
-    except (TypeError, ValueError):
-        matrix = np.empty(())
-    if matrix.size == 0 and matrix.ndim >= 1:
-        return np.zeros((0, 0))
-    if matrix.ndim < 2 or not np.isfinite(matrix).all():
-        raise ValueError(
-            f"{name}[{i}] must be a sequence of finite real vectors of one length (or of images), "
-            f"got {described(item)}."
-        )
-    return matrix.reshape(len(matrix), -1)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, count, is_foreign, namespace, take
+from .._arrays import Array, Items, count, is_foreign, namespace, take
 from .._linalg import check_gram
+from ..spaces import GramRows, Indices, Space
 from .base import KERNELS, Kernel, as_float
 
 
@@ -34,39 +35,9 @@ class Precomputed(Kernel):
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
     @property
-    def pairwise(self) -> bool:  # type: ignore[override]
-        """Whether batches are matrices of kernel values rather than indices."""
-        return self.gram is None
-
-    def check(self, A: Items, name: str = "X") -> Array:
-        """Indices into the Gram matrix, or a matrix of kernel values."""
-        return (
-            as_vectors(A, name, "a precomputed kernel") if self.pairwise else self._index(A, name)
-        )
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Whole numbers: a plain list of indices is as good as an array of them."""
-        return self.check(Y, name)
-
-    def _index(self, A: Items, name: str) -> np.ndarray:
-        index = np.asarray(A)
-        if index.dtype == object or index.dtype.kind not in "iu":
-            whole = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))
-            if not whole:
-                raise ValueError(
-                    f"{name} must hold whole numbers, rows of the Gram matrix that Precomputed was "
-                    f"given; got {index.dtype} values. Pass np.arange(n) and its slices."
-                )
-        index = index.reshape(count(index)).astype(np.intp) if index.size else index
-        size = count(self.gram)
-        if index.size == 0:
-            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
-        if index.min() < 0 or index.max() >= size:
-            raise ValueError(
-                f"{name} points to row {index.max() if index.max() >= size else index.min()}, but "
-                f"the Gram matrix of Precomputed has rows 0 to {size - 1}."
-            )
-        return index
+    def space(self) -> Space:
+        """Indices into the Gram matrix, or rows of kernel values."""
+        return GramRows() if self.gram is None else Indices(count(self.gram))
 
     def fit(self, A: Items) -> Precomputed:
         """Refuse values that no kernel has."""

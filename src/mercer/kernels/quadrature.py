@@ -35,7 +35,11 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 
 
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """The matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`, inner points."""
+    """The matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`.
+
+    Second derivatives are known at inner points; the outermost two stand for the ends too, which
+    makes the error of second order in the steps.
+    """
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, the derivative that counts; got {order!r}.")
     if len(grid) <= order:
@@ -44,6 +48,10 @@ def roughness(grid: np.ndarray, order: int) -> np.ndarray:
     for _ in range(order):
         h = np.diff(t)
         D, t = np.diff(D, axis=0) / h[:, None], (t[1:] + t[:-1]) / 2.0
+    h = h * 1.0
+    ends = (np.diff(grid)[[0, -1]] / 2.0) * (order - 1)
+    h[0] += ends[0]
+    h[-1] += ends[1]
     return D.T @ (h[:, None] * D)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._arrays import Array, Items, host
+from .._arrays import Array, Items
+from ..spaces import Rankings
+from ..spaces.rankings import as_rankings
 from .base import KERNELS, Kernel
+from .capabilities import Features
 
 
 class Ranking(Kernel):
@@ -18,7 +19,7 @@ class Ranking(Kernel):
     a row counts.
     """
 
-    finite = True
+    unit_norm = True
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Ranks as float64 rows, NaN where a label is not ranked."""
@@ -28,26 +29,35 @@ class Ranking(Kernel):
             raise ValueError(f"{name} ranks {R.shape[1]} labels, where {known} are known from fit.")
         return R
 
+    @property
+    def space(self) -> Rankings:
+        """Rows of ranks."""
+        return Rankings()
+
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """The ranks as they are, in an array."""
         self.check(Y, name)
-        return host(Y) if hasattr(Y, "shape") else np.array([list(row) for row in Y])
+        return self.space.check(Y, name)
 
     def fit(self, A: Items) -> Ranking:
         """Keep the number of labels."""
         self.n_labels_ = int(as_rankings(A, "A").shape[1])
         return self
 
-    def features(self, A: Items) -> np.ndarray:
+    @property
+    def features(self) -> Features:
         """The embedding of the rankings."""
+        return Features(self._embedded)
+
+    def _embedded(self, A: Items) -> np.ndarray:
         R = self.check(A, "A")
         return self._embed(R) / np.sqrt(self._scale(R.shape[1]))
 
     def _gram(self, A: Array, B: Array) -> np.ndarray:
-        return self.features(A) @ self.features(B).T
+        return self._embedded(A) @ self._embedded(B).T
 
     def _diag(self, A: Array) -> np.ndarray:
-        F = self.features(A)
+        F = self._embedded(A)
         return (F * F).sum(axis=1)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
@@ -160,55 +170,6 @@ def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each label, how many others are ranked before it, and how many as it (with itself)."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)
-
-
-def as_rankings(A: Items, name: str = "X") -> np.ndarray:
-    """Validated ranks as float64 rows, NaN where a label is not ranked."""
-    R = _matrix(A, name)
-    n, m = R.shape
-    if n == 0:
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
-    if m < 2:
-        raise ValueError(f"{name} ranks {m} label(s): a ranking has at least 2.")
-    R = np.where(R < 0, np.nan, R)
-    high = np.argwhere(m - 1 < R)
-    if high.size:
-        i, j = high[0]
-        raise ValueError(
-            f"{name}[{i}] has the rank {R[i, j]:g} among {m} labels: ranks go from 0, the best, to "
-            f"{m - 1}, one column a label; equal ranks are ties, negative or NaN is not ranked."
-        )
-    unranked = np.flatnonzero(np.isnan(R).all(axis=1))
-    if unranked.size:
-        raise ValueError(f"{name}[{unranked[0]}] ranks no label at all: leave it out.")
-    return R
-
-
-def _matrix(A: Items, name: str) -> np.ndarray:
-    if not hasattr(A, "shape") or np.ndim(A) == 1:
-        A = _stacked(A, name)
-    if np.ndim(A) != 2:
-        raise ValueError(
-            f"{name} must hold a row of ranks for each item, got an array of shape {A.shape}."
-        )
-    try:
-        return np.asarray(host(A), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold ranks, which are numbers: {error}.") from error
-
-
-def _stacked(A: Any, name: str) -> np.ndarray:
-    if not len(A):
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
-    for i, row in enumerate(A):
-        if not isinstance(row, list | tuple | np.ndarray):
-            raise ValueError(f"{name}[{i}] must be a row of ranks, got {row!r:.60}.")
-        if len(row) != len(A[0]):
-            raise ValueError(
-                f"{name}[{i}] ranks {len(row)} labels, {name}[0] ranks {len(A[0])}: mark labels "
-                "that are not ranked by -1."
-            )
-    return np.array([list(row) for row in A])
 
 
 KERNELS["kendall"] = Kendall

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, like
 from .base import Kernel, VectorKernel, as_kernel, positive, whole
+from .capabilities import Features, Fourier, ItemGradient
 
 
 class Smoothed(VectorKernel):
@@ -42,8 +43,6 @@ class Smoothed(VectorKernel):
         self.width = width
         self.shape = shape
 
-    differentiable = property(lambda self: self.inner.differentiable)
-
     @property
     def inner(self) -> Kernel:
         """The kernel on blurred images: fitted where this one is, else as given."""
@@ -74,13 +73,28 @@ class Smoothed(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return self.inner._diag(self._blurred(A))
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """By the chain rule: S is its own transpose."""
-        return self._blurred(self.inner.vjp(self._blurred(A), self._blurred(B), C))
+    @property
+    def features(self) -> Features | None:
+        """Those of blurred images."""
+        inner = self.inner.features
+        return inner and Features(lambda A: inner(self._blurred(self.check(A, "A"))))
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """Likewise."""
-        return self._blurred(self.inner.diag_vjp(self._blurred(A), c))
+    @property
+    def fourier(self) -> Fourier | None:
+        """⟨ω, S(a - b)⟩ = ⟨Sω, a - b⟩: frequencies are blurred too."""
+        inner = self.inner.fourier
+        if inner is None:
+            return None
+        return Fourier(lambda *drawn: self._blurred(inner.sample(*drawn)), False, inner.height)
+
+    @property
+    def item_gradient(self) -> ItemGradient | None:
+        """By the chain rule: S is its own transpose."""
+        inner = self.inner.item_gradient
+        return inner and ItemGradient(
+            lambda A, B, C: self._blurred(inner.vjp(self._blurred(A), self._blurred(B), C)),
+            lambda A, c: self._blurred(inner.diag_vjp(self._blurred(A), c)),
+        )
 
 
 def _blur(size: int, sigma: float) -> np.ndarray:

@@ -9,6 +9,7 @@ from .._arrays import Items
 from ._ngrams import NGrams
 from ._sequences import SequenceKernel
 from .base import whole
+from .capabilities import Features
 
 
 class Spectrum(SequenceKernel):
@@ -54,8 +55,6 @@ class Spectrum(SequenceKernel):
     >>> Spectrum(2, width=3)(["banana"], ["ban", "nab"]).round(2)
     array([[1.5 , 0.83]])
     """
-
-    finite = True
 
     def __init__(
         self,
@@ -171,15 +170,15 @@ class Spectrum(SequenceKernel):
         """The number of places that features tell apart from one end."""
         return longest + whole(self.width, "width") - 1
 
-    def sparse_features(self, A: Items) -> sparse.csr_array:
-        """The features as a sparse matrix: n-grams, times cells from the front and the back."""
+    @property
+    def features(self) -> Features:
+        """N-grams of the fit, times cells from the front and the back."""
+        return Features(lambda A: self._counts(A).toarray(), self._counts)
+
+    def _counts(self, A: Items) -> sparse.csr_array:
         if not hasattr(self, "ngrams_"):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
         return self._map(self.ngrams_, self.check(A, "A"), self.longest_)
-
-    def features(self, A: Items) -> np.ndarray:
-        """The same as a dense matrix."""
-        return self.sparse_features(A).toarray()
 
     def _map(self, ngrams: NGrams, A: np.ndarray, longest: int) -> sparse.csr_array:
         if self.width is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, sqrt
 from typing import ClassVar
 
@@ -10,22 +11,24 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, Items, namespace
 from .base import KERNELS, VectorKernel
-from .distances import absolute, euclidean, exp, length_scale, settled, squared
+from .capabilities import Fourier, ItemGradient, Radial
+from .distances import absolute, exp, length_scale, settled, squared
 
 
 class Stationary(VectorKernel):
     """A kernel of the distance over a length scale, a number or "median"."""
 
     accepts_sparse = True
-    spectral = True
 
     def __init__(self, length_scale: float | str = "median"):
         self.length_scale = length_scale
 
     def distance(self, A: Array, B: Array) -> Array:
         """The distance whose median is the default length scale."""
-        D2 = squared(A, B)
-        return namespace(D2).sqrt(D2)
+        largest = abs(A).max() if issparse(A) else namespace(A).max(namespace(A).abs(A))
+        unit = float(largest) or 1.0  # squares of tiny or huge entries are no numbers
+        D2 = squared(A / unit, B / unit)
+        return namespace(D2).sqrt(D2) * unit
 
     def fit(self, A: Items) -> Stationary:
         """Settle the length scale."""
@@ -36,24 +39,30 @@ class Stationary(VectorKernel):
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
 
-class Radial(Stationary):
+class Isotropic(Stationary):
     """A stationary kernel of the Euclidean distance, with derivatives."""
 
-    radial = True
-    differentiable = True
-    isotropic = True
+    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Draws from the spectral measure."""
+        raise NotImplementedError
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i)."""
-        M = C * self.slope(squared(A, B))
+    @property
+    def fourier(self) -> Fourier:
+        """The same in all directions."""
+        return Fourier(self._frequencies, isotropic=True)
+
+    @property
+    def item_gradient(self) -> ItemGradient | None:
+        """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i); k(a, a) = 1 has none."""
+        return None if self.radial is None else ItemGradient(self._vjp, lambda A, c: zeros_like(A))
+
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+        assert self.radial is not None
+        M = C * self.radial.slope(squared(A, B))
         return 2.0 * (M @ B - namespace(A).sum(M, axis=1)[:, None] * A)
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """Zero: k(a, a) = 1."""
-        return namespace(A).zeros_like(A)
 
-
-class RBF(Radial):
+class RBF(Isotropic):
     """k(a, b) = exp(-‖a - b‖² / 2ℓ²), the Gaussian; ℓ is the paper's σ.
 
     Parameters
@@ -68,33 +77,22 @@ class RBF(Radial):
     array([[1.    , 0.6065]])
     """
 
-    smooth = True
-
     def _gram(self, A: Array, B: Array) -> Array:
         D2 = squared(A, B)
         D2 *= -0.5 / settled(self) ** 2
         return exp(D2)
 
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Gaussian, of standard deviation 1/ℓ."""
         return random.normal(size=shape) / settled(self)
 
-    def slope(self, D2: Array) -> Array:
-        """K / 2ℓ²."""
-        ell = settled(self)
-        return namespace(D2).exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
-
-    def curvature(self, D2: Array) -> Array:
-        """K / 4ℓ⁴."""
-        return self.slope(D2) * self.bending
-
     @property
-    def bending(self) -> float:
-        """1 / 2ℓ²."""
-        return 0.5 / settled(self) ** 2
+    def radial(self) -> Radial:
+        """Derivatives are multiples of the kernel, by powers of 1/2ℓ²."""
+        return gaussian(lambda: 0.5 / settled(self) ** 2)
 
 
-class Matern(Radial):
+class Matern(Isotropic):
     """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, inf}.
 
     With r = ‖a - b‖ / ℓ: exp(-r); (1 + √3 r) exp(-√3 r); (1 + √5 r + 5r²/3) exp(-√5 r); the RBF.
@@ -112,25 +110,25 @@ class Matern(Radial):
         self.length_scale = length_scale
         self.nu = nu
 
-    # The exponential kernel has a kink at zero: no slope, no derivative.
-    radial = property(lambda self: self.nu != 0.5)
-    differentiable = property(lambda self: self.nu != 0.5)
-    smooth = property(lambda self: self.nu >= 2.5)
+    @property
+    def radial(self) -> Radial | None:
+        """None for nu = 0.5: the exponential kernel has a kink at zero, no slope."""
+        if self.nu == 0.5:
+            return None
+        if self.nu == inf:
+            return gaussian(lambda: 0.5 / settled(self) ** 2)
+        return Radial(self._value, self._slope, self._curvature if self.nu == 2.5 else None)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        if self.nu == 0.5:  # the root of a rounded zero is 1e-8, and the kink at zero shows it
-            return exp(euclidean(A, B) * (-1.0 / settled(self)))
-        return self._of_squared(squared(A, B))
+        D2 = squared(A, B)
+        return self._value(D2) if self.nu != inf else exp(D2 * (-0.5 / settled(self) ** 2))
 
-    def _of_squared(self, D2: Array) -> Array:
-        xp, ell = namespace(D2), settled(self)
-        if self.nu == inf:
-            return xp.exp(D2 * (-0.5 / ell**2))
-        r = xp.sqrt(D2) * (self._root() / ell)
-        polynomial = {1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
+    def _value(self, D2: Array) -> Array:
+        xp, r = namespace(D2), namespace(D2).sqrt(D2) * (self._root() / settled(self))
+        polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
         return polynomial * xp.exp(-r)
 
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
         self._root()
         omega = random.normal(size=shape) / settled(self)
@@ -138,21 +136,14 @@ class Matern(Radial):
             return omega
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
-    def slope(self, D2: Array) -> Array:
+    def _slope(self, D2: Array) -> Array:
         """By the chain rule in r² = (2nu) D2 / ℓ²."""
-        xp, ell = namespace(D2), settled(self)
-        if self.nu == inf:
-            return xp.exp(D2 * (-0.5 / ell**2)) * (0.5 / ell**2)
-        scale = self._root() / ell
+        xp, scale = namespace(D2), self._root() / settled(self)
         r = xp.sqrt(D2) * scale
         return {1.5: 0.5, 2.5: (1.0 + r) / 6.0}[self.nu] * scale**2 * xp.exp(-r)
 
-    def curvature(self, D2: Array) -> Array:
-        """The slope's own, for nu ≥ 2.5: below that it has none at zero."""
-        if self.nu == inf:
-            return self.slope(D2) * (0.5 / settled(self) ** 2)
-        if self.nu != 2.5:
-            raise ValueError(f"{self} is not twice differentiable at zero: use nu=2.5 or inf.")
+    def _curvature(self, D2: Array) -> Array:
+        """The slope's own, for nu = 2.5: below that it has none at zero."""
         xp, scale = namespace(D2), self._root() / settled(self)
         return xp.exp(-scale * xp.sqrt(D2)) * (scale**4 / 12.0)
 
@@ -181,9 +172,24 @@ class Laplacian(Stationary):
         D *= -1.0 / settled(self)
         return exp(D)
 
-    def frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    @property
+    def fourier(self) -> Fourier:
         """Cauchy of scale 1/ℓ in every dimension."""
-        return random.standard_cauchy(size=shape) / settled(self)
+        return Fourier(lambda random, shape: random.standard_cauchy(size=shape) / settled(self))
+
+
+def gaussian(rate: Callable[[], float]) -> Radial:
+    """exp(-rate ‖a - b‖²) as a function of the squared distance."""
+
+    def value(D2: Array) -> Array:
+        return namespace(D2).exp(D2 * -rate())
+
+    return Radial(value, lambda D2: value(D2) * rate(), lambda D2: value(D2) * rate() ** 2, rate)
+
+
+def zeros_like(A: Array) -> Array:
+    """Zeros in the shape of an array, of its own library."""
+    return namespace(A).zeros_like(A)
 
 
 KERNELS["rbf"] = RBF

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_items
+from .._arrays import Array, Items
+from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
 from ._trees import flattened
 from .base import Kernel, positive
@@ -21,10 +22,15 @@ class TreeKernel(Kernel):
             raise ValueError(f"decay must be at most 1, got {self.decay!r}.")
         return flattened(A, name)
 
+    @property
+    def space(self) -> Trees:
+        """Ordered trees."""
+        return Trees()
+
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """The trees as given, in an array of objects, after a check."""
         self.check(Y, name)
-        return as_items(Y, name)
+        return self.space.check(Y, name)
 
 
 class Subtree(TreeKernel):

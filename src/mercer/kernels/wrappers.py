@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace
 from .base import Kernel, Wrapper, as_kernel
-from .distances import exp, length_scale, settled
+from .capabilities import Features, Fourier, Multiple, Radial
+from .distances import exp, length_scale, settled, squared
 
 
 class Normalized(Wrapper):
@@ -40,16 +42,51 @@ class Normalized(Wrapper):
         inverse = self._inverse_norms(A)
         return namespace(inverse).where(inverse > 0, inverse * 0.0 + 1.0, inverse)
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """By the quotient rule."""
+    @property
+    def features(self) -> Features | None:
+        """Those of k, each row over its length."""
+        inner = self.inner.features
+        if inner is None:
+            return None
+        rows = inner.sparse
+
+        def norms(A: Items) -> Array:
+            return self._inverse_norms(self.inner.check(A, "A"))[:, None]
+
+        return Features(
+            lambda A: inner(A) * norms(A),
+            None if rows is None else lambda A: csr_array(rows(A).multiply(norms(A))),
+        )
+
+    @property
+    def radial(self) -> Radial | None:
+        """That of k over k(0)."""
+        inner = self.inner.radial
+        return None if inner is None else inner.over_height()
+
+    @property
+    def fourier(self) -> Fourier | None:
+        """That of k, of height one."""
+        inner = self.inner.fourier
+        return None if inner is None else Fourier(inner.sample, inner.isotropic)
+
+    @property
+    def multiple(self) -> Multiple:
+        """Of the same kernel where its outputs have length one already."""
+        inner = self.inner.multiple
+        if not inner.kernel.unit_norm:
+            return Multiple(self)
+        root = inner.scale**0.5
+        return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
+
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M = C * left[:, None] * right[None, :]
         pull = namespace(A).sum(M * self.inner._gram(A, B), axis=1) * left**2
-        return self.inner.vjp(A, B, M) - 0.5 * self.inner.diag_vjp(A, pull)
+        return self._inside.vjp(A, B, M) - 0.5 * self._inside.diag_vjp(A, pull)
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """Zero: k(a, a) = 1."""
-        return namespace(A).zeros_like(A)
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
+        return namespace(A).zeros_like(A)  # k(a, a) = 1
 
 
 class Gaussian(Wrapper):
@@ -66,8 +103,6 @@ class Gaussian(Wrapper):
         self.kernel = kernel
         self.length_scale = length_scale
 
-    radial = property(lambda self: False)
-
     def fit(self, A: Items) -> Gaussian:
         """Fit the kernel inside and settle the length scale."""
         super().fit(A)
@@ -77,6 +112,10 @@ class Gaussian(Wrapper):
         return self
 
     def _squared(self, A: Items, B: Items) -> Array:
+        features = self.inner.features
+        if features is not None and self.inner.on_vectors:  # they keep their digits far from zero
+            F = features(A)
+            return squared(F, F if A is B else features(B))
         K = self.inner._gram(A, B)
         left = self.inner._diag(A)
         right = left if A is B else self.inner._diag(B)
@@ -92,14 +131,13 @@ class Gaussian(Wrapper):
     def _diag(self, A: Items) -> Array:
         return self.inner._diag(A) * 0.0 + 1.0
 
-    def vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """By the chain rule."""
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         M = C * self._gram(A, B) / settled(self) ** 2
-        return self.inner.vjp(A, B, M) - 0.5 * self.inner.diag_vjp(A, namespace(M).sum(M, axis=1))
+        total = namespace(M).sum(M, axis=1)
+        return self._inside.vjp(A, B, M) - 0.5 * self._inside.diag_vjp(A, total)
 
-    def diag_vjp(self, A: Array, c: Array) -> Array:
-        """Zero: k(a, a) = 1."""
-        return namespace(A).zeros_like(A)
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
+        return namespace(A).zeros_like(A)  # k(a, a) = 1
 
 
 class Centered(Wrapper):
@@ -114,7 +152,6 @@ class Centered(Wrapper):
     """
 
     centered = True
-    differentiable = False
 
     def fit(self, A: Items) -> Centered:
         """Keep the items that define the mean."""
@@ -124,10 +161,13 @@ class Centered(Wrapper):
         self.means_ = namespace(K).mean(K, axis=0)
         return self
 
-    def _means(self, A: Items) -> Array:
-        if not hasattr(self, "kept_"):
+    def _kept(self) -> Items:
+        if "kept_" not in self.__dict__:
             raise ValueError("Centered subtracts the mean of what it was fitted on: fit it first.")
-        K = self.inner._gram(A, self.kept_)
+        return self.kept_
+
+    def _means(self, A: Items) -> Array:
+        K = self.inner._gram(A, self._kept())
         return namespace(K).mean(K, axis=1)
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -138,6 +178,31 @@ class Centered(Wrapper):
 
     def _diag(self, A: Items) -> Array:
         return self.inner._diag(A) - 2.0 * self._means(A) + namespace(self.means_).mean(self.means_)
+
+    @property
+    def features(self) -> Features | None:
+        """Those of k minus their mean."""
+        inner = self.inner.features
+        if inner is None:
+            return None
+
+        def centred(A: Items) -> Array:
+            mean = inner(self._kept())
+            return inner(A) - namespace(mean).mean(mean, axis=0, keepdims=True)
+
+        return Features(centred)
+
+    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+        return self._inside.vjp(A, B, C) - self._mean_vjp(A, namespace(C).sum(C, axis=1))
+
+    def _diag_vjp(self, A: Array, c: Array) -> Array:
+        return self._inside.diag_vjp(A, c) - 2.0 * self._mean_vjp(A, c)
+
+    def _mean_vjp(self, A: Array, c: Array) -> Array:
+        """The gradient of Σ_i c_i times the mean of k(A_i, ·) over the items kept."""
+        kept = self._kept()
+        each = namespace(c).ones_like(self.means_)[None, :] / self.means_.shape[0]
+        return self._inside.vjp(A, kept, c[:, None] * each)
 
 
 def _sqrt(A: Any) -> Array:

@@ -24,7 +24,7 @@ def tau_risk(residuals: Array) -> float:
     decide between fits. Where no residual is three medians long it is the mean squared length.
     """
     xp = namespace(residuals)
-    squares = xp.sum(residuals * residuals, axis=1)
+    squares = residuals if residuals.ndim == 1 else xp.sum(residuals * residuals, axis=1)
     limit = REACH**2 * typical(squares)
     return float(xp.mean(xp.where(squares > limit, like(limit, squares), squares)))
 

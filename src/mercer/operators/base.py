@@ -5,11 +5,11 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, like
+from .._arrays import Array
 from ..kernels import Kernel
+from ..symmetric import SymMatrix
 from .moments import Moments
 
 
@@ -25,13 +25,13 @@ class Operator(BaseEstimator):
     learnt = False
     """Whether B comes of the fit itself, so that `learn` has to see the ridge."""
 
-    uniform = False
-    """Whether B is a number times the identity, whatever the data."""
+    uniform: float | None = None
+    """The number that B is times the identity, whatever the data; None where it is no such."""
 
     __array_ufunc__ = None
 
-    def matrix(self, moments: Moments) -> Array:
-        """B in output coordinates, (q, q); a diagonal B may come as the array of its diagonal."""
+    def matrix(self, moments: Moments) -> SymMatrix | Array:
+        """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
@@ -83,12 +83,16 @@ class SumOperator(Operator):
         return f"({self.left} + {self.right})"
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
-    uniform = property(lambda self: self.left.uniform and self.right.uniform)
 
-    def matrix(self, moments: Moments) -> Array:
+    @property
+    def uniform(self) -> float | None:  # type: ignore[override]
+        """The sum of both numbers."""
+        left, right = self.left.uniform, self.right.uniform
+        return None if left is None or right is None else left + right
+
+    def matrix(self, moments: Moments) -> SymMatrix:
         """The sum of the two matrices."""
-        left, right = self.left.matrix(moments), self.right.matrix(moments)
-        return left + right if left.ndim == right.ndim else dense(left) + dense(right)
+        return SymMatrix.of(self.left.matrix(moments)) + SymMatrix.of(self.right.matrix(moments))
 
 
 class ScaledOperator(Operator):
@@ -102,15 +106,15 @@ class ScaledOperator(Operator):
         return f"{self.scale:g} * {self.operator}"
 
     own_coordinates = property(lambda self: self.operator.own_coordinates)
-    uniform = property(lambda self: self.operator.uniform)
 
-    def matrix(self, moments: Moments) -> Array:
+    @property
+    def uniform(self) -> float | None:  # type: ignore[override]
+        """The number, scaled; None at zero, which no ridge can be divided by."""
+        inner = self.operator.uniform
+        return None if inner is None or not self.scale > 0 else self.scale * inner
+
+    def matrix(self, moments: Moments) -> SymMatrix:
         """The matrix, scaled."""
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
-        return self.scale * self.operator.matrix(moments)
-
-
-def dense(S: Array) -> Array:
-    """A symmetric matrix in full, given as such or as its diagonal."""
-    return S if S.ndim == 2 else like(np.eye(S.shape[0]), S) * S[:, None]
+        return self.scale * SymMatrix.of(self.operator.matrix(moments))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
-from .base import dense
+from ..symmetric import SymMatrix
 from .slots import Slots
 
 
@@ -26,7 +26,7 @@ class BlockGram:
     rows: Slots
     columns: Slots
 
-    terms: tuple[tuple[Array, Array], ...] | None = None
+    terms: tuple[tuple[Array, SymMatrix], ...] | None = None
     """The (K, B) of which it is the sum of the k(a_i, b_j) B; None where it is no such sum."""
 
     direct = False
@@ -114,14 +114,15 @@ class DenseGram(BlockGram):
 class KroneckerGram(BlockGram):
     """K(a_i, b_j) = k(a_i, b_j) B: never written out to be multiplied with."""
 
-    def __init__(self, K: Array, B: Array):
+    def __init__(self, K: Array, B: SymMatrix | Array):
+        B = SymMatrix.of(B)
         n, m = (int(size) for size in K.shape)
         q = int(B.shape[0])
         self.K, self.B = K, B
         self.rows, self.columns = Slots(n, q), Slots(m, q)
 
     @property
-    def terms(self) -> tuple[tuple[Array, Array], ...]:  # type: ignore[override]
+    def terms(self) -> tuple[tuple[Array, SymMatrix], ...]:  # type: ignore[override]
         """Itself."""
         return ((self.K, self.B),)
 
@@ -129,8 +130,8 @@ class KroneckerGram(BlockGram):
         """K C B, for every column of D."""
         xp, (n, m, q) = namespace(D), (self.rows.n, self.columns.n, self.columns.width)
         C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
-        if self.B.ndim == 1:
-            return xp.reshape(self.B[:, None] * C, (n * q, -1))
+        if self.B.diagonal is not None:
+            return xp.reshape(self.B.diagonal[:, None] * C, (n * q, -1))
         C = xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)) @ self.B  # B is symmetric
         return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
@@ -138,23 +139,23 @@ class KroneckerGram(BlockGram):
         """Products of columns of both."""
         xp, q = namespace(self.K), self.columns.width
         Kt = take(xp.matrix_transpose(self.K), np.asarray(index) // q)
-        B = take(dense(self.B), np.asarray(index) % q)  # B is symmetric
+        B = take(self.B.full, np.asarray(index) % q)  # B is symmetric
         G = xp.permute_dims(Kt[:, :, None] * B[:, None, :], (1, 2, 0))
         return xp.reshape(G, (self.rows.size, len(index)))
 
     def matrix(self) -> Array:
         """The Kronecker product."""
         xp = namespace(self.K)
-        G = self.K[:, None, :, None] * dense(self.B)[None, :, None, :]
+        G = self.K[:, None, :, None] * self.B.full[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
     def column(self, j: int, d: Array) -> Array:
         """K_·j times B d."""
-        return self.K[:, j][:, None] * (self.B * d if self.B.ndim == 1 else self.B @ d)[None, :]
+        return self.K[:, j][:, None] * (self.B @ d)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
         """K ∘ (V B Wᵀ)."""
-        right = W * self.B if self.B.ndim == 1 else W @ self.B
+        right = W @ self.B
         return self.K * (V @ namespace(V).matrix_transpose(right))
 
 
@@ -184,7 +185,7 @@ class SumGram(BlockGram):
         self.rows, self.columns = left.rows, left.columns
 
     @property
-    def terms(self) -> tuple[tuple[Array, Array], ...] | None:  # type: ignore[override]
+    def terms(self) -> tuple[tuple[Array, SymMatrix], ...] | None:  # type: ignore[override]
         """Those of both, where both have them."""
         left, right = self.left.terms, self.right.terms
         return None if left is None or right is None else left + right

@@ -35,9 +35,14 @@ class ComponentGram(BlockGram):
         self.labels, self.scalar = labels, scalar
         self.rows, self.columns = Slots(n, len(labels)), Slots(m, len(labels))
 
+    @property
+    def number(self) -> int:
+        """How many scalar kernels there are."""
+        return int(self.labels.max()) + 1
+
     def by_scalar(self) -> Iterator[tuple[np.ndarray, Array]]:
         """Components and the matrix of the scalar kernel that they share, kernel by kernel."""
-        for label in range(int(self.labels.max()) + 1):
+        for label in range(self.number):
             yield np.flatnonzero(self.labels == label), self.scalar(label)
 
     def parts(self) -> Iterator[tuple[np.ndarray, Array]]:

@@ -38,7 +38,7 @@ class CoupledKernel(OperatorKernel):
         """`Linear`, which takes vectors; a kernel over other inputs names another."""
         return Linear()
 
-    def fit(self, X: Items, V: Array) -> CoupledKernel:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> CoupledKernel:
         """Nothing to settle but the number of components."""
         self.width_ = int(V.shape[1])
         return self
@@ -79,7 +79,7 @@ class Blocks(CoupledKernel):
         """As given."""
         return getattr(self, "kernel_", None) or self.kernel or Linear()
 
-    def fit(self, X: Items, V: Array) -> Blocks:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Blocks:
         """Fit the kernel that checks inputs."""
         super().fit(X, V)
         self.kernel_ = clone(self.kernel or Linear()).fit(X)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from numbers import Real
 
-from .._arrays import Array, namespace
-from .._linalg import eigh, ridged
+from .._arrays import namespace
+from ..symmetric import SymMatrix
 from .base import Operator
 from .moments import Moments
 
@@ -26,7 +26,7 @@ class Covariance(Operator):
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Moments
     >>> V = np.array([[1.0, 1.0], [1.0, -1.0]])
-    >>> Covariance().matrix(Moments.of(V, V))
+    >>> Covariance().matrix(Moments.of(V, V)).full
     array([[1., 0.],
            [0., 1.]])
     """
@@ -34,18 +34,19 @@ class Covariance(Operator):
     def __init__(self, power: float = 1.0):
         self.power = power
 
-    def matrix(self, moments: Moments) -> Array:
+    def matrix(self, moments: Moments) -> SymMatrix:
         """S_vv / n, to the power."""
         if not isinstance(self.power, Real) or not 0 <= self.power < float("inf"):
             raise ValueError(f"power must be a number ≥ 0, got {self.power!r}.")
         C = moments.vv / moments.n
         if self.power == 1:
             return C
-        values, vectors = eigh(C, "output covariance")
-        powers = values**self.power
+        values, vectors = C.eigh("output covariance")
+        xp = namespace(values)  # a power of 0 is the identity on what the outputs span
+        powers = xp.where(values > 0, values**self.power, xp.zeros_like(values))
         if vectors is None:
-            return powers
-        return (vectors * powers) @ namespace(vectors).matrix_transpose(vectors)
+            return SymMatrix(diagonal=powers)
+        return SymMatrix(spectrum=(powers, vectors))
 
 
 class ConditionalCovariance(Operator):
@@ -70,23 +71,15 @@ class ConditionalCovariance(Operator):
     >>> import numpy as np
     >>> from mercer.operators import ConditionalCovariance, Moments
     >>> V = np.array([[1.0], [-1.0]])
-    >>> ConditionalCovariance(epsilon=1.0).matrix(Moments.of(V, V)).round(4)
+    >>> ConditionalCovariance(epsilon=1.0).matrix(Moments.of(V, V)).full.round(4)
     array([[0.5]])
     """
 
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon
 
-    def matrix(self, moments: Moments) -> Array:
+    def matrix(self, moments: Moments) -> SymMatrix:
         """The Schur complement of the (regularised) input moment, over n."""
         if not isinstance(self.epsilon, Real) or not 0 < self.epsilon < float("inf"):
             raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
-        n, vu = moments.n, moments.vu
-        xp = namespace(vu)
-        s, P = eigh(moments.uu + 0.0, "input moment")
-        R = (vu if P is None else vu @ P) / xp.sqrt(s + n * self.epsilon)
-        explained = R @ xp.matrix_transpose(R)
-        explained *= -1.0
-        B = explained + moments.vv if moments.vv.ndim == 2 else ridged(explained, moments.vv)
-        B /= n
-        return B
+        return moments.unexplained(self.epsilon) / moments.n

@@ -20,7 +20,7 @@ class FieldKernel(CoupledKernel):
     Inputs are points and outputs vectors at them, both of dimension d.
     """
 
-    potential_: Kernel
+    potential_: Any
     scale_: float
 
     def __init__(self, length_scale: float | str = "median", kernel: Any = None):
@@ -35,11 +35,11 @@ class FieldKernel(CoupledKernel):
     def _potential(self) -> Kernel:
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
-    def fit(self, X: Items, V: Array) -> FieldKernel:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
         """Settle the length scale; refuse outputs that are no vectors at the points."""
         super().fit(X, V)
         potential = clone(self._potential())
-        if not potential.smooth:
+        if potential.radial is None or potential.radial.curvature is None:
             raise ValueError(
                 f"{type(self).__name__} takes second derivatives of its kernel, and {potential} "
                 "has none at zero: use RBF, or Matern with nu=2.5 or inf."
@@ -75,15 +75,16 @@ class FieldKernel(CoupledKernel):
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._parts(squared(left, right)))
 
-    spectral = True
+    spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(
         self, random: np.random.RandomState, number: int, width: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Frequencies of the potential, and what a wave of such a frequency may point along."""
-        omega = self.potential_.frequencies(random, (number, width))
+        omega = self.potential_.fourier.sample(random, (number, width))
         source, along = self._polarizations(omega)
-        return omega, source, along * np.sqrt(self.scale_ / number)
+        height = self.potential_.fourier.height
+        return omega, source, along * np.sqrt(self.scale_ * height / number)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
@@ -123,14 +124,12 @@ class CurlFree(FieldKernel):
     """
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        bending = self.potential_.bending
-        if bending is not None:  # of one matrix, φ
-            bend = self.potential_.slope(D2)
-            bend *= -4.0 * bending * self.scale_
-            return -0.5 / bending, bend
-        return self.potential_.slope(D2) * (2.0 * self.scale_), self.potential_.curvature(D2) * (
-            -4.0 * self.scale_
-        )
+        radial = self.potential_.radial
+        if radial.bending is not None:  # of one matrix, φ
+            bend = radial.slope(D2)
+            bend *= -4.0 * radial.bending() * self.scale_
+            return -0.5 / radial.bending(), bend
+        return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A gradient points along its wave: ωωᵀ."""
@@ -179,8 +178,9 @@ class DivergenceFree(FieldKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        slope, bending = self.potential_.slope(D2), self.potential_.bending
-        bend = self.potential_.curvature(D2) if bending is None else slope * bending
+        radial = self.potential_.radial
+        slope = radial.slope(D2)
+        bend = radial.curvature(D2) if radial.bending is None else slope * radial.bending()
         bend *= 4.0 * self.scale_
         slope *= 2.0 * (self.width_ - 1) * self.scale_
         slope -= D2 * bend

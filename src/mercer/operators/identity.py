@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from array_api_compat import device
-
-from .._arrays import Array, namespace
+from ..symmetric import SymMatrix
 from .base import Operator
 from .moments import Moments
 
@@ -18,9 +16,8 @@ class Identity(Operator):
     RBF(length_scale=6.0) * Identity()
     """
 
-    uniform = True
+    uniform = 1.0
 
-    def matrix(self, moments: Moments) -> Array:
+    def matrix(self, moments: Moments) -> SymMatrix:
         """The identity, as a diagonal of ones."""
-        vv = moments.vv
-        return namespace(vv).ones(vv.shape[0], dtype=vv.dtype, device=device(vv))
+        return SymMatrix(diagonal=moments.ones)

@@ -53,7 +53,7 @@ class JointKernel(Kernel):
         """Settle both kernels on a sample of pairs."""
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
         self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
-        map = Explicit() if self.output_kernel_.finite else Exact()
+        map = Exact() if self.output_kernel_.features is None else Explicit()
         V: Coordinates = map.fit_coordinates(self.output_kernel_, y)
         self.map_ = V.map
         self.kernel_ = clone(as_operator_kernel(self.kernel)).fit(X, V.rows)
@@ -128,7 +128,7 @@ class FromJoint(CoupledKernel):
         """As given."""
         return getattr(self, "kernel_", None) or as_kernel(self.kernel or Linear())
 
-    def fit(self, X: Items, V: Array) -> FromJoint:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
         """Fit the joint kernel on the pairs, and refuse one that is not linear in outputs."""
         super().fit(X, V)
         self.kernel_ = clone(as_kernel(self.kernel or Linear())).fit(X)

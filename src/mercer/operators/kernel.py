@@ -47,7 +47,7 @@ class OperatorKernel(BaseEstimator):
         """The same kernel as one scalar kernel times one operator, where it is `separable`."""
         raise NotImplementedError(f"{type(self).__name__} is no scalar kernel times an operator")
 
-    def fit(self, X: Items, V: Array) -> OperatorKernel:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
         """Settle what is open, such as a length scale, on inputs and coordinates of outputs."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 

@@ -130,9 +130,9 @@ class LearnedOperator(Operator):
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
         """B and the objective after each round, starting from the identity."""
         xp, q = namespace(moments.vu), int(moments.vu.shape[0])
-        s, P = eigh(moments.uu + 0.0, "input moment")
+        s, P = moments.uu.eigh("input moment")
         vu = moments.vu if P is None else moments.vu @ P
-        total = _trace(moments.vv)
+        total = moments.vv.trace()
         epsilon = max(SMOOTHING * total / (moments.n * q), 1e-300)
         b, Q = xp.ones_like(vu[:, 0]), None
         for _ in range(self.max_iter):
@@ -160,8 +160,3 @@ class LearnedOperator(Operator):
                 raise ValueError(f"{name} must be a positive number, got {value!r}.")
         if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a positive whole number, got {self.max_iter!r}.")
-
-
-def _trace(S: Array) -> float:
-    xp = namespace(S)
-    return float(xp.sum(S if S.ndim == 1 else xp.linalg.diagonal(S)))

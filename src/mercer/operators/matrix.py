@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from .._arrays import Array, host, is_foreign, like, namespace
 from .._linalg import check_gram, eigh
 from ..kernels.base import positive, whole
+from ..symmetric import SymMatrix
 from .base import Operator
 from .moments import Moments
 
@@ -84,17 +85,17 @@ class Matrix(Operator):
         vectors = np.eye(len(S)) if vectors is None else vectors
         return cls((vectors / values) @ vectors.T)
 
-    def matrix(self, moments: Moments) -> Array:
+    def matrix(self, moments: Moments) -> SymMatrix:
         """B, after it was checked."""
         B = self.B if is_foreign(self.B) else np.asarray(self.B, dtype=np.float64)
-        q = int(moments.vv.shape[0])
+        q = int(moments.ones.shape[0])
         if B.ndim != 2 or tuple(B.shape) != (q, q):
             raise ValueError(
                 f"Matrix(B) must be ({q}, {q}), one row for each of the {q} output components; "
                 f"got shape {tuple(B.shape)}."
             )
         check_gram(B, "operator matrix B")
-        return namespace(moments.vv).asarray(like(B, moments.vv), copy=True)
+        return SymMatrix(namespace(moments.ones).asarray(like(B, moments.ones), copy=True))
 
 
 def _weights(A: Any, what: str) -> np.ndarray:

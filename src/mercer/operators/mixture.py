@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._arrays import Array, namespace
 from ..kernels.base import whole
-from .base import Operator, dense
+from ..symmetric import SymMatrix
+from .base import Operator
 from .moments import Moments
 
 
 class Mixture(Operator):
-    """B = Σ_m w_m B_m / mean(eigenvalues of B_m), with weights w_m ≥ 0 that sum to one.
+    """B = Σ_m w_m B_m tr(S_vv) / tr(B_m S_vv), with weights w_m ≥ 0 that sum to one.
 
-    Each part is brought to a mean eigenvalue of one first (the identity stays as it is), so that
-    weights mean the same whatever the units of the outputs.
+    Each part is first brought to give the outputs a mean weight of one (the identity stays as it
+    is), so that weights mean the same whatever the units of the outputs and whatever is appended
+    to them.
 
     Parameters
     ----------
@@ -30,9 +31,9 @@ class Mixture(Operator):
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Identity, Mixture, Moments
     >>> V = np.diag([np.sqrt(6.0), np.sqrt(2.0)])
-    >>> Mixture([Identity(), Covariance()], [0.5, 0.5]).matrix(Moments.of(V, V))
-    array([[1.25, 0.  ],
-           [0.  , 0.75]])
+    >>> Mixture([Identity(), Covariance()], [0.5, 0.5]).matrix(Moments.of(V, V)).full
+    array([[1.1, 0. ],
+           [0. , 0.7]])
     """
 
     def __init__(self, operators: Sequence[Operator], weights: Sequence[float]):
@@ -45,12 +46,12 @@ class Mixture(Operator):
 
     own_coordinates = property(lambda self: any(part.own_coordinates for part in self._parts()))
 
-    def matrix(self, moments: Moments) -> Array:
+    def matrix(self, moments: Moments) -> SymMatrix:
         """The weighted sum of the normalised matrices; parts of weight zero are not computed."""
         used = [(w, part) for w, part in zip(self._checked(), self.operators, strict=True) if w]
-        matrices = [w * _normalised(part.matrix(moments)) for w, part in used]
-        if len({B.ndim for B in matrices}) > 1:
-            matrices = [dense(B) for B in matrices]
+        matrices = [
+            w * _normalised(SymMatrix.of(part.matrix(moments)), moments.vv) for w, part in used
+        ]
         return sum(matrices[1:], start=matrices[0])
 
     def _parts(self) -> Sequence[Operator]:
@@ -101,8 +102,11 @@ def _shares(parts: int, total: int) -> Iterator[tuple[int, ...]]:
         yield from ((first, *rest) for rest in _shares(parts - 1, total - first))
 
 
-def _normalised(B: Array) -> Array:
-    """B over its mean eigenvalue; zero stays zero."""
-    xp = namespace(B)
-    mean = float(xp.mean(B if B.ndim == 1 else xp.linalg.diagonal(B)))
-    return B / mean if mean > 0 else B
+def _normalised(B: SymMatrix, vv: SymMatrix) -> SymMatrix:
+    """B over tr(B S_vv) / tr S_vv, what it gives to the outputs on average; zero stays zero."""
+    if B.diagonal is not None and vv.diagonal is not None:
+        given = float((B.diagonal * vv.diagonal).sum())
+    else:
+        given = (B * vv).total()
+    size = vv.trace()
+    return B / (given / size) if given > 0 and size > 0 else B

@@ -1,42 +1,55 @@
+"""Second moments of the data: all that the ridge equation and the operators need to know of it."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from .._arrays import Array, namespace
 from .._linalg import congruent
+from ..symmetric import SymMatrix
 
 
 @dataclass(frozen=True)
 class Moments:
     """All that the ridge equation and the operators need to know of the data.
 
-    They add over blocks of rows: a stream is a fold, a cluster a tree-reduce. A moment that is
-    known to be diagonal is the one-dimensional array of its diagonal.
+    They add over blocks of rows: a stream is a fold, a cluster a tree-reduce. With sample weights
+    every row counts as often as it weighs.
 
     Attributes
     ----------
     n
-        The number of pairs.
+        The number of pairs, or the sum of their weights.
     uu, vu, vv
-        S_uu = UᵀU (p, p), S_vu = VᵀU (q, p), S_vv = VᵀV (q, q).
+        S_uu = UᵀU, a `SymMatrix` (p, p); S_vu = VᵀU (q, p); S_vv = VᵀV, a `SymMatrix` (q, q).
     u, v
         The sums of the rows of U and of V, where the means matter.
     """
 
-    n: int
-    uu: Array
+    n: float
+    uu: SymMatrix
     vu: Array
-    vv: Array
+    vv: SymMatrix
     u: Array = None
     v: Array = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uu", SymMatrix.of(self.uu))
+        object.__setattr__(self, "vv", SymMatrix.of(self.vv))
+
     @classmethod
-    def of(cls, U: Array, V: Array) -> Moments:
+    def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
         """The moments of input coordinates U and output coordinates V, one row a pair."""
         xp = namespace(U, V)
         Ut, Vt = (xp.matrix_transpose(A) for A in (U, V))
-        sums = xp.sum(U, axis=0), xp.sum(V, axis=0)
-        return cls(int(U.shape[0]), Ut @ U, Vt @ U, Vt @ V, *sums)
+        if weights is None:
+            sums = xp.sum(U, axis=0), xp.sum(V, axis=0)
+            return cls(int(U.shape[0]), SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
+        Ut, Vt = Ut * weights, Vt * weights
+        sums = xp.sum(Ut, axis=1), xp.sum(Vt, axis=1)
+        total = float(xp.sum(weights))
+        return cls(total, SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
 
     def __add__(self, other: Moments) -> Moments:
         known = self.u is not None and other.u is not None
@@ -50,6 +63,11 @@ class Moments:
         )
 
     @property
+    def ones(self) -> Array:
+        """The diagonal of the identity in output coordinates."""
+        return namespace(self.vu).ones_like(self.vu[:, 0])
+
+    @property
     def means(self) -> tuple[Array, Array]:
         """The mean rows of U and of V."""
         return self.u / self.n, self.v / self.n
@@ -60,16 +78,66 @@ class Moments:
         Σ(u - a)(u - a)ᵀ = S_uu - u aᵀ - a uᵀ + n a aᵀ, with u the sum of the rows.
         """
         n, (u, v) = self.n, (self.u, self.v)
-        uu = self.uu - _outer(u, a) - _outer(a, u - n * a)
+        uu = self.uu.full - _outer(u, a) - _outer(a, u - n * a)
         vu = self.vu - _outer(v, a) - _outer(b, u - n * a)
-        vv = self.vv - _outer(v, b) - _outer(b, v - n * b)
-        return Moments(n, uu, vu, vv, u - n * a, v - n * b)
+        vv = self.vv.full - _outer(v, b) - _outer(b, v - n * b)
+        return Moments(n, SymMatrix(uu), vu, SymMatrix(vv), u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
         """The moments of the rows M'u: other input coordinates of the same data."""
-        uu = congruent(self.uu, M)
+        uu = congruent(self.uu.full, M)
         u = None if self.u is None else self.u @ M
-        return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
+        return Moments(self.n, SymMatrix(uu), self.vu @ M, self.vv, u, self.v)
+
+    def unexplained(self, epsilon: float) -> SymMatrix:
+        """S_vv - S_vu (S_uu + nεI)⁻¹ S_uv."""
+        s, P = self.uu.eigh("input moment")
+        xp = namespace(s)
+        R = (self.vu if P is None else self.vu @ P) / xp.sqrt(s + self.n * epsilon)
+        left = SymMatrix(self.vv.full - R @ xp.matrix_transpose(R))
+        # What the inputs explain exactly is lost in the rounding of S_vv: it counts as zero.
+        return left.non_negative()
+
+
+class SpectralMoments(Moments):
+    """Moments in the complete eigenbasis of the inputs: S_uu = diag(s), S_vu = (EᵀV)ᵀ diag(√s).
+
+    Parameters
+    ----------
+    n
+        The number of pairs, or the sum of their weights.
+    s
+        The spectrum of the input Gram matrix, zeros included.
+    EV
+        EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV).
+    """
+
+    def __init__(self, n: float, s: Array, EV: Array):
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "uu", SymMatrix(diagonal=s))
+        object.__setattr__(self, "EV", EV)
+
+    @property
+    def ones(self) -> Array:
+        """The diagonal of the identity in output coordinates."""
+        return namespace(self.EV).ones_like(self.EV[0, :])
+
+    @cached_property
+    def vu(self) -> Array:  # type: ignore[override]
+        """S_vu."""
+        xp = namespace(self.EV)
+        return xp.matrix_transpose(self.EV * xp.sqrt(self.uu.diagonal)[:, None])
+
+    @cached_property
+    def vv(self) -> SymMatrix:  # type: ignore[override]
+        """S_vv."""
+        return SymMatrix(namespace(self.EV).matrix_transpose(self.EV) @ self.EV)
+
+    def unexplained(self, epsilon: float) -> SymMatrix:
+        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
+        share = self.n * epsilon / (self.uu.diagonal + self.n * epsilon)
+        turned = namespace(self.EV).matrix_transpose(self.EV)
+        return SymMatrix((turned * share) @ self.EV)
 
 
 def _outer(a: Array, b: Array) -> Array:

@@ -74,7 +74,7 @@ class Patchwise(ComponentKernel):
     def _given(self) -> Kernel:
         return RBF("median") if self.kernel is None else as_kernel(self.kernel)
 
-    def fit(self, X: Items, V: Array) -> Patchwise:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Patchwise:
         """Lay the patches out, and settle their kernel on all of them."""
         super().fit(X, V)
         shape = _image_shape(self.shape, int(X.shape[1]), "shape", "input")

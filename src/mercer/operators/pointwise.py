@@ -39,7 +39,7 @@ class Pointwise(ComponentKernel):
         """A factor more."""
         return Pointwise(factor * self.scale)
 
-    def fit(self, X: Items, V: Array) -> Pointwise:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Pointwise:
         """Inputs and outputs must have the same components."""
         if not self.scale >= 0:
             raise ValueError(f"Pointwise is scaled by a number ≥ 0, got {self.scale!r}.")

@@ -95,7 +95,7 @@ class Positionwise(CoupledKernel):
         """Sequences of vectors, compared place by place."""
         return getattr(self, "inputs_", None) or Positions(self.kernel)
 
-    def fit(self, X: Items, V: Array) -> Positionwise:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
         """Fit both kernels, and find how many places and letters there are."""
         super().fit(X, V)
         self._check_parameters()

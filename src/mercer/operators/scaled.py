@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from sklearn.base import clone
 
 from .._arrays import Array, Items
 from ..kernels import Kernel
@@ -31,11 +30,13 @@ class ScaledKernel(OperatorKernel):
         """Those of the kernel inside."""
         return (self.kernel_ if hasattr(self, "kernel_") else self.kernel).inputs
 
-    def fit(self, X: Items, V: Array) -> ScaledKernel:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> ScaledKernel:
         """Fit the kernel inside."""
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
-        self.kernel_ = clone(self.kernel).fit(X, V)
+        from .separable import fitted
+
+        self.kernel_ = fitted(self.kernel, X, V, weights)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:

@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pickle import PicklingError
 from typing import Any
 
 import numpy as np
-from joblib import hash as digest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, namespace
-from ..features import Coordinates, Exact
+from .._arrays import Array, Items, count, host, like, namespace
+from .._linalg import eigh
+from .._same import same
 from ..kernels import Kernel, as_kernel
-from .base import Operator, dense
+from ..symmetric import SymMatrix
+from .base import Operator
 from .block_gram import BlockGram, KroneckerGram, SumGram
 from .components import ComponentGram
 from .identity import Identity
 from .kernel import OperatorKernel
-
-
-class ExactMoments:
-    """`Moments` of exact coordinates, factored only when an operator asks for the input side."""
-
-    def __init__(self, kernel: Kernel, X: Items, V: Array):
-        self.kernel, self.X = kernel, X
-        self.n, self.Vt = count(X), namespace(V).matrix_transpose(V)
-        self.vv = self.Vt @ V
-
-    @cached_property
-    def coordinates(self) -> Coordinates:
-        """U, by one eigendecomposition."""
-        return Exact().fit_coordinates(self.kernel, self.X)
-
-    @property
-    def uu(self) -> Array:
-        """The spectrum of the Gram matrix."""
-        return self.coordinates.moment
-
-    @property
-    def vu(self) -> Array:
-        """VᵀU."""
-        return self.Vt @ self.coordinates.rows
+from .moments import SpectralMoments
 
 
 class Separable(OperatorKernel):
@@ -76,7 +53,7 @@ class Separable(OperatorKernel):
 
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
-    componentwise = property(lambda self: self.operator.uniform)
+    componentwise = property(lambda self: self.operator.uniform is not None)
 
     @property
     def inputs(self) -> Kernel:
@@ -87,11 +64,11 @@ class Separable(OperatorKernel):
         """Itself."""
         return self
 
-    def fit(self, X: Items, V: Array) -> Separable:
+    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
         """Settle the scalar kernel, and B of the moments that it makes of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
-        moments: Any = ExactMoments(self.scalar_, X, V)
-        self.B_ = self.operator.matrix(moments)
+        moments = DeferredMoments(self.scalar_, X, V, weights)
+        self.B_ = SymMatrix.of(self.operator.matrix(moments))
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
@@ -100,25 +77,25 @@ class Separable(OperatorKernel):
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
         """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
-        if self.operator.uniform:
-            return float(self.B_[0]) * self.scalar_(A, B) * L
+        if self.operator.uniform is not None:
+            return self.operator.uniform * self.scalar_(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """One scalar kernel for all components."""
-        K = float(self.B_[0]) * self.scalar_(A, B)
+        K = float(self.operator.uniform or 0.0) * self.scalar_(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
-    spectral = property(lambda self: self.inputs.spectral)
+    spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(
         self, random: np.random.RandomState, number: int, width: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.frequencies(random, (number, width))
+        omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
-        b, Q = np.linalg.eigh(dense(host(self.B_)))
+        b, Q = np.linalg.eigh(host(self.B_.full))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
@@ -161,10 +138,10 @@ class OperatorSum(OperatorKernel):
             return self.separated().inputs
         return (self.left_ if hasattr(self, "left_") else self.left).inputs
 
-    def fit(self, X: Items, V: Array) -> OperatorSum:
+    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
         """Both terms."""
-        self.left_ = clone(self.left).fit(X, V)
-        self.right_ = clone(self.right).fit(X, V)
+        self.left_ = fitted(self.left, X, V, weights)
+        self.right_ = fitted(self.right, X, V, weights)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
@@ -197,6 +174,44 @@ class OperatorSum(OperatorKernel):
         return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
 
 
+class DeferredMoments(SpectralMoments):
+    """Moments of exact coordinates whose input side is factored only when an operator asks."""
+
+    def __init__(self, kernel: Kernel, X: Items, V: Array, weights: np.ndarray | None):
+        roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
+        state = {"kernel": kernel, "X": X, "roots": roots, "V": V if roots is None else roots * V}
+        total = count(X) if weights is None else float(weights.sum())
+        for name, value in (state | {"n": total}).items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        K = self.kernel.checked_gram(self.X)
+        if self.roots is not None:
+            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+        return eigh(K, "Gram matrix", drop=False)
+
+    @cached_property
+    def uu(self) -> SymMatrix:  # type: ignore[override]
+        """The spectrum of the Gram matrix."""
+        return SymMatrix(diagonal=self._spectrum[0])
+
+    @cached_property
+    def EV(self) -> Array:
+        """EᵀV."""
+        return namespace(self.V).matrix_transpose(self._spectrum[1]) @ self.V
+
+    @cached_property
+    def vv(self) -> SymMatrix:  # type: ignore[override]
+        """S_vv, which needs no spectrum."""
+        return SymMatrix(namespace(self.V).matrix_transpose(self.V) @ self.V)
+
+    @property
+    def ones(self) -> Array:
+        """The diagonal of the identity in output coordinates."""
+        return namespace(self.V).ones_like(self.V[0, :])
+
+
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
     """An operator-valued kernel; a scalar kernel stands for that kernel times the identity."""
     if isinstance(kernel, OperatorKernel):
@@ -208,17 +223,7 @@ def as_operator_kernel(kernel: Any) -> OperatorKernel:
     return Separable(as_kernel(kernel), Identity())
 
 
-def same(a: BaseEstimator, b: BaseEstimator) -> bool:
-    """Whether two kernels or operators are equal, parameters and all."""
-    return fingerprint(a) == fingerprint(b)
-
-
-def fingerprint(part: Any) -> str:
-    """What equal parts have in common, fitted or not, so that a factorisation can be shared."""
-    if isinstance(part, BaseEstimator):
-        params = part.get_params(deep=False).items()
-        return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])
-    try:
-        return digest(part)
-    except PicklingError:  # a lambda, which is equal to itself only
-        return str(id(part))
+def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
+    """A clone, fitted; kernels that know nothing of sample weights are not told of any."""
+    fresh = clone(kernel)
+    return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)

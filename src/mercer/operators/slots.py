@@ -65,12 +65,16 @@ class Slots:
         """Rows of slots less the mean of their place: what an intercept leaves to be learnt."""
         return D - take(self.means(D), self.places)
 
-    def means(self, D: Array) -> Array:
-        """The mean of every place of the width over the items that have it, (width, any)."""
+    def means(self, D: Array, weights: np.ndarray | None = None) -> Array:
+        """The mean of every place of the width over the items that have it, (width, any).
+
+        With a weight for each slot, the weighted mean.
+        """
         xp = namespace(D)
-        if self.live is None:
+        if self.live is None and weights is None:
             return xp.mean(xp.reshape(D, (self.n, self.width, -1)), axis=0)
-        member = like(np.eye(self.width)[:, self.places], D)  # (width, size)
+        member = np.eye(self.width)[:, self.places]  # (width, size)
+        member = like(member if weights is None else member * weights, D)
         counts = xp.sum(member, axis=1)
         return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]
 

@@ -75,7 +75,7 @@ class Transformed(CoupledKernel):
             self.kernel if self.inputs_kernel is None else self.inputs_kernel
         )
 
-    def fit(self, X: Items, V: Array) -> Transformed:
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Transformed:
         """Settle k on everything that the transforms give."""
         super().fit(X, V)
         given = len(self.transforms) if isinstance(self.transforms, Sized) else self.transforms

@@ -1,35 +1,53 @@
-"""Solvers: the ridge equation, and linear algebra only.
+"""Solvers: ways to factor a ridge problem, and what a factorisation gives.
 
-`Spectral` factors the equation once, for every α and for closed-form leave-one-out; `Cholesky`
-is the short way for the identity operator at one α; `ConjugateGradient` solves with sparse input
-features that are too many for either. Operator-valued kernels that do not separate are solved
-direction by direction where their terms have common eigenvectors (`Directions`), written out, or
-by products alone (`BlockConjugateGradient`).
+`route` chooses among them. `Cholesky` and `Tridiagonal` are for the identity operator, `Spectral`
+for any operator, `LowRank` and `SpannedLowRank` for inputs of low rank, `Streamed` for moments of
+a stream; kernels that do not separate are solved direction by direction (`ByDirection`), written
+out (`Dense`), by products alone (`BlockConjugateGradient`) or in `OperatorFeatures`; `Refit` is
+for learnt operators and robust losses. All left-out predictions come from `LeaveOneOut`.
 """
 
 from ..operators.moments import Moments
+from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
-from .cholesky import Cholesky
-from .componentwise import ComponentLeaveOneOut, Componentwise
+from .cholesky import Cholesky, Tridiagonal
 from .conjugate_gradient import ConjugateGradient
-from .directions import Directions
-from .leave_one_out import LeaveOneOut, LeftOut
-from .sample_leave_one_out import SampleLeaveOneOut
-from .spectral import Spectra, Spectral
-from .tridiagonal import Tridiagonal
+from .coupled import ByDirection, Dense, Products
+from .factorization import Factorization, LeftOut, Refused, Solution
+from .left_out import LeaveOneOut, Part, Smoother
+from .operator_features import OperatorFeatures
+from .refit import Refit
+from .route import SOLVERS, factor, route
+from .spanned import SpannedLowRank
+from .spectral import LowRank, Spectral, ridge
+from .streamed import Streamed
 
 __all__ = [
+    "SOLVERS",
     "BlockConjugateGradient",
+    "ByDirection",
+    "Cache",
     "Cholesky",
-    "ComponentLeaveOneOut",
-    "Componentwise",
     "ConjugateGradient",
-    "Directions",
+    "Dense",
+    "Factorization",
     "LeaveOneOut",
     "LeftOut",
+    "LowRank",
     "Moments",
-    "SampleLeaveOneOut",
-    "Spectra",
+    "OperatorFeatures",
+    "Part",
+    "Products",
+    "Refit",
+    "Refused",
+    "Smoother",
+    "Solution",
+    "Solver",
+    "SpannedLowRank",
     "Spectral",
+    "Streamed",
     "Tridiagonal",
+    "factor",
+    "ridge",
+    "route",
 ]

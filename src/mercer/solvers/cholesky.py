@@ -1,31 +1,279 @@
+"""The identity operator, exact: one Cholesky factorisation for one α, one reduction for many."""
+
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
+from scipy.linalg import lapack, solveh_banded
 
-from .._arrays import Array, namespace
-from .._linalg import EPS, PositiveDefinite, ridged
+from .._arrays import Array, blocks, like, namespace
+from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes, require_exact
+from ..embedding import PointMap, SpanFrame
+from ..operators import Separable
+from ..problem import Problem, Want
+from .base import Cache, Solver, scalar_problem
+from .constants import Constants
+from .factorization import Factorization, LeftOut, Solution, _Points
+from .inputs import CentredGram, PlainGram, weight_roots
+from .left_out import BLOCK, LeaveOneOut, Smoother
+from .outputs import Outputs
+from .spectral import Spectral
+from .weights import DualWeights, stands_out, weigher
+
+MANY = 1000
+"""Fewer examples than this are factored before the compiled loop is even loaded."""
 
 
-class Cholesky:
-    """The identity operator at one α: (K_x + αI)⁻¹ by one Cholesky factorisation.
+def uniform_problem(problem: Problem, want: Want) -> str | None:
+    """Why a problem is not exact under a multiple of the identity."""
+    reason = scalar_problem(problem, want)
+    if reason is None and problem.inputs.features is not None:
+        return "features= are of low rank"
+    if reason is None and problem.operator.uniform is None:
+        return f"{problem.operator} is no multiple of the identity, which solver='cholesky' is for"
+    return reason
+
+
+class Cholesky(Solver):
+    """A multiple of the identity at one α: (K_x + αI)⁻¹ by one Cholesky factorisation.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.solvers import Cholesky
-    >>> factor = Cholesky().factor(np.array([[2.0, 0.0], [0.0, 1.0]]), alpha=1.0)
-    >>> factor.solve(np.array([[3.0], [2.0]]))
-    array([[1.],
-           [1.]])
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import Linear
+    >>> model = KernelDependency(Linear(), alpha=1.0, solver="cholesky", fit_intercept=False)
+    >>> model.fit([[1.0], [2.0]], [1.0, 2.0]).predict([[6.0]])
+    array([5.])
     """
 
-    def accepts(self, n: int, scale: float, alpha: float) -> bool:
-        """Whether α stands out of the rounding of an n × n Gram matrix of that scale."""
-        return alpha > 100 * n * EPS * scale
+    name = "cholesky"
 
-    def factor(self, K: Array, alpha: float) -> PositiveDefinite:
-        """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
-        scale = float(namespace(K).max(namespace(K).abs(K)))
-        if not self.accepts(K.shape[0], scale, alpha):
-            raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
-        return PositiveDefinite.of(ridged(K, alpha))
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """A multiple of the identity, one ridge, nothing left out."""
+        return uniform_problem(problem, want) or (
+            None if want.single else "several ridges or left-out predictions are wanted"
+        )
+
+    def cost(self, sizes: Sizes) -> Route:
+        """One Cholesky factorisation."""
+        return sizes.cholesky()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Nothing yet: the factor depends on α."""
+        require_exact(problem.n, CHOLESKY_SQUARES, where=problem.where)
+        return OneCholesky(problem, want, cache)
+
+
+class OneCholesky(Factorization):
+    """(K_x + αI)⁻¹ of one problem."""
+
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        self.problem, self.want, self.cache = problem, want, cache
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α; by the spectrum where α is lost in rounding."""
+        p = self.problem
+        dual = weigher(p, SpanFrame(p.outputs.kernel, p.outputs.items), alpha)
+        assert isinstance(dual, DualWeights)
+        try:
+            ridge = dual.factored
+        except np.linalg.LinAlgError:
+            return Spectral().factor(p, self.want, self.cache).solve(alpha)
+        kernel = Separable(p.inputs.kernel, p.operator)
+        if p.spanned:
+            frame = SpanFrame(p.outputs.kernel, p.outputs.items)
+            return Solution(PointMap(dual, None, frame, dual), kernel)
+        outputs = self.cache.outputs(p)
+        map, explained = ridge.map(outputs.rows)
+        del dual.__dict__["factored"]  # n² numbers, made again where weights are asked for
+        offset = None if outputs.mean is None else outputs.mean - explained
+        return Solution(PointMap(map, offset, outputs.frame, dual), kernel)
+
+    @property
+    def scale(self) -> float:
+        """Tr K_x / n, times the number that the operator is."""
+        side = self.problem.inputs
+        gram: Any = PlainGram(side.kernel, side.items)
+        if self.problem.intercept:
+            gram = CentredGram(side.kernel, side.items, self.problem.weights)
+        return mean_diagonal(gram.matrix(), self.problem) * (self.problem.operator.uniform or 1.0)
+
+
+def mean_diagonal(K: Array, problem: Problem) -> float:
+    """tr(√w K √w) / Σw, constants taken out where there is an intercept."""
+    xp, w = namespace(K), problem.weights
+    share = like(np.full(problem.n, 1.0 / problem.n) if w is None else w / w.sum(), K)
+    level = float(share @ xp.linalg.diagonal(K))
+    if problem.intercept:
+        level -= float(share @ (K @ share))
+    return level or 1.0
+
+
+class Tridiagonal(Solver):
+    """A multiple of the identity at many α: K_x reduced to tridiagonal form, then O(n²) for each.
+
+    A third cheaper than the spectrum, which takes the same reduction for its first step.
+    """
+
+    name = "tridiagonal"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """A multiple of the identity, many examples, no groups, α above rounding."""
+        reason = uniform_problem(problem, want)
+        if reason is not None:
+            return reason
+        if problem.n < MANY or problem.groups is not None or problem.foreign:
+            return f"it is for at least {MANY} examples, left out one by one, in numpy"
+        kernel, X = problem.inputs.kernel, problem.inputs.items
+        scale = float(np.max(np.diagonal(X) if kernel.pairwise else kernel.diag(X)))
+        heavy = 1.0 if problem.weights is None else float(problem.weights.max())
+        smallest = min(want.alphas, default=0.0) / (problem.operator.uniform or 1.0)
+        smallest *= 0.5 * scale * heavy if want.relative else 1.0
+        if not (scale > 0 and stands_out(smallest, problem.n, scale * heavy)):
+            return "the smallest ridge is lost in rounding"
+        return None
+
+    def cost(self, sizes: Sizes) -> Route:
+        """A third less than a spectrum."""
+        return sizes.tridiagonal()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Reduce the Gram matrix."""
+        require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
+        outputs = cache.outputs(problem)
+        return Reduced(problem, outputs)
+
+
+class TridiagonalSmoother(Smoother):
+    """I - H = α M Q (T + αI)⁻¹ Qᵀ Mᵀ with MᵀKM = QTQᵀ and M the complement of the constants.
+
+    Attributes
+    ----------
+    rows
+        M Q, (n, r).
+    diagonal, off
+        The diagonal of T and what is beside it.
+    """
+
+    def __init__(self, K: np.ndarray, T: np.ndarray, constants: Constants | None):
+        K = K if constants is None else constants.reduced(K)
+        Q, self.diagonal, self.off = tridiagonal(K)
+        self.rows = Q if constants is None else constants.back(Q)
+        self.targets = T
+        self.inside = self.rows.T @ T
+        self.known: dict[float, np.ndarray] = {}
+
+    def _diagonals(self, alphas: Sequence[float]) -> np.ndarray:
+        """The diagonal of (I - H)/α for every α, one column each; what was asked before is kept."""
+        from ._tridiagonal_loops import inverse_diagonals
+
+        new = [alpha for alpha in alphas if alpha not in self.known]
+        if new:
+            columns = inverse_diagonals(self.rows, self.diagonal, self.off, np.array(new))
+            self.known.update(zip(new, columns.T, strict=True))
+        return np.stack([self.known[alpha] for alpha in alphas], axis=1)
+
+    def solutions(self, alphas: Sequence[float]) -> Iterator[np.ndarray]:
+        """M Q (T + αI)⁻¹ Qᵀ Mᵀ times the outputs for every α, several in one product."""
+        n, q = self.targets.shape
+        for some in blocks(len(alphas), max(1, BLOCK // max(1, n * q))):
+            solved = [self._solved(alpha) for alpha in alphas[some]]
+            yield from np.split(self.rows @ np.concatenate(solved, axis=1), len(solved), axis=1)
+
+    def _solved(self, alpha: float) -> np.ndarray:
+        bands = np.stack([self.diagonal + alpha, np.append(self.off, 0.0)])
+        return solveh_banded(bands, self.inside, lower=True, check_finite=False)
+
+    def path(self, alphas: Sequence[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Residuals and 1 - H, both over α: their ratio is what counts."""
+        rest = self._diagonals(alphas)
+        for i, R in enumerate(self.solutions(alphas)):
+            yield alphas[i] * R, alphas[i] * rest[:, i : i + 1]
+
+
+def tridiagonal(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Q, diagonal and off-diagonal of T with K = Q T Qᵀ; `K` is destroyed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.cholesky import tridiagonal
+    >>> K = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
+    >>> Q, diagonal, off = tridiagonal(K.copy())
+    >>> T = np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
+    >>> bool(np.allclose(Q @ T @ Q.T, K))
+    True
+    """
+    n = len(K)
+    work = int(lapack.dsytrd_lwork(n, lower=1)[0])
+    K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
+    K, diagonal, off, tau, _ = lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
+    # The reflectors leave the first coordinate alone: below it they are those of a QR.
+    Q = np.zeros((n, n))
+    Q[0, 0] = 1.0
+    reflectors = np.asfortranarray(K[1:, :-1])
+    Q[1:, 1:] = lapack.dorgqr(reflectors, tau, lwork=64 * n, overwrite_a=1)[0]
+    return Q, diagonal, off
+
+
+class Reduced(Factorization):
+    """A multiple of the identity, the Gram matrix of the inputs in tridiagonal form."""
+
+    def __init__(self, problem: Problem, outputs: Outputs):
+        self.problem, self.outputs = problem, outputs
+        side, w = problem.inputs, problem.weights
+        self.gram: Any = (
+            CentredGram(side.kernel, side.items, w)
+            if problem.intercept
+            else PlainGram(side.kernel, side.items)
+        )
+        K = self.gram.matrix()
+        self.scale_ = mean_diagonal(K, problem) * self._uniform
+        self.roots = weight_roots(w, K)
+        K = K if self.roots is None else self.roots * K * self.roots.T
+        ones = np.ones(problem.n) if w is None else np.sqrt(w)
+        constants = Constants.of(ones, K) if problem.intercept else None
+        self.smoother = TridiagonalSmoother(K, outputs.rows, constants)
+
+    @property
+    def _uniform(self) -> float:
+        return self.problem.operator.uniform or 1.0
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α."""
+        coef = next(self.smoother.solutions([alpha / self._uniform]))
+        map, explained = self.gram.map(coef if self.roots is None else self.roots * coef)
+        outputs = self.outputs
+        offset = None if outputs.mean is None else outputs.mean - explained
+        points = PointMap(map, offset, outputs.frame, weigher(self.problem, outputs.frame, alpha))
+        return Solution(points, Separable(self.problem.inputs.kernel, self.problem.operator))
+
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """Left-out predictions for every α."""
+        loo = LeaveOneOut(self.smoother)
+        relative = [alpha / self._uniform for alpha in alphas]
+        path = map(loo.averaged, relative) if averaged else loo.path(relative)
+        for alpha, E in zip(alphas, path, strict=True):
+            E = self.outputs.unweighted(E)
+            yield LeftOut(alpha, np.sum(E * E, axis=1), _Points(self, E))
+
+    def left_out_points(self, E: Array) -> Any:
+        """Points whose residuals are E."""
+        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+
+    def moves(self, X: Any, alpha: float) -> Iterator[tuple[slice, Array]]:
+        """By the spectrum, which gives the weights of predictions."""
+        return Spectral().factor(self.problem, Want([alpha], True), Cache()).moves(X, alpha)
+
+    @property
+    def scale(self) -> float:
+        """Tr K_x / n, times the number that the operator is."""
+        return self.scale_
+
+    @property
+    def nbytes(self) -> float:
+        """The reduced matrix and the outputs."""
+        return 8.0 * (self.smoother.rows.size + 2 * self.outputs.rows.size)

@@ -1,94 +1,181 @@
-"""Left-out predictions of a ridge equation in finite operator-valued features."""
+"""Ridge problems in random operator features, whose cost does not grow with n²."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from .._arrays import Array, like, namespace, put, take
+from .._arrays import Array, blocks, like, namespace, part, take
 from .._linalg import eigh
-from .leave_one_out import LeftOut, _batches, _members
+from .._plan import Route, Sizes
+from ..embedding import PointMap
+from ..operators import OperatorKernel
+from ..problem import Problem, Want
+from .base import Cache, Solver, closed_form
+from .coupled import fitted_kernel
+from .factorization import Factorization, LeftOut, Solution, _Points
+from .left_out import LeaveOneOut, Smoother
+from .outputs import Outputs
+from .weights import LeastWeights
+
+ROWS = 4096
+"""Examples whose features are held at once."""
 
 
-class FeatureLeaveOneOut(LeftOut):
-    """What the model would predict for each example, had it not seen it (or its group).
+class OperatorFeatures(Solver):
+    """Random features of an operator-valued kernel: moments of the plain coordinates do."""
 
-    Parameters
-    ----------
-    features
-        A function of positions that gives Ψ of those examples, (m, q, D), centred where
-        `intercept`.
-    N, right
-        Σ_i Ψ_iΨ_iᵀ, destroyed, and Σ_i Ψ_i v_i.
-    V
-        Outputs, (n, q), centred where `intercept`.
-    labels
-        The group of each example; groups are left out together.
-    intercept
-        Whether every component has a constant of its own.
+    name = "operator features"
 
-    Notes
-    -----
-    With N = E diag(e) Eᵀ and Z_g = Ψ_gᵀE for the rows of a group the residuals of the fit are
-    R_g = V_g - Z_g (Eᵀright / (e + α)), and H_gg = Z_g diag(1 / (e + α)) Z_gᵀ, which gains 1/n
-    between equal components for an intercept. Z is made once, some groups at a time.
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """Features of operator-valued kernels, pairs held whole."""
+        if not problem.operator_features:
+            return "features= is no map of operator-valued kernels"
+        if problem.gathered is not None:
+            return "the pairs come in blocks"
+        if problem.loss is not None or want.judge != "closed":
+            return f"{problem.inputs.features} go with the square loss and no learnt operator"
+        return closed_form(problem, want)
+
+    def cost(self, sizes: Sizes) -> Route:
+        """As at low rank."""
+        return sizes.low_rank()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Gather the moments."""
+        outputs = cache.outputs(problem)
+        return FeatureFactorization(problem, fitted_kernel(problem, outputs), outputs)
+
+
+class FeatureFactorization(Factorization):
+    """The normal equations (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i."""
+
+    def __init__(self, problem: Problem, kernel: OperatorKernel, outputs: Outputs):
+        self.problem, self.kernel, self.outputs = problem, kernel, outputs
+        self.map: Any = clone(problem.inputs.features).fit(kernel, problem.inputs.items)
+        self._gather()
+        self._smoother: FeatureSmoother | None = None
+
+    def _gather(self) -> None:
+        """S_uu and S_vu over blocks of rows; V is centred where U is to be."""
+        uu: Any = 0.0
+        vu: Any = 0.0
+        total: Any = 0.0
+        V, X, w = self.outputs.unweighted(self.outputs.rows), self.problem.inputs.items, None
+        for rows in blocks(self.problem.n, ROWS):
+            U, some = self.map.transform(part(X, rows)), V[rows, :]
+            xp = namespace(U)
+            Ut = xp.matrix_transpose(U)
+            if self.problem.weights is not None:
+                w = like(self.problem.weights[rows], U)
+                Ut = Ut * w
+            uu = uu + Ut @ U
+            vu = vu + xp.matrix_transpose(Ut @ some)
+            total = total + xp.sum(Ut, axis=1)
+        self.mean: Any = total / self.problem.total
+        if self.problem.intercept:
+            uu = uu - self.mean[:, None] * total[None, :]
+        self.uu, self.vu = uu, vu
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α."""
+        coef = self.map.solve(self.uu, self.vu, alpha)
+        mean, frame = self.outputs.mean, self.outputs.frame
+        offset = None if mean is None else mean - self.mean @ coef
+        weigher = LeastWeights(frame, self.problem.outputs.items)
+        return Solution(PointMap(self.map.compose(coef), offset, frame, weigher), self.kernel)
+
+    @property
+    def smoother(self) -> FeatureSmoother:
+        """The fit over slots, its spectrum made when it is first asked for."""
+        if self._smoother is None:
+            self._smoother = FeatureSmoother(self)
+        return self._smoother
+
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """Left-out predictions, the components of an example (or group) together."""
+        n, q = self.outputs.rows.shape
+        loo = LeaveOneOut(self.smoother, np.repeat(self.problem.left_out_labels, q))
+        places = np.tile(np.arange(q), n)
+        path = (loo.averaged(alpha, places) for alpha in alphas) if averaged else loo.path(alphas)
+        for alpha, E in zip(alphas, path, strict=True):
+            E = self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
+            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
+
+    def left_out_points(self, E: Array) -> Any:
+        """Points whose residuals are E."""
+        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+
+    @property
+    def scale(self) -> float:
+        """The mean of the diagonal over components."""
+        e = self.smoother.e
+        return float(namespace(e).sum(e)) / (self.problem.total * self.outputs.rows.shape[1]) or 1.0
+
+
+class FeatureSmoother(Smoother):
+    """H = Z diag(1 / (e + α)) Zᵀ + NNᵀ over slots, with N = E diag(e) Eᵀ and Z_i = √w_i Ψ_iᵀE.
+
+    Z is never held whole: residuals and groups make their own rows.
     """
 
-    def __init__(
-        self,
-        features: Callable[[np.ndarray], Array],
-        N: Array,
-        right: Array,
-        V: Array,
-        labels: np.ndarray,
-        intercept: bool = False,
-    ):
-        self.e, self.E = eigh(N, "moment of the features", drop=False)
-        self.right = namespace(V).matrix_transpose(self.E) @ right
-        self.features, self.V, self.intercept = features, V, intercept
-        self.members = _members(labels)
-        self.known: dict[float, Array] = {}
+    def __init__(self, whole: FeatureFactorization):
+        self.whole = whole
+        self.e, self.E = eigh(whole.map.normal(whole.uu), "moment of the features", drop=False)
+        right = whole.map.right_side(whole.vu)
+        self.right = namespace(self.E).matrix_transpose(self.E) @ right
+        self.n, self.q = whole.outputs.rows.shape
+        self.squares: Any = None
 
-    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Outputs minus their left-out predictions, for every α in turn."""
-        missing = [alpha for alpha in alphas if alpha not in self.known]
-        for alpha in missing:
-            self.known[alpha] = self.V + 0.0
-        for members in _batches(self.members, self.V.shape[1] * self.e.shape[0]):
-            Z = self._rotated(members)
-            for alpha in missing:
-                found = self._residuals(Z, members, alpha)
-                self.known[alpha] = put(self.known[alpha], members.reshape(-1), found)
-        return (self.known[alpha] for alpha in alphas)
+    def rows(self, examples: np.ndarray) -> Array:
+        """Z of some examples, (examples · q, features)."""
+        whole = self.whole
+        U = whole.map.transform(take(whole.problem.inputs.items, examples))
+        U = U - whole.mean if whole.problem.intercept else U
+        Z = whole.map.features(U) @ self.E
+        if whole.outputs.roots is not None:
+            Z = Z * take(whole.outputs.roots, examples)[:, :, None]
+        return namespace(Z).reshape(Z, (-1, self.e.shape[0]))
 
-    def _rotated(self, members: np.ndarray) -> Array:
-        """Z of groups of one size, (groups, members · q, D)."""
-        Z = self.features(members.reshape(-1)) @ self.E
-        return namespace(Z).reshape(Z, (len(members), -1, self.e.shape[0]))
+    def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
+        """Residuals and 1 - H for every α, Z made once for all."""
+        alphas, T = list(alphas), self.whole.outputs.rows
+        xp = namespace(T)
+        residuals: list[list[Array]] = [[] for _ in alphas]
+        rests: list[list[Array]] = [[] for _ in alphas]
+        for block in blocks(self.n, ROWS):
+            examples = np.arange(block.start, block.stop)
+            Z = self.rows(examples)
+            flat = xp.reshape(T[block, :], (-1, 1))
+            constant = xp.reshape(self._constant(examples)[:, None] + 0.0 * T[block, :], (-1, 1))
+            for i, alpha in enumerate(alphas):
+                shrunk = Z / (self.e + alpha)
+                residuals[i].append(flat - (shrunk @ self.right)[:, None])
+                rest = 1.0 - xp.sum(shrunk * Z, axis=1)[:, None] - constant
+                rests[i].append(rest)
+        for R, rest in zip(residuals, rests, strict=True):
+            yield xp.concat(R), xp.concat(rest)
 
-    def _residuals(self, Z: Array, members: np.ndarray, alpha: float) -> Array:
-        xp, q = namespace(Z), self.V.shape[1]
-        shrunk = Z / (self.e + alpha)
-        V = xp.reshape(take(self.V, members.reshape(-1)), (len(members), -1))
-        R = V - shrunk @ self.right
-        H = shrunk @ xp.matrix_transpose(Z)
-        size = members.shape[1]
-        means = np.kron(np.full((size, size), self.intercept / self.V.shape[0]), np.eye(q))
-        rest = like(np.eye(size * q) - means, R) - H
-        return xp.reshape(xp.linalg.solve(rest, R[:, :, None]), (-1, q))
+    def _constant(self, examples: np.ndarray) -> Array:
+        """What an intercept adds to the diagonal of H."""
+        problem = self.whole.problem
+        w = np.ones(len(examples)) if problem.weights is None else problem.weights[examples]
+        return like(w * (problem.intercept / problem.total), self.whole.outputs.rows)
 
-    def averaged_residuals(self, alpha: float) -> Array:
-        """The residuals of generalised cross-validation: leverages averaged over everything."""
-        xp, (n, q) = namespace(self.V), self.V.shape
-        fitted = self.V + 0.0
-        for members in _batches(self.members, q * self.e.shape[0]):
-            Z = self._rotated(members)
-            values = xp.reshape(Z @ (self.right / (self.e + alpha)), (-1, q))
-            fitted = put(fitted, members.reshape(-1), values)
-        used = float(xp.sum(self.e / (self.e + alpha))) + q * self.intercept
-        return (self.V - fitted) / (1.0 - used / (n * q))
-
-    def points(self, residuals: Array) -> Array:
-        """Left-out predictions in the components of the outputs (centred where V was)."""
-        return self.V - residuals
+    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
+        """I - H over groups of slots of whole examples."""
+        groups, size = members.shape
+        examples = members[:, :: self.q] // self.q
+        xp, problem = namespace(self.E), self.whole.problem
+        Z = xp.reshape(self.rows(examples.reshape(-1)), (groups, size, -1))
+        H = (Z / (self.e + alpha)) @ xp.matrix_transpose(Z)
+        rest = like(np.eye(size), Z) - H
+        if problem.intercept:
+            w = np.ones(problem.n) if problem.weights is None else problem.weights
+            roots = np.repeat(np.sqrt(w[examples]), self.q, axis=1)
+            same = np.tile(np.eye(self.q), (examples.shape[1], examples.shape[1]))
+            rest = rest - like(roots[:, :, None] * roots[:, None, :] * same / problem.total, Z)
+        return rest[:, None, :, :]

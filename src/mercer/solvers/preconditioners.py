@@ -10,7 +10,6 @@ import numpy as np
 from .._arrays import Array, namespace, take
 from .._linalg import EPS, PositiveDefinite, check_gram, eigh, ridged
 from ..operators import BlockGram
-from ..operators.base import dense
 
 Preconditioner = Callable[[Array], Array]
 """A map of rows of slots that is nearly (G + αI)⁻¹."""
@@ -44,9 +43,9 @@ def separable(gram: BlockGram, alpha: float) -> Preconditioner:
     """
     terms = gram.terms
     assert terms is not None
-    x, y = _nearest([K for K, _ in terms], [dense(B) for _, B in terms])
+    x, y = _nearest([K for K, _ in terms], [B.full for _, B in terms])
     s, P = eigh(_combined(x, [K for K, _ in terms]), "separable approximation", drop=False)
-    b, Q = eigh(_combined(y, [dense(B) for _, B in terms]), "separable approximation", drop=False)
+    b, Q = eigh(_combined(y, [B.full for _, B in terms]), "separable approximation", drop=False)
     weights = 1.0 / (s[:, None] * b[None, :] + alpha)
     xp, (n, q) = namespace(s), (gram.rows.n, gram.rows.width)
     Pt, Qt = xp.matrix_transpose(P), xp.matrix_transpose(Q)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, namespace
 from ..losses import Loss, typical
-from .leave_one_out import LeaveOneOut, LeftOut
+from .left_out import Part
 
 RELAXED = 1.6
 """Over-relaxation of the steps."""
@@ -63,7 +63,7 @@ class Robust:
     """
 
     def clean(
-        self, smoother: LeaveOneOut, V: Array, loss: Loss, alpha: float, start: Cleaned | Array
+        self, smoother: Part, V: Array, loss: Loss, alpha: float, start: Cleaned | Array
     ) -> Cleaned:
         """T for outputs V, both in the eigenbasis of B; started near by, or from a guess of T."""
         if isinstance(start, Cleaned):
@@ -92,30 +92,6 @@ class Robust:
                 stacklevel=2,
             )
         return Cleaned(G + tau * S, R, S, tau, step)
-
-
-class ShiftedLeftOut(LeftOut):
-    """Left-out predictions from cleaned outputs, held against the outputs as given.
-
-    Parameters
-    ----------
-    inner
-        The left-out predictions under the cleaned outputs.
-    shift
-        Given minus cleaned outputs, in the eigenbasis of B.
-    """
-
-    def __init__(self, inner: LeftOut, shift: Array):
-        self.inner = inner
-        self.shift = shift
-
-    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Outputs as given minus their left-out predictions."""
-        return (residuals + self.shift for residuals in self.inner.path(alphas))
-
-    def points(self, residuals: Array) -> Array:
-        """Left-out predictions in the coordinates of the outputs."""
-        return self.inner.points(residuals - self.shift)
 
 
 def lengths(R: Array) -> Array:

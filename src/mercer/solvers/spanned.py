@@ -1,38 +1,107 @@
-"""Leave-one-out under the identity operator where the outputs have no coordinates of their own."""
+"""The identity at low rank for outputs without coordinates: points are weights on the outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace, part, put, take
 from .._linalg import ridged
+from .._plan import LEFT_OUT_SQUARES, Route, Sizes, require_exact
+from ..embedding import Deferred, Embedding, PointMap, SpanFrame
+from ..features import FeatureMap
 from ..kernels import Kernel
-from .leave_one_out import LeftOut
+from ..operators import Separable
+from ..problem import Problem, Want
+from .base import Cache, Solver, scalar_problem
+from .factorization import Factorization, LeftOut, Solution
+from .inputs import LowRankInputs, LowRankRows
+from .left_out import Part
+from .spectral import low_rank_rows
+from .weights import factored
 
 ENTRIES = 2**23
 """Kernel values of the outputs that are held at once."""
 
 
-@dataclass(frozen=True)
-class At:
-    """What stands for the residuals at one α, of which only the lengths are ever computed."""
+class SpannedLowRank(Solver):
+    """Inputs of low rank, outputs of any kind: the Gram matrix of the outputs is never factored."""
 
-    alpha: float
-    averaged: bool = False
+    name = "low rank"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """A multiple of the identity, inputs of low rank, outputs without coordinates."""
+        if problem.inputs.features is None or problem.operator_features:
+            return "features= is None, which is exact"
+        reason = scalar_problem(problem, want)
+        if reason is None and not (problem.operator.uniform is not None and problem.spanned):
+            return "the outputs have coordinates"
+        return reason
+
+    def cost(self, sizes: Sizes) -> Route:
+        """Moments of the rank."""
+        return sizes.low_rank()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the moment of the inputs."""
+        at = cache.inputs(problem.inputs.kernel, lambda: low_rank_rows(problem))
+        return Spanned(problem, at, want.single)
+
+
+class LowRankWeights(FeatureMap):
+    """√w ∘ U (UᵀU + αI)⁻¹ u(x): the weights of the identity on the training outputs.
+
+    Parameters
+    ----------
+    at
+        The training inputs in coordinates U, centred where there is an intercept.
+    inverse
+        (UᵀU + αI)⁻¹.
+    """
+
+    def __init__(self, at: LowRankRows, inverse: Array):
+        self.at = at
+        self.inverse = inverse
+
+    def transform(self, A: Items) -> Array:
+        """The weights of g(a), one row an input."""
+        u, mean, w = self.at.map.transform(A), self.at.mean, self.at.weights
+        C = ((u if mean is None else u - mean) @ self.inverse) @ self.at.rows.T
+        C = C if w is None else C * like(np.sqrt(w), C)
+        if mean is None:
+            return C
+        if w is not None:
+            return C + like(w / w.sum(), C)
+        return C - namespace(C).mean(C, axis=1)[:, None] + 1.0 / C.shape[1]
+
+    @property
+    def coefficients(self) -> Array:
+        """The matrix that follows the kernel's values, in full."""
+        return self.at.map.compose(self.inverse @ self.at.rows.T).coefficients
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """As a weigher: the coordinates are the weights."""
+        return C
+
+    def lean(self, map: FeatureMap) -> LowRankWeights:
+        """Kept: it is the map itself."""
+        return self
 
 
 class OutputGram:
-    """L, the Gram matrix of the outputs, known by its products and a few of its entries.
+    """L, the Gram matrix of the outputs times the roots of weights, by its products and entries.
 
-    With `center` it is that of the outputs less their mean.
+    With `center` it is that of the outputs less their weighted mean.
     """
 
-    def __init__(self, kernel: Kernel, y: Items, center: bool):
-        self.kernel, self.y, self.center = kernel, kernel.check(y, "y"), center
+    def __init__(self, problem: Problem):
+        self.kernel: Kernel = problem.outputs.kernel
+        self.y = self.kernel.check(problem.outputs.items, "y")
+        self.center, self.w = problem.intercept, problem.weights
 
     def _times(self, M: Array) -> Array:
         n = count(self.y)
@@ -42,155 +111,214 @@ class OutputGram:
         return namespace(*parts).concat(parts, axis=0)
 
     def times(self, M: Array) -> Array:
-        """L M, for M whose columns sum to zero where `center`."""
-        xp = namespace(M)
-        if not self.center:
-            return self._times(M)
-        ones = xp.ones_like(M[:, :1]) / M.shape[0]
-        LM = self._times(xp.concat([M, ones], axis=1))
-        self.means = LM[:, -1]
-        return LM[:, :-1] - xp.mean(LM[:, :-1], axis=0)
+        """√w ∘ L̄ (√w ∘ M), for M orthogonal to the constants where `center`."""
+        xp, n = namespace(M), M.shape[0]
+        roots = None if self.w is None else like(np.sqrt(self.w)[:, None], M)
+        M = M if roots is None else roots * M
+        if self.center:
+            share = np.full(n, 1.0 / n) if self.w is None else self.w / self.w.sum()
+            share = like(share[:, None], M)
+            LM = self._times(xp.concat([M, share], axis=1))
+            self.means = LM[:, -1]
+            self.level = float((share[:, 0] * self.means).sum())
+            LM = LM[:, :-1] - xp.matrix_transpose(share) @ LM[:, :-1]
+        else:
+            LM = self._times(M)
+        return LM if roots is None else roots * LM
 
     def diagonal(self) -> Array:
-        """The diagonal of L, after `times`."""
+        """The squared lengths of the (centred) outputs, without weights; after `times`."""
         diagonal = self.kernel.diag(self.y)
-        if not self.center:
-            return diagonal
-        return diagonal - 2.0 * self.means + namespace(self.means).mean(self.means)
+        return diagonal - 2.0 * self.means + self.level if self.center else diagonal
 
     def square(self, own: np.ndarray) -> Array:
-        """The block of L over some outputs, after `times`."""
+        """The weighted block over some outputs, after `times`."""
         some = take(self.y, own)
         L = self.kernel._gram(some, some)
-        if not self.center:
+        if self.center:
+            means = take(self.means, own)
+            L = L - means[:, None] - means[None, :] + self.level
+        if self.w is None:
             return L
-        means = take(self.means, own)
-        return L - means[:, None] - means[None, :] + namespace(means).mean(self.means)
+        roots = like(np.sqrt(self.w[own]), L)
+        return roots[:, None] * L * roots[None, :]
 
 
-class SpannedLeaveOneOut(LeftOut):
+class Spanned(Factorization):
     """Left-out predictions as weights on the outputs, whose Gram matrix is never factored.
 
     Notes
     -----
-    With S_uu = P diag(s) Pᵀ, Û = U P diag(s)^{-1/2} and f_p = s_p / (s_p + α) the fit has the
-    weights H = Û diag(f) Ûᵀ on the outputs (an intercept adds 1/n to each). The left-out residual
-    of example i has the weights (e_i - H_i) / (1 - H_ii), and its squared length is
+    With H = E diag(f) Eᵀ + NNᵀ, f_p = s_p / (s_p + α), the left-out residual of example i has the
+    weights (e_i - H_i) / (1 - H_ii) on the outputs, and its squared length is
 
         (L_ii - 2 (HL)_ii + (HLH)_ii) / (1 - H_ii)²,
 
-    for which LÛ (n × m) and ÛᵀLÛ (m × m), made once, serve every α. A group g has
+    for which LE (n × m) and EᵀLE (m × m), made once, serve every α. A group g has
     (I - H_gg)⁻¹ (E_g - H_g). Lengths need n × m numbers, the points themselves n².
     """
 
-    def __init__(
-        self,
-        s: Array,
-        P: Array | None,
-        U: Array,
-        gram: OutputGram,
-        intercept: bool,
-        groups: Sequence[np.ndarray] | None,
-    ):
-        xp = namespace(U)
-        self.gram, self.groups = gram, groups
-        self.mean = float(intercept) / U.shape[0]
-        if P is None:
-            kept = xp.astype(s > 0, s.dtype)
-            self.s, self.left = s, U * (kept / xp.sqrt(s + (1.0 - kept)))
-        else:
-            self.s, self.left = s, (U @ P) / xp.sqrt(s)
-        self.full = int(xp.sum(xp.astype(s > 0, xp.int64))) == U.shape[0] - intercept
+    def __init__(self, problem: Problem, at: LowRankRows, single: bool):
+        self.problem, self.at, self.single = problem, at, single
+        self.frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
+        self.gram = OutputGram(problem)
 
-    # -- once for all α -----------------------------------------------------------------------
+    @property
+    def _uniform(self) -> float:
+        return self.problem.operator.uniform or 1.0
+
+    @cached_property
+    def part(self) -> Part:
+        """The smoother of the inputs; outputs without coordinates have no targets."""
+        inputs = LowRankInputs(self.at)
+        none = inputs.E[:, :0]
+        return Part(inputs, namespace(none).ones_like(none[0, :]), none)
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α; by Cholesky where only one is wanted and α stands out."""
+        dual = LowRankWeights(self.at, self._inverse(alpha / self._uniform))
+        kernel = Separable(self.problem.inputs.kernel, self.problem.operator)
+        return Solution(PointMap(dual, None, self.frame, dual), kernel)
+
+    def _inverse(self, alpha: float) -> Array:
+        """(S_uu + αI)⁻¹ on the directions that S_uu has."""
+        if self.single:
+            try:
+                ridge = factored(self.at.moment + 0.0, alpha)
+                return ridge.solve(like(np.eye(self.at.moment.shape[0]), self.at.moment))
+            except np.linalg.LinAlgError:
+                pass  # the spectrum drops what is lost in rounding
+        inputs: Any = self.part.inputs
+        P = inputs.P
+        return (P / (inputs.s + alpha)) @ namespace(P).matrix_transpose(P)
 
     @cached_property
     def crossed(self) -> Array:
-        """LÛ."""
-        return self.gram.times(self.left)
+        """LE."""
+        return self.gram.times(self.part.inputs.E)
 
     @cached_property
     def inner(self) -> Array:
-        """ÛᵀLÛ."""
-        return namespace(self.left).matrix_transpose(self.left) @ self.crossed
+        """EᵀLE."""
+        return namespace(self.crossed).matrix_transpose(self.part.inputs.E) @ self.crossed
 
-    # -- at one α -----------------------------------------------------------------------------
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """Squared lengths for every α; points are made when they are asked for."""
+        for alpha in alphas:
+            relative = alpha / self._uniform
+            lengths = self._lengths(relative, averaged)
+            yield LeftOut(alpha, lengths, LeftOutPoints(self, relative))
+
+    def _shrunk(self, alpha: float) -> Array:
+        """E diag(d), d = α / (s + α): what the ridge takes off the span of E."""
+        s = self.part.inputs.s
+        return self.part.inputs.E * (alpha / (s + alpha))
 
     def _rest(self, alpha: float) -> Array:
-        """1 - H_ii, a sum of non-negative parts."""
-        xp = namespace(self.left)
-        squares = self.left * self.left
-        rest = squares @ (alpha / (self.s + alpha))
-        free = 0.0 if self.full else 1.0 - xp.sum(squares, axis=1) - self.mean
-        rest = rest + free
-        return xp.where(rest > 0, rest, xp.ones_like(rest))
+        """1 - H_ii."""
+        squares, s = self.part.squares, self.part.inputs.s
+        rest = squares @ (alpha / (s + alpha))
+        rest = rest if self.part.inputs.complete else rest + self.part.free[:, 0]
+        return namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
 
-    def _group_rest(self, own: np.ndarray, alpha: float) -> Array:
-        """I - H_gg."""
-        left = take(self.left, own)
-        turned = namespace(left).matrix_transpose(left)
-        shrunk = (left * (alpha / (self.s + alpha))) @ turned
-        return shrunk if self.full else ridged(shrunk - left @ turned - self.mean, 1.0)
+    @cached_property
+    def beyond(self) -> Array:
+        """PLE with P = I - EEᵀ - NNᵀ: what the span of E misses, against it."""
+        return self.crossed - self.part.inputs.E @ self.inner
 
-    def _fit(self, alpha: float) -> Array:
-        """Û diag(f), of which Ûᵀ makes the weights of the fit."""
-        return self.left * (self.s / (self.s + alpha))
+    def _lengths(self, alpha: float, averaged: bool) -> Array:
+        """((I - H) L (I - H))_ii / (1 - H_ii)², with I - H = P + E diag(d) Eᵀ."""
+        xp, G = namespace(self.part.inputs.E), self._shrunk(alpha)
+        groups, w = self.problem.groups, self.problem.weights
+        if groups is not None and not averaged:
+            return self._group_lengths(alpha, G, groups)
+        lengths = xp.sum((G @ self.inner) * G, axis=1)
+        if not self.part.inputs.complete:
+            lengths = lengths + 2.0 * xp.sum(G * self.beyond, axis=1) + self.missed
+        rest = self._rest(alpha)
+        rest = xp.mean(rest) if averaged else rest
+        lengths = lengths / (rest * rest)
+        lengths = lengths if w is None else lengths / like(w, lengths)
+        return xp.where(lengths > 0, lengths, xp.zeros_like(lengths))
 
-    def risk(self, residuals: At) -> float:
-        """The mean squared length of the left-out residuals."""
-        alpha, n = residuals.alpha, self.left.shape[0]
-        if self.groups is not None and not residuals.averaged:
-            return sum(self._group_risk(own, alpha) for own in self.groups) / n
-        xp, F, rest = namespace(self.left), self._fit(alpha), self._rest(alpha)
-        crossed = xp.sum(F * self.crossed, axis=1)  # first: the diagonal needs the means it finds
-        lengths = self.gram.diagonal() - 2.0 * crossed + xp.sum((F @ self.inner) * F, axis=1)
-        rest = xp.mean(rest) if residuals.averaged else rest
-        return float(xp.mean(lengths / (rest * rest)))
+    @cached_property
+    def missed(self) -> Array:
+        """(PLP)_ii: the squared length of what no ridge can fit."""
+        E, w = self.part.inputs.E, self.problem.weights
+        xp, both = namespace(E), self.crossed + self.beyond  # first: it finds the means
+        own = self.gram.diagonal()
+        left = (own if w is None else like(w, own) * own) - xp.sum(E * both, axis=1)
+        return xp.where(left > 0, left, xp.zeros_like(left))
 
-    def _group_risk(self, own: np.ndarray, alpha: float) -> float:
-        F, T = take(self._fit(alpha), own), take(self.crossed, own)
-        xp = namespace(F)
-        HL = F @ xp.matrix_transpose(T)
-        N = self.gram.square(own) - HL - xp.matrix_transpose(HL)
-        N = N + F @ self.inner @ xp.matrix_transpose(F)
-        rest = self._group_rest(own, alpha)
-        half = xp.matrix_transpose(xp.linalg.solve(rest, N))
-        return float(xp.sum(xp.linalg.diagonal(xp.linalg.solve(rest, half))))
+    def _group_lengths(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
+        xp, turn = namespace(shrunk), namespace(shrunk).matrix_transpose
+        lengths = xp.zeros_like(shrunk[:, 0])
+        for own in members(groups):
+            G = take(shrunk, own)
+            N = G @ self.inner @ turn(G)
+            if not self.part.inputs.complete:
+                E, beyond = take(self.part.inputs.E, own), take(self.beyond, own)
+                cross = G @ turn(beyond)
+                outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
+                N = N + cross + turn(cross) + outside - beyond @ turn(E)
+            rest = self.part.rest_block_of(alpha, own)
+            half = turn(xp.linalg.solve(rest, N))
+            found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
+            if self.problem.weights is not None:
+                found = found / like(self.problem.weights[own], found)
+            lengths = put(lengths[:, None], own, found[:, None])[:, 0]
+        return lengths
 
-    def points(self, residuals: At) -> Array:
+    def left_out_weights(self, alpha: float) -> Array:
         """The left-out predictions as weights on the outputs, (n, n)."""
-        alpha, xp = residuals.alpha, namespace(self.left)
-        R = self._fit(alpha) @ xp.matrix_transpose(self.left)
-        R *= -1.0
-        R -= self.mean
-        R = ridged(R, 1.0)
-        if self.groups is None:
-            R /= self._rest(alpha)[:, None]
+        E, w = self.part.inputs.E, self.problem.weights
+        xp, n = namespace(E), E.shape[0]
+        R = self._shrunk(alpha) @ xp.matrix_transpose(E)
+        if not self.part.inputs.complete:
+            R = R - E @ xp.matrix_transpose(E)
+            if self.problem.intercept:
+                N = self.part.inputs.constants.N  # type: ignore[union-attr]
+                R = R - N @ xp.matrix_transpose(N)
+            R = ridged(R, 1.0)
+        if self.problem.groups is None:
+            R = R / self._rest(alpha)[:, None]
         else:
-            for own in self.groups:
-                solved = xp.linalg.solve(self._group_rest(own, alpha), take(R, own))
-                R = put(R, own, solved)
-        R *= -1.0
-        return ridged(R, 1.0)
+            for own in members(self.problem.groups):
+                rest = self.part.rest_block_of(alpha, own)
+                R = put(R, own, xp.linalg.solve(rest, take(R, own)))
+        if w is not None:
+            roots = like(np.sqrt(w), R)
+            R = R * roots[None, :] / roots[:, None]
+        return like(np.eye(n), R) - R
 
-    def path(self, alphas: Sequence[float]) -> Iterator[At]:
-        """What stands for the residuals, for every α in turn."""
-        return map(At, alphas)
+    @property
+    def scale(self) -> float:
+        """Tr K_x / n, times the number that the operator is."""
+        xp = namespace(self.at.moment)
+        level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
+        return level * self._uniform or 1.0
 
-    def averaged_residuals(self, alpha: float) -> At:
-        """The same for generalised cross-validation."""
-        return At(alpha, averaged=True)
+
+@dataclass(frozen=True)
+class LeftOutPoints:
+    """The left-out points, n² weights once somebody asks for them."""
+
+    whole: Spanned
+    alpha: float
+
+    def __call__(self) -> Embedding:
+        """Points whose weights are made when they are used."""
+        whole = self.whole
+        return Deferred(
+            self.weights, whole.frame, whole.problem.left_out_labels, whole.problem.given
+        )
+
+    def weights(self) -> Array:
+        """All of them, where they have room."""
+        require_exact(self.whole.problem.n, LEFT_OUT_SQUARES)
+        return self.whole.left_out_weights(self.alpha)
 
 
-def members(labels: np.ndarray) -> list[np.ndarray] | None:
-    """The positions of each group; None where every example is one."""
-    if labels.max() + 1 == len(labels):
-        return None
+def members(labels: np.ndarray) -> list[np.ndarray]:
+    """The positions of each group."""
     return [np.flatnonzero(labels == group) for group in range(labels.max() + 1)]
-
-
-def shrunk(s: Array, P: Array | None, alpha: float) -> Array:
-    """(S + αI)⁻¹ on the directions that S has."""
-    if P is None:
-        return like(np.eye(s.shape[0]), s) / (s + alpha)
-    return (P / (s + alpha)) @ namespace(P).matrix_transpose(P)

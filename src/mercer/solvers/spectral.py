@@ -1,79 +1,167 @@
+"""Scalar kernels times operators, by the spectra of the inputs and of the operator."""
+
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from .._arrays import Array, namespace
-from .._linalg import eigh
-from ..operators import Moments
+from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
+from ..embedding import PointMap
+from ..operators import Moments, Separable
+from ..operators.moments import SpectralMoments
+from ..problem import Problem, Want
+from ..symmetric import SymMatrix
+from .base import Cache, Solver, scalar_problem
+from .factorization import Factorization, Parts, Solution
+from .inputs import ExactInputs, InputSpectrum, LowRankInputs, LowRankRows
+from .left_out import Part
+from .outputs import Outputs
+from .weights import factored, weigher
 
 
-@dataclass(frozen=True)
-class Spectra:
-    """The two spectra of a ridge equation, and its right-hand side in their bases.
-
-    Attributes
-    ----------
-    s, P
-        S_uu = P diag(s) Pᵀ; P is None where S_uu is diagonal.
-    b, Q
-        B = Q diag(b) Qᵀ; Q is None where B is diagonal.
-    C
-        Qᵀ S_vu P, (q, p).
-    """
-
-    s: Array
-    P: Array | None
-    b: Array
-    Q: Array | None
-    C: Array
-
-
-class Spectral:
-    """The ridge equation B W S_uu + αW = S_vu by two symmetric eigendecompositions.
+class Spectral(Solver):
+    """The ridge equation B W S_uu + αW = S_vu by two symmetric eigendecompositions, exactly.
 
     Notes
     -----
-    With S_uu = P diag(s) Pᵀ and B = Q diag(b) Qᵀ the equation is diagonal,
-
-        (Qᵀ W P)_jp = (Qᵀ S_vu P)_jp / (b_j s_p + α),
-
-    and g(x) = B W u(x). Once factored, every further α costs a matrix product.
+    With √w K √w = E diag(s) Eᵀ and B = Q diag(b) Qᵀ the equation is diagonal: the dual
+    coefficients along direction j are E (b_j s + α)⁻¹ Eᵀ (VQ)_j, and g(x) = B Σ_i k(x, x_i) c_i.
+    E is complete, so that small eigenvalues lose nothing at new inputs. Once factored, every
+    further α costs a matrix product.
 
     References
     ----------
     Proposition 1 of Kadri et al. (2013) states the same solution by an n² × n² inverse.
+    """
+
+    name = "spectral"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """Any operator that is not learnt, exact inputs."""
+        if problem.inputs.features is not None:
+            return "features= are of low rank"
+        return scalar_problem(problem, want)
+
+    def cost(self, sizes: Sizes) -> Route:
+        """Two eigendecompositions."""
+        return sizes.spectral()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor both sides."""
+        require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
+        side = problem.inputs
+
+        def make() -> ExactInputs:
+            return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
+
+        inputs, outputs = cache.inputs(side.kernel, make), cache.outputs(problem)
+        EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
+        return separated(problem, inputs, outputs, SpectralMoments(problem.total, inputs.s, EV), EV)
+
+
+class LowRank(Solver):
+    """The same in input coordinates of low rank: one eigendecomposition of their moment.
+
+    Under the identity at one ridge a Cholesky factorisation does.
+    """
+
+    name = "low rank"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """Any operator that is not learnt, inputs of low rank."""
+        if problem.inputs.features is None or problem.operator_features:
+            return "features= is None, which is exact"
+        if problem.separable and problem.operator.uniform is not None and problem.spanned:
+            return "the outputs need no coordinates"
+        return scalar_problem(problem, want)
+
+    def cost(self, sizes: Sizes) -> Route:
+        """Moments of the rank."""
+        return sizes.low_rank()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the moments, or their Cholesky factor where one solution is wanted."""
+        outputs = cache.outputs(problem)
+        at = cache.inputs(problem.inputs.kernel, lambda: low_rank_rows(problem))
+        if want.single and problem.operator.uniform is not None:
+            return OneLowRank(problem, at, outputs)
+        return in_low_rank(problem, at, outputs)
+
+
+def low_rank_rows(problem: Problem) -> LowRankRows:
+    """The coordinates of the inputs, their map fitted."""
+    map, U = problem.inputs.coordinates
+    return LowRankRows.of(map, U, problem.weights, problem.intercept)
+
+
+def in_low_rank(problem: Problem, at: LowRankRows, outputs: Outputs) -> Parts:
+    """The factorisation for every α and left-out predictions."""
+    inputs, V = LowRankInputs(at), outputs.rows
+    xp = namespace(V)
+    EV = xp.matrix_transpose(inputs.E) @ V
+    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
+    moments = Moments(
+        problem.total, SymMatrix(diagonal=inputs.s), vu, SymMatrix(xp.matrix_transpose(V) @ V)
+    )
+    return separated(problem, inputs, outputs, moments, EV)
+
+
+class OneLowRank(Factorization):
+    """The identity in coordinates of low rank, at one ridge: one Cholesky factorisation."""
+
+    def __init__(self, problem: Problem, at: LowRankRows, outputs: Outputs):
+        self.problem, self.at, self.outputs = problem, at, outputs
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α; by the spectrum where α is lost in rounding."""
+        try:
+            ridge = factored(self.at.moment + 0.0, alpha / (self.problem.operator.uniform or 1.0))
+        except np.linalg.LinAlgError:
+            return in_low_rank(self.problem, self.at, self.outputs).solve(alpha)
+        map, explained = self.at.composed(ridge.solve(self.at.rows.T @ self.outputs.rows))
+        offset = None if self.outputs.mean is None else self.outputs.mean - explained
+        frame = self.outputs.frame
+        points = PointMap(map, offset, frame, weigher(self.problem, frame, alpha))
+        return Solution(points, Separable(self.problem.inputs.kernel, self.problem.operator))
+
+    @property
+    def scale(self) -> float:
+        """Tr K_x / n, times the number that the operator is."""
+        xp = namespace(self.at.moment)
+        level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
+        return level * (self.problem.operator.uniform or 1.0) or 1.0
+
+
+def ridge(moments: Moments, B: Any, alpha: float) -> Array:
+    """The coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.operators import Identity, Moments
-    >>> from mercer.solvers import Spectral
+    >>> from mercer.solvers import ridge
     >>> moments = Moments.of(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]))
-    >>> spectra = Spectral().factor(moments, Identity().matrix(moments))
-    >>> Spectral().solve(spectra, alpha=5.0)
+    >>> ridge(moments, Identity().matrix(moments), alpha=5.0)
     array([[0.5]])
     """
-
-    def factor(self, moments: Moments, B: Array) -> Spectra:
-        """Both eigendecompositions; a dense `B` is destroyed."""
-        s, P = eigh(moments.uu + 0.0, "input moment")
-        # Directions that B does not reach stay: what is left of the outputs there is risk too.
-        b, Q = eigh(B, "output operator", drop=False)
-        C = moments.vu if P is None else moments.vu @ P
-        return Spectra(s, P, b, Q, C if Q is None else _transposed(Q) @ C)
-
-    def solve(self, spectra: Spectra, alpha: float) -> Array:
-        """The coefficients of g(x) = u(x) @ coef, of shape (p, q)."""
-        b, s = spectra.b[:, None], spectra.s[None, :]
-        D = b * s
-        D += alpha
-        coef = spectra.C * b  # in place from here: with n² numbers each, temporaries are the peak
-        coef /= D
-        del D
-        coef = _transposed(coef)
-        coef = coef if spectra.P is None else spectra.P @ coef
-        return coef if spectra.Q is None else coef @ _transposed(spectra.Q)
+    s, P = moments.uu.eigh("input moment")
+    b, Q = SymMatrix.of(B).eigh("output operator")
+    turn = namespace(moments.vu).matrix_transpose
+    C = moments.vu if P is None else moments.vu @ P
+    C = C if Q is None else turn(Q) @ C
+    C = turn(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
+    C = C if P is None else P @ C
+    return C if Q is None else C @ turn(Q)
 
 
-def _transposed(A: Array) -> Array:
-    return namespace(A).matrix_transpose(A)
+def separated(
+    problem: Problem, inputs: InputSpectrum, outputs: Outputs, moments: Moments, EV: Array
+) -> Parts:
+    """The factorisation of a scalar kernel times an operator, inputs factored already."""
+    operator = problem.operator
+    b, Q = SymMatrix.of(operator.matrix(moments)).eigh("output operator")
+    T, inside = (outputs.rows, EV) if Q is None else (outputs.rows @ Q, EV @ Q)
+    kernel = Separable(problem.inputs.kernel, operator)
+    return Parts(problem, kernel, outputs, [Part(inputs, b, T, inside)], Q)

@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import Items
-from ..estimators import KernelDependencyCV, SequenceTransducer
+from ..estimators import KernelDependencyCV
 from ..features import IncompleteCholesky
 from ..operators import ConditionalCovariance, Covariance, Identity
+from ..sequences import SequenceTransducer
 from .guess import guess
 from .spaces import SPACES, Space, Text
 from .table import BadTable, Table

@@ -1,0 +1,86 @@
+"""Checks and defaults of what estimators are given."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, is_foreign, namespace, take
+from ..kernels import RBF, Kernel, Linear, as_kernel
+from ..kernels.on_device import OnDevice
+
+
+def input_default(kernel: Any) -> Any:
+    """`kernel=None` stands for an RBF of the data's own length scale."""
+    return RBF("median") if kernel is None else kernel
+
+
+def output_default(kernel: Any) -> Kernel:
+    """`output_kernel=None` stands for the linear kernel; a precomputed y is refused."""
+    kernel = Linear() if kernel is None else as_kernel(kernel)
+    if kernel.pairwise:
+        raise ValueError(
+            'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '
+            "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
+        )
+    return kernel
+
+
+def all_or_none(kernels: list[Kernel]) -> bool:
+    """Whether X is precomputed, under all kernels of a choice or under none."""
+    kinds = {kernel.pairwise for kernel in kernels}
+    if len(kinds) > 1:
+        raise ValueError(
+            'Cannot choose between "precomputed" and kernels that compute: the same X cannot be '
+            "both. Use Precomputed(gram) with indices as X."
+        )
+    return kinds.pop()
+
+
+def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
+    """Whether outputs were given as plain numbers.
+
+    Only vectors of length one can have been that; ragged curves have no ndim.
+    """
+    single = kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+
+
+def on_device(kernel: Kernel, device: str | None) -> Kernel:
+    """The kernel, with its values on a device where one is named."""
+    return kernel if device is None else OnDevice(kernel, device)
+
+
+def decodable(kernel: Kernel) -> Kernel:
+    """The output kernel as decoders know it: those of structures look at its type."""
+    return kernel.inner if isinstance(kernel, OnDevice) and not kernel.on_vectors else kernel
+
+
+def positive_alpha(alpha: Any) -> float:
+    """A ridge is a positive finite number."""
+    if isinstance(alpha, bool) or not isinstance(alpha, Real):
+        raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
+    try:
+        value = float(alpha)
+    except OverflowError:
+        value = np.inf
+    if not 0 < value < np.inf:
+        raise ValueError(
+            f"alpha must be positive and finite, got {value!r}: without a ridge the "
+            "solution is not unique. Try alpha=1e-6."
+        )
+    return value
+
+
+def warn_if_constant(kernel: Kernel, y: Items) -> None:
+    """Outputs that are all one output are nearly always a mistake."""
+    first = take(y, [0])
+    distances = kernel.diag(y) + kernel.diag(first)[0] - 2.0 * kernel(y, first)[:, 0]
+    scale = float(namespace(distances).max(kernel.diag(y)))
+    if float(namespace(distances).max(distances)) <= 1e-12 * scale:
+        warnings.warn(
+            "all outputs in y are equal: the model can only predict that one.", stacklevel=4
+        )

@@ -1,0 +1,104 @@
+"""A fitted model: what was solved, and everything that is read off it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items
+from .._memory import available
+from ..embedding import Embedding
+from ..problem import Problem, Want
+from ..solvers import Factorization, LeftOut, factor
+
+KEPT = 0.125
+"""The share of free memory up to which a model keeps its factorisation."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The problem that a model solved, at the ridge it was solved at.
+
+    Left-out predictions, prediction sets and variances are read off this, and never off a model
+    made again from parameters. The factorisation is neither pickled nor saved; where it is gone it
+    is made again from the problem, whose kernels are fitted and whose landmarks are drawn.
+
+    Attributes
+    ----------
+    problem
+        The problem, kernels fitted.
+    want
+        How it was solved: the solver asked for, and how left-out predictions are judged.
+    alpha
+        The ridge.
+    """
+
+    problem: Problem
+    want: Want
+    alpha: float
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, problem: Problem, want: Want, alpha: float, factorization: Factorization) -> Fitted:
+        """Keep the factorisation where it is small and gives left-out predictions."""
+        fitted = cls(problem.fixed(), replace(want, alphas=[alpha], left_out=True), alpha)
+        if want.left_out and factorization.nbytes <= KEPT * available():
+            fitted._kept["factorization"] = factorization
+        return fitted
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_kept": {}}
+
+    @property
+    def factorization(self) -> Factorization:
+        """The factorisation, made again where it was let go."""
+        if "factorization" not in self._kept:
+            want = replace(self.want, solver=_for_left_out(self.want.solver))
+            made = factor(self.problem, replace(want, relative=False))
+            if made.nbytes > KEPT * available():
+                return made
+            self._kept["factorization"] = made
+        return self._kept["factorization"]
+
+    def left_out(self) -> LeftOut:
+        """Predictions of all training examples by models that did not see them."""
+        if "left_out" not in self._kept:
+            self._kept["left_out"] = next(iter(self.factorization.left_out([self.alpha])))
+        return self._kept["left_out"]
+
+    def left_out_points(self) -> Embedding:
+        """The same as points."""
+        if "points" not in self._kept:
+            self._kept["points"] = self.left_out().embed()
+        return self._kept["points"]
+
+    def moves(self, X: Items, labels: np.ndarray | None = None) -> Iterator[tuple[slice, Array]]:
+        """How leaving each group out moves the points of new inputs, block by block."""
+        return self.regrouped(labels).factorization.moves(X, self.alpha)
+
+    def regrouped(self, labels: np.ndarray | None) -> Fitted:
+        """The same model with other groups to leave out."""
+        if labels is None or np.array_equal(labels, self.problem.left_out_labels):
+            return self
+        return Fitted(replace(self.problem, labels=labels), self.want, self.alpha)
+
+
+def operator_spectrum(fitted: Fitted) -> Array:
+    """The eigenvalues of the output operator of a separable problem."""
+    from ..solvers import Cache, Spectral
+    from ..solvers.spectral import in_low_rank, low_rank_rows
+
+    problem, cache = fitted.problem, Cache()
+    if problem.inputs.features is None:
+        factorization: Any = Spectral().factor(problem, fitted.want, cache)
+    else:
+        factorization = in_low_rank(problem, low_rank_rows(problem), cache.outputs(problem))
+    return factorization.parts[0].b
+
+
+def _for_left_out(solver: Any) -> Any:
+    """A solver that gives left-out predictions: a Cholesky factor alone does not."""
+    return "auto" if solver == "cholesky" else solver

@@ -1,0 +1,333 @@
+"""What the estimators that solve ridge problems do alike: from data to problems to a model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Items, count, is_foreign, take
+from .._plan import Plan, Sizes
+from ..decoders import Decoder, natural
+from ..embedding import Embedding
+from ..features import FeatureMap
+from ..kernels import Kernel
+from ..kernels.base import whole
+from ..losses import Loss
+from ..operators import Covariance, OperatorKernel, Separable
+from ..problem import Problem, Side, Want, group_labels, sample_weights
+from ..solvers import Factorization, Solution
+from ..solvers.route import plan, sizes_of
+from ..streams import PairSource, as_stream, is_dask, mapped
+from .base import StructuredEstimator
+from .checks import decodable, is_flat, on_device, warn_if_constant
+from .fitted import Fitted
+from .gathered import Gathered, StreamParts
+from .unlabelled import Given, rows_of
+
+MOST = 10**6
+"""Rows that whole weights may stand for when they are written out."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training data held whole: checked inputs and outputs, and what goes with each pair.
+
+    Attributes
+    ----------
+    X, y
+        The checked items.
+    labels, weights
+        The group of each pair; the sample weights, None for ones.
+    given
+        The inputs as the user gave them.
+    unlabelled
+        Further inputs without outputs.
+    """
+
+    X: Items
+    y: Items
+    labels: np.ndarray
+    weights: np.ndarray | None
+    given: Items
+
+    def counted(self, items: Items) -> Items:
+        """Items as often as they weigh, for what kernels take from data, such as a median."""
+        return items if self.weights is None else take(items, repeats(self.weights))
+
+
+def repeats(weights: np.ndarray) -> np.ndarray:
+    """Positions repeated by weight: exactly for whole numbers, else to a quarter of the mean."""
+    whole_numbers = bool((weights == np.round(weights)).all())
+    fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
+    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))
+
+
+class RidgeEstimator(StructuredEstimator):
+    """An estimator that solves ridge problems; pairs may be held whole or come in blocks."""
+
+    features: FeatureMap | None
+    output_features: FeatureMap | None
+    fit_intercept: bool
+    decoder: Any
+    device: str | None
+    solver: Any
+    fitted_: Fitted
+    kernel_: OperatorKernel
+    loss_: Loss | None
+    n_iter_: int | None = None
+    residual_: float | None = None
+
+    # -- data ---------------------------------------------------------------------------------
+
+    def _as_stream(self, X: Items, y: Items, groups: Items | None) -> PairSource | None:
+        """Return a stream if X is a block source, else None.
+
+        Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
+        """
+        stream = as_stream(X, y)
+        exact = self.features is None and any(k.features is None for k in self._scalar_kernels())
+        if stream is None or (isinstance(X, np.memmap) and exact):
+            return None
+        if groups is not None:
+            raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
+        return stream
+
+    def _data(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        weights: Any,
+        kernel: Kernel,
+        output_kernel: Kernel,
+    ) -> Data:
+        """Check pairs that are held whole; those of weight zero are left out of everything."""
+        given = X
+        X, y = self._check_pairs(kernel, output_kernel, X, y)
+        n = count(y)
+        w = sample_weights(weights, n)
+        if w is not None and not (w > 0).all():
+            kept = np.flatnonzero(w > 0)
+            X, y, given = (rows_of(items, kept) for items in (X, y, given))
+            groups = None if groups is None else [groups[i] for i in kept]
+            w, n = w[kept], len(kept)
+            if n < 2:
+                raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
+        w = None if w is None or (w == 1.0).all() else w
+        return Data(X, y, group_labels(groups, n), w, given)
+
+    def _stream_parts(self, kernels: Sequence[Kernel], output_kernel: Kernel) -> StreamParts:
+        """What a stream is learnt with, on the device where one is named."""
+        if any(kernel.pairwise for kernel in kernels):
+            raise ValueError(
+                'kernel="precomputed" compares every pair with every other, which a stream never '
+                "holds: use Precomputed(gram), with blocks of indices as X."
+            )
+        return StreamParts(
+            [on_device(clone(kernel), self.device) for kernel in kernels],
+            on_device(clone(output_kernel), self.device),
+            self.features,
+            self.output_features,
+            self.fit_intercept,
+        )
+
+    # -- problems -----------------------------------------------------------------------------
+
+    def _output_side(self, output_kernel: Kernel, data: Data) -> Side:
+        """The outputs under a kernel, which is fitted here."""
+        kernel = on_device(clone(output_kernel), self.device).fit(data.counted(data.y))
+        warn_if_constant(kernel, data.y)
+        return Side(kernel, data.y, self.output_features)
+
+    def _input_side(self, kernel: OperatorKernel, data: Data) -> Side:
+        """The inputs under the scalar kernel, fitted where the kernel separates."""
+        if not kernel.separable:
+            return Side(kernel.inputs, data.X, self.features)
+        scalar = on_device(clone(kernel.separated().scalar), self.device)
+        X = data.X if scalar.pairwise else data.counted(data.X)
+        return Side(scalar.fit(scalar.check(X, "X")), data.X, self.features)
+
+    def _problem(
+        self, inputs: Side, outputs: Side, kernel: OperatorKernel, data: Data, loss: Loss | None
+    ) -> Problem:
+        """The ridge problem of one kernel."""
+        if kernel.separable:
+            kernel = Separable(inputs.kernel, kernel.separated().operator)
+        return Problem(
+            inputs,
+            outputs,
+            kernel,
+            self.fit_intercept,
+            data.labels,
+            data.weights,
+            loss,
+            data.given,
+        )
+
+    def _fitted_decoder(self, output_kernel: Kernel, y: Items) -> Decoder:
+        """The decoder as given, or the natural one, fitted on the training outputs."""
+        kernel = decodable(output_kernel)
+        decoder = natural(kernel) if self.decoder is None else clone(self.decoder)
+        return decoder.fit(kernel, y)
+
+    # -- models -------------------------------------------------------------------------------
+
+    def _adopt(
+        self, problem: Problem, want: Want, alpha: float, factorization: Factorization
+    ) -> None:
+        """Solve, and take over the model."""
+        solution: Solution = factorization.solve(alpha)
+        self.points_, self.kernel_ = solution.points, solution.kernel
+        self.loss_, self.n_iter_, self.residual_ = (
+            solution.loss,
+            solution.n_iter,
+            solution.residual,
+        )
+        self.input_kernel_ = solution.kernel.inputs
+        self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
+        self.fitted_ = Fitted.of(problem, want, alpha, factorization)
+
+    def _adopt_stream(self, gathered: Gathered) -> None:
+        """Take over what every model of a stream keeps."""
+        expected, self.outputs_ = gathered.expected, gathered.sample.y
+        self.output_kernel_ = expected.output_kernel
+        if expected.y is not None:
+            self._check_inputs(expected.kernels[0], expected.X, reset=True)
+            self.flat_ = is_flat(self.output_kernel_, self.outputs_, expected.y)
+            self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
+        self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
+        warn_if_constant(self.output_kernel_, self.outputs_)
+        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_)
+
+    # -- what was left out --------------------------------------------------------------------
+
+    def loo_embed(self) -> Embedding:
+        """The left-out point of every training example (of a stream, of its sample).
+
+        The operator, landmarks and length scales are those of all data; with groups at `fit`,
+        whole groups are left out.
+        """
+        check_is_fitted(self)
+        return self.fitted_.left_out_points()
+
+    def loo_predict(self) -> Items:
+        """The decoded left-out prediction of every training example (or of its group)."""
+        return self._flattened(self.decoder_.decode(self.loo_embed()))
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+        """The decoded output of every input; for Dask's collections, when it is asked for.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
+            of them.
+        candidates
+            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        """
+        if not is_dask(X):
+            return super().predict(X, candidates)
+        check_is_fitted(self)
+        if candidates is not None:
+            raise ValueError(
+                "candidates of single inputs are for inputs held whole: give "
+                "decoder=Candidates(function of x) to name them on the workers."
+            )
+        shape = () if self.flat_ else self._output_shape()
+        dtype = float if self.output_kernel_.on_vectors else object
+        return mapped(self._light().predict, X, shape, dtype)
+
+    def _light(self) -> Any:
+        """A copy that predicts, without what only further learning needs."""
+        light = self.lean()
+        light.__dict__.pop("stream_", None)
+        return light
+
+    # -- costs --------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        n: int | None = None,
+        p: int = 1,
+        q: int = 1,
+        rank: int | None = None,
+        *,
+        X: Items = None,
+        y: Items = None,
+    ) -> Plan:
+        """What a fit would cost by each route, in memory and multiplications.
+
+        Parameters
+        ----------
+        n
+            The number of pairs; not needed where X and y are given.
+        p
+            The number of input features, or of multiplications that a kernel value takes.
+        q
+            The number of output features, where the output kernel has finite ones.
+        rank
+            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
+        X, y
+            The pairs themselves: the plan is then that of `fit` on them.
+
+        Returns
+        -------
+        Plan
+            A table that prints itself; `best` is the route that has room, exact where one has.
+
+        Examples
+        --------
+        >>> from mercer import KernelDependency
+        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
+        >>> plan.best.name, [route.name for route in plan]
+        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
+        """
+        if X is not None and not isinstance(X, int):
+            return self._plan_of(X, y)
+        p, q = whole(p, "p"), whole(q, "q")
+        rank = None if rank is None else whole(rank, "rank")
+        return plan(replace(self._sizes(whole(n, "n"), p, q), rank=rank))
+
+    def _plan_of(self, X: Items, y: Items) -> Plan:
+        """The plan of a fit on given pairs, from the very problem that `fit` would solve."""
+        fresh = copy.copy(self)
+        problem, want = fresh._first_problem(X, y)
+        return plan(sizes_of(problem, want))
+
+    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
+        raise NotImplementedError
+
+    def _sizes(self, n: int, p: int, q: int) -> Sizes:
+        raise NotImplementedError
+
+
+def planned_sizes(
+    kernels: list[OperatorKernel], output: Kernel, n: int, p: int, q: int, choice: bool
+) -> Sizes:
+    """What the costs of a fit depend on, from sizes alone."""
+    coupled = [kernel for kernel in kernels if not kernel.separable]
+    if coupled:
+        raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
+    operators = [kernel.separated().operator for kernel in kernels]
+    uniform = [operator.uniform is not None for operator in operators]
+    conditional = sum(
+        not known and not isinstance(operator, Covariance)
+        for known, operator in zip(uniform, operators, strict=True)
+    )
+    return Sizes(n, p, None if output.features is None else q, all(uniform), conditional, choice)
+
+
+def judge_of(problems_learnt: bool, losses: list[Loss | None]) -> str:
+    """How left-out predictions are made; one trial without a closed form decides for all."""
+    return "refit" if problems_learnt or any(loss is not None for loss in losses) else "closed"
+
+
+__all__ = ["Data", "Given", "RidgeEstimator", "judge_of", "planned_sizes"]

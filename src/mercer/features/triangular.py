@@ -1,0 +1,110 @@
+"""Exact coordinates by a Cholesky factorisation of the Gram matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from .._arrays import Array, Items, host, is_foreign, like, namespace, take
+from .._linalg import EPS, INDEFINITE, PositiveDefinite, eigh, solve_triangular
+from ..kernels import Kernel
+from .base import FeatureMap
+from .landmarks import LandmarkMap, Spanned
+
+TRUSTED = 1e3
+"""How far the squares of an unpivoted factor must stand out of rounding."""
+PROBED = 16
+"""Columns by which a factor of less than full rank is compared with the Gram matrix."""
+
+
+class Triangular(LandmarkMap):
+    """All of the kernel on the training items: K = V Vᵀ with V a (pivoted) Cholesky factor.
+
+    Several times cheaper than eigenvectors, and more accurate at new items. Items that others
+    determine are left out of the landmarks.
+
+    Attributes
+    ----------
+    landmarks_
+        The r items that determine all others.
+    factor_
+        Their Cholesky factor L, lower triangular, (r, r).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import Triangular
+    >>> from mercer.kernels import RBF
+    >>> A = [[0.0], [1.0], [1.0], [3.0]]
+    >>> V = Triangular().fit_transform(RBF(1.0), A)
+    >>> V.shape, bool(np.allclose(V @ V.T, RBF(1.0)(A)))
+    ((4, 3), True)
+    """
+
+    trace_error_ = 0.0
+    factor_: Array
+
+    def fit(self, kernel: Kernel, A: Items) -> Triangular:
+        """One Cholesky factorisation of the Gram matrix."""
+        self.fit_transform(kernel, A)
+        return self
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The rows of V."""
+        V, pivots = pivoted(kernel.checked_gram(A))
+        self.kernel_, self.landmarks_ = kernel, take(kernel.check(A, "A"), pivots)
+        self.factor_ = take(V, pivots)
+        return V
+
+    def transform(self, A: Items) -> Array:
+        """L⁻¹ k(landmarks, a), one row an item."""
+        K = self.kernel_(A, self.landmarks_)
+        turn = namespace(K).matrix_transpose
+        return turn(solve_triangular(self.factor_, turn(K)))
+
+    @property
+    def weights_(self) -> Array:  # type: ignore[override]
+        """L⁻ᵀ."""
+        L = self.factor_
+        inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))
+        return namespace(L).matrix_transpose(inverse)
+
+    def compose(self, M: Array) -> FeatureMap:
+        """The same landmarks under the weights L⁻ᵀM."""
+        turned = namespace(M).matrix_transpose(self.factor_)
+        weights = solve_triangular(turned, M, lower=False)
+        return Spanned(self.kernel_, self.landmarks_, weights)
+
+    def expansion(self, C: Array) -> tuple[Array, Items]:
+        """C L⁻¹, weights on the landmarks."""
+        turn = namespace(C).matrix_transpose
+        return turn(solve_triangular(turn(self.factor_), turn(C), lower=False)), self.landmarks_
+
+
+def pivoted(K: Array) -> tuple[Array, np.ndarray]:
+    """V with K = V Vᵀ, and the rows of V that are a triangular factor; `K` is left as it is."""
+    n = int(K.shape[0])
+    try:
+        V = PositiveDefinite.of(K + 0.0).factor
+        smallest = float(namespace(V).min(namespace(V).linalg.diagonal(V))) ** 2
+        if smallest > TRUSTED * n * EPS * float(namespace(K).max(namespace(K).abs(K))):
+            return (V if is_foreign(V) else np.tril(V)), np.arange(n)
+    except np.linalg.LinAlgError:
+        pass  # rank-deficient: pivots find what there is
+    dense = np.array(host(K), order="F")
+    factor, order, rank, _ = lapack.dpstrf(dense, lower=1)
+    pivots = order[:rank] - 1
+    V = np.empty((n, rank))
+    V[order - 1] = np.tril(factor)[:, :rank]
+    _refuse_indefinite(host(K), V)
+    return like(V, K), pivots
+
+
+def _refuse_indefinite(K: np.ndarray, V: np.ndarray) -> None:
+    """Compare some columns of V Vᵀ with K: pivoting stops where a matrix is not positive."""
+    some = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(int))
+    scale = float(np.abs(K).max())
+    missed = np.abs(K[:, some] - V @ V[some].T).max()
+    lost = np.abs(K.diagonal() - np.einsum("ij,ij->i", V, V)).max()
+    if max(missed, lost) > INDEFINITE * scale * len(K):
+        eigh(np.array(K), "Gram matrix")  # raises, with the eigenvalues in its message

@@ -1,0 +1,284 @@
+"""What a kernel can do beside comparing: each an object that does it, or None.
+
+Whether the object exists is decided by the parameters of an unfitted kernel; using it before a fit
+raises where it needs data. Kernels made of others map the objects of those.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from .._arrays import Array, Items, like, namespace
+
+
+@dataclass(frozen=True)
+class Features:
+    """Finite coordinates: features(A) @ features(B).T == k(A, B).
+
+    Attributes
+    ----------
+    transform
+        The coordinates of a batch, one row an item.
+    sparse
+        The same as a sparse matrix, where they are many and mostly zero.
+    inverse
+        The items whose features are nearest to any given rows, where those can be told.
+    """
+
+    transform: Callable[[Items], Array]
+    sparse: Callable[[Items], Any] | None = None
+    inverse: Callable[[Array], Items] | None = None
+
+    def __call__(self, A: Items) -> Array:
+        """The coordinates of a batch."""
+        return self.transform(A)
+
+    def rows(self, A: Items) -> csr_array:
+        """The coordinates as a sparse matrix."""
+        return csr_array(self.transform(A) if self.sparse is None else self.sparse(A))
+
+    def mapped(
+        self, forward: Callable[[Any], Any], backward: Callable[[Array], Array] | None = None
+    ) -> Features:
+        """The coordinates after a function of them; `backward` undoes it."""
+        inverse, sparse_rows = self.inverse, self.sparse
+        back = None
+        if inverse is not None and backward is not None:
+            back = lambda F: inverse(backward(F))  # noqa: E731
+        return Features(
+            lambda A: forward(self.transform(A)),
+            None if sparse_rows is None else lambda A: forward(sparse_rows(A)),
+            back,
+        )
+
+    def scaled(self, scale: float) -> Features:
+        """Those of scale · k."""
+        root = scale**0.5
+        return self.mapped(lambda F: root * F, (lambda F: F / root) if scale > 0 else None)
+
+    def plus(self, other: Features) -> Features:
+        """Those of a sum: both side by side."""
+        both = self.sparse is not None or other.sparse is not None
+
+        def dense(A: Items) -> Array:
+            parts = [self(A), other(A)]
+            return namespace(*parts).concat(parts, axis=1)
+
+        def hstacked(A: Items) -> csr_array:
+            return csr_array(hstack([self.rows(A), other.rows(A)]))
+
+        return Features(dense, hstacked if both else None)
+
+
+@dataclass(frozen=True)
+class Radial:
+    """k(a, b) = value(‖a - b‖²), positive and decreasing.
+
+    Attributes
+    ----------
+    value, slope
+        The function of the squared distance, and minus its derivative.
+    curvature
+        Its second derivative, where that exists at zero.
+    bending
+        Curvature over slope, where that is a number: a Gaussian's.
+    """
+
+    value: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    curvature: Callable[[Array], Array] | None = None
+    bending: Callable[[], float] | None = None
+
+    def scaled(self, scale: float) -> Radial:
+        """That of scale · k."""
+        bent = self.curvature
+        return Radial(
+            lambda D2: scale * self.value(D2),
+            lambda D2: scale * self.slope(D2),
+            None if bent is None else lambda D2: scale * bent(D2),
+            self.bending,
+        )
+
+    def over_height(self) -> Radial:
+        """That of k / k(0)."""
+        bent = self.curvature
+
+        def over(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+            return lambda D2: function(D2) / float(self.value(like([0.0], D2))[0])
+
+        return Radial(
+            over(self.value), over(self.slope), None if bent is None else over(bent), self.bending
+        )
+
+    def plus(self, other: Radial) -> Radial:
+        """That of a sum."""
+        left, right = self.curvature, other.curvature
+        return Radial(
+            lambda D2: self.value(D2) + other.value(D2),
+            lambda D2: self.slope(D2) + other.slope(D2),
+            None if left is None or right is None else lambda D2: left(D2) + right(D2),
+        )
+
+    def times(self, other: Radial) -> Radial:
+        """That of a product, by the product rule."""
+        left, right = self.curvature, other.curvature
+        ours, theirs = self.bending, other.bending
+
+        def slope(D2: Array) -> Array:
+            return self.slope(D2) * other.value(D2) + self.value(D2) * other.slope(D2)
+
+        def curvature(D2: Array) -> Array:
+            assert left is not None and right is not None
+            mixed = 2.0 * self.slope(D2) * other.slope(D2)
+            return left(D2) * other.value(D2) + mixed + self.value(D2) * right(D2)
+
+        return Radial(
+            lambda D2: self.value(D2) * other.value(D2),
+            slope,
+            None if left is None or right is None else curvature,
+            None if ours is None or theirs is None else lambda: ours() + theirs(),
+        )
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """k(a, b) = k(0) E cos⟨ω, a - b⟩, a function of the difference.
+
+    Attributes
+    ----------
+    sample
+        Draws of ω from a generator, one row a frequency, of a given shape.
+    isotropic
+        Whether the frequencies have no preferred direction.
+    height
+        k(0).
+    """
+
+    sample: Callable[[np.random.RandomState, tuple[int, int]], np.ndarray]
+    isotropic: bool = False
+    height: float = 1.0
+
+    def scaled(self, scale: float) -> Fourier:
+        """That of scale · k."""
+        return Fourier(self.sample, self.isotropic, scale * self.height)
+
+    def plus(self, other: Fourier) -> Fourier:
+        """That of a sum: draws of either, in proportion to their heights."""
+        total = self.height + other.height
+
+        def sample(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+            left, right = self.sample(random, shape), other.sample(random, shape)
+            share = self.height / total if total > 0 else 0.5
+            return np.where(random.uniform(size=(shape[0], 1)) < share, left, right)
+
+        return Fourier(sample, self.isotropic and other.isotropic, total)
+
+    def times(self, other: Fourier) -> Fourier:
+        """That of a product, a convolution: draws of both, added."""
+        return Fourier(
+            lambda random, shape: self.sample(random, shape) + other.sample(random, shape),
+            self.isotropic and other.isotropic,
+            self.height * other.height,
+        )
+
+
+@dataclass(frozen=True)
+class ItemGradient:
+    """Derivatives with respect to items that are vectors.
+
+    Attributes
+    ----------
+    vjp
+        (A, B, C) to the gradient of Σ_ij C_ij k(A_i, B_j) with respect to A.
+    diag_vjp
+        (A, c) to the gradient of Σ_i c_i k(A_i, A_i) with respect to A.
+    """
+
+    vjp: Callable[[Array, Array, Array], Array]
+    diag_vjp: Callable[[Array, Array], Array]
+
+    def scaled(self, scale: float) -> ItemGradient:
+        """Those of scale · k."""
+        return ItemGradient(
+            lambda A, B, C: scale * self.vjp(A, B, C), lambda A, c: scale * self.diag_vjp(A, c)
+        )
+
+    def plus(self, other: ItemGradient) -> ItemGradient:
+        """Those of a sum."""
+        return ItemGradient(
+            lambda A, B, C: self.vjp(A, B, C) + other.vjp(A, B, C),
+            lambda A, c: self.diag_vjp(A, c) + other.diag_vjp(A, c),
+        )
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """k = scale · kernel on all outputs that a decoder returns: both have the same best ones.
+
+    Attributes
+    ----------
+    kernel, scale
+        The kernel whose structure decoders know, and its factor.
+    read
+        Features under k to features under `kernel`, of the same point.
+    copies
+        How many times the features of `kernel` stand in those of k.
+    """
+
+    kernel: Any
+    scale: float = 1.0
+    read: Callable[[Array], Array] = lambda F: F
+    copies: int = 1
+
+    def scaled(self, scale: float) -> Multiple:
+        """That of scale · k, scale > 0."""
+        root = scale**0.5
+        return Multiple(self.kernel, scale * self.scale, lambda F: self.read(F / root), self.copies)
+
+    def plus(self, other: Multiple) -> Multiple:
+        """That of a sum of multiples of one kernel."""
+        copies, total = self.copies + other.copies, self.scale + other.scale
+
+        def read(F: Array) -> Array:
+            width = F.shape[1] // copies * self.copies
+            left, right = self.read(F[:, :width]), other.read(F[:, width:])
+            return (self.scale / total) * left + (other.scale / total) * right
+
+        return Multiple(self.kernel, total, read, copies)
+
+
+FORMER: dict[str, Callable[[Any], Any]] = {
+    "finite": lambda k: k.features is not None,
+    "invertible": lambda k: k.features is not None and k.features.inverse is not None,
+    "smooth": lambda k: k.radial is not None and k.radial.curvature is not None,
+    "differentiable": lambda k: k.item_gradient is not None,
+    "spectral": lambda k: k.fourier is not None,
+    "isotropic": lambda k: k.fourier is not None and k.fourier.isotropic,
+    "sparse_features": lambda k: k.features.rows,
+    "preimage": lambda k: k.features.inverse,
+    "slope": lambda k: k.radial.slope,
+    "curvature": lambda k: k.radial.curvature,
+    "vjp": lambda k: k.item_gradient.vjp,
+    "diag_vjp": lambda k: k.item_gradient.diag_vjp,
+    "frequencies": lambda k: k.fourier.sample,
+}
+"""Names of version 0.1, and where they went."""
+
+
+def former(kernel: Any, name: str) -> Any:
+    """A capability under its former name, with a warning."""
+    if name not in FORMER:
+        raise AttributeError(f"{type(kernel).__name__!r} object has no attribute {name!r}")
+    warnings.warn(
+        f"{name} of a kernel is now part of features, radial, fourier or item_gradient: see "
+        "mercer.kernels.Kernel.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return FORMER[name](kernel)

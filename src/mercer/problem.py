@@ -1,0 +1,248 @@
+"""What is to be solved, apart from how: the data on both sides, the kernel, the ridge's company."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ._arrays import Array, Items, count, is_foreign, take
+from .features import Explicit, FeatureMap, Fixed, Triangular, check_map
+from .kernels import Kernel
+from .losses import Loss
+from .operators import Moments, Operator, OperatorKernel
+from .symmetric import SymMatrix
+
+__all__ = ["Moments", "Problem", "Side", "SymMatrix", "Want", "group_labels"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Inputs or outputs: a fitted kernel, checked items, and how coordinates are chosen.
+
+    Attributes
+    ----------
+    kernel, items
+        The kernel, fitted, and the items that it checked.
+    features
+        The feature map as given; None for an exact fit.
+    """
+
+    kernel: Kernel
+    items: Items
+    features: FeatureMap | None = None
+
+    @cached_property
+    def coordinates(self) -> tuple[FeatureMap, Array]:
+        """The feature map, fitted, and the coordinates of the items; drawn once for all uses."""
+        map = clone(self.features)
+        return map, map.fit_transform(self.kernel, self.items)
+
+    def fixed(self) -> Side:
+        """The same side with its feature map as it was drawn, the coordinates let go."""
+        if self.features is None or self.features.operator_valued:
+            return Side(self.kernel, self.items, self.features)
+        return Side(self.kernel, self.items, Fixed(self.coordinates[0]))
+
+    @cached_property
+    def width(self) -> int | None:
+        """The number of finite features of the kernel; None where it has none."""
+        if self.kernel.features is None:
+            return None
+        return int(self.kernel.features(take(self.items, [0])).shape[1])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A ridge problem: Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖², everything but α.
+
+    Attributes
+    ----------
+    inputs, outputs
+        The two sides. The kernel of the inputs is the scalar kernel of a separable problem.
+    kernel
+        The operator-valued kernel.
+    intercept
+        Whether a constant is added to g that the ridge does not see.
+    labels
+        The number of each example's group; groups are left out together.
+    weights
+        The sample weights, all positive; None for ones.
+    loss
+        A robust loss; None for the square.
+    given
+        The inputs as the user gave them, for decoders that ask.
+    gathered
+        The moments of a stream, of which `inputs` and `outputs` hold a sample; else None.
+    """
+
+    inputs: Side
+    outputs: Side
+    kernel: OperatorKernel
+    intercept: bool = False
+    labels: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    loss: Loss | None = None
+    given: Items = None
+    gathered: Any = None
+
+    def __post_init__(self) -> None:
+        check_map(self.inputs.features, "features")
+        check_map(self.outputs.features, "output_features")
+
+    def fixed(self) -> Problem:
+        """The problem with what was drawn for it, and without coordinates: what a model keeps."""
+        return replace(self, inputs=self.inputs.fixed(), outputs=self.outputs.fixed())
+
+    @property
+    def n(self) -> int:
+        """The number of pairs that are held."""
+        return count(self.outputs.items)
+
+    @property
+    def total(self) -> float:
+        """The sum of the sample weights."""
+        return float(self.n) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def separable(self) -> bool:
+        """Whether the kernel is a scalar kernel times an operator, solved as such."""
+        return self.kernel.separable and not self.operator_features
+
+    @property
+    def operator(self) -> Operator:
+        """The operator of a separable problem."""
+        return self.kernel.separated().operator
+
+    @property
+    def operator_features(self) -> bool:
+        """Whether the feature map is one of operator-valued kernels."""
+        return self.inputs.features is not None and self.inputs.features.operator_valued
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """The labels where some examples share one; None where each is left out alone."""
+        if self.labels is None or int(self.labels.max()) + 1 == len(self.labels):
+            return None
+        return self.labels
+
+    @property
+    def left_out_labels(self) -> np.ndarray:
+        """The group of each example, or its own number."""
+        return np.arange(self.n) if self.labels is None else self.labels
+
+    @property
+    def foreign(self) -> bool:
+        """Whether kernel values are arrays of a library other than numpy."""
+        kernel, X = self.inputs.kernel, self.inputs.items
+        return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
+
+    @property
+    def where(self) -> Any:
+        """The array or device name that tells where to compute."""
+        X = self.inputs.items
+        return X if is_foreign(X) else getattr(self.inputs.kernel, "device", None)
+
+    @cached_property
+    def spanned(self) -> bool:
+        """Whether points are best written as weights on the outputs.
+
+        So they are without finite features, and with those of strings or graphs, which can be
+        hundred thousands of which an output has a few dozen.
+        """
+        kernel, width = self.outputs.kernel, self.outputs.width
+        few = width is not None and (kernel.on_vectors or width <= self.n)
+        return self.outputs.features is None and not few
+
+    def output_coordinates(self) -> tuple[FeatureMap, Array]:
+        """Outputs in coordinates: as given, in the kernel's finite features, or exact."""
+        if self.outputs.features is not None:
+            return self.outputs.coordinates
+        map = self._default_map()
+        return map, map.fit_transform(self.outputs.kernel, self.outputs.items)
+
+    def exact_outputs(self) -> bool:
+        """Whether output coordinates take a factorisation of their Gram matrix."""
+        return self.outputs.features is None and isinstance(self._default_map(), Triangular)
+
+    def _default_map(self) -> FeatureMap:
+        own, width = self.kernel.own_coordinates, self.outputs.width
+        if own and width is None:
+            raise ValueError(
+                f"{self.kernel} speaks of output components, but {self.outputs.kernel} has no "
+                "finite features to be its components: use output_kernel=Linear()."
+            )
+        return Explicit() if own or (width is not None and width <= self.n) else Triangular()
+
+
+@dataclass(frozen=True)
+class Want:
+    """What is wanted of a problem.
+
+    Attributes
+    ----------
+    alphas
+        The ridges: one to solve at, or several to choose from.
+    left_out
+        Whether left-out predictions are wanted.
+    judge
+        "closed" for left-out predictions in closed form, "refit" for refits on folds; the same for
+        all trials of a choice, so that they are compared on equal terms.
+    folds
+        The number of folds of refits.
+    solver
+        The solver asked for: a name, "auto", or a `BlockConjugateGradient`.
+    relative
+        Whether the ridges are in units of `Factorization.scale`.
+    """
+
+    alphas: Sequence[float] = ()
+    left_out: bool = False
+    judge: str = "closed"
+    folds: int = 5
+    solver: Any = "auto"
+    relative: bool = False
+
+    @property
+    def single(self) -> bool:
+        """Whether one solution is all that is wanted."""
+        return len(self.alphas) == 1 and not self.left_out
+
+
+def group_labels(groups: Items | None, n: int) -> np.ndarray:
+    """Number the group of each example; without groups each example is one."""
+    from ._arrays import host
+
+    if groups is None:
+        return np.arange(n)
+    if isinstance(groups, str) or not hasattr(groups, "__len__"):
+        raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
+    shape = getattr(groups, "shape", (len(groups),))
+    if tuple(shape) != (n,):
+        got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
+        raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
+    groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    missing = [i for i, group in enumerate(groups) if group is None or group != group]
+    if missing:
+        raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
+    numbers: dict[Any, int] = {}
+    labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
+    if len(numbers) < 2:
+        raise ValueError("groups has a single label: leaving it out leaves nothing to learn from.")
+    return labels
+
+
+def sample_weights(weights: Any, n: int) -> np.ndarray | None:
+    """Check sample weights; None where all are one."""
+    from sklearn.utils.validation import _check_sample_weight
+
+    if weights is None:
+        return None
+    w = _check_sample_weight(weights, np.empty(n), dtype=np.float64, ensure_non_negative=True)
+    if not (w > 0).any():
+        raise ValueError("sample_weight is zero for every pair: at least 2 must count.")
+    return None if (w == 1.0).all() else w

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from .._arrays import Array, Items, count, host, like, take
+from ..decoders import Candidates, Decoder, natural
+from ..embedding import PointMap
+from ..estimators.base import StructuredEstimator
+from ..estimators.checks import input_default, output_default, warn_if_constant
+from ..kernels import Kernel, as_kernel
+from ..kernels.base import whole
+from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
+from ..problem import Problem, Side
+from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
+from ..solvers.outputs import Outputs
+from ..solvers.weights import CoupledMap, LeastWeights
+from .joint_scores import CandidateFrame, ScoreMap, every_pair
+
+
+class JointKernelMap(StructuredEstimator):
+    """Joint kernel maps: a margin between the right output and every other one.
+
+    Minimises ½‖h‖² + C Σ ξ_i over functions h of the operator-valued kernel, such that for every
+    training output y
+
+        ‖h(x_i) - Φ(y)‖² - ‖h(x_i) - Φ(y_i)‖² ≥ ‖Φ(y_i) - Φ(y)‖² - 2ξ_i:
+
+    each candidate has to be further from the predicted point than the right output, by the
+    squared distance of the two. Φ is centred on the training outputs; its mean is added back.
+
+    Parameters
+    ----------
+    kernel
+        An operator-valued kernel, such as ``Patchwise(RBF(3.0))``; a joint kernel that
+        `mercer.operators.joint` made (its output kernel then stands for `output_kernel`); a
+        scalar kernel, for the tensor product with the output kernel; None is ``RBF("median")``.
+    joint
+        In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
+        It need not be bilinear in Φ(y), so that there are no points to centre or to decode: the
+        prediction is the best training output.
+    output_kernel
+        The kernel l on outputs; None is `Linear`.
+    C
+        What a unit of slack costs.
+    decoder
+        None predicts the point itself where the output kernel allows it (`Linear`: an image that
+        no training output need be), else the best training output.
+    tol
+        Stop when the duality gap is at most this share of the objective.
+    max_iter
+        Passes over the training examples at most; a warning says when they were not enough.
+    random_state
+        Of the order of examples.
+
+    Attributes
+    ----------
+    kernel_, output_kernel_, decoder_
+        What was fitted.
+    candidates_
+        The distinct training outputs.
+    dual_coef_
+        The weight of each example (row) on each candidate, rows summing to C.
+    objective_, dual_gap_, n_iter_
+        The primal objective, its distance from the dual one, and the passes taken.
+
+    Notes
+    -----
+    *The margin.* With ⟨w, J(x, y)⟩ = ⟨h(x), Φ(y)⟩ the prediction argmax_y 2⟨w, J(x, y)⟩ - l(y, y)
+    is the output nearest to h(x). The term -l(y, y) belongs to it: without it the score is linear
+    in Φ(y), and has no maximum over a vector space. For a normalised output kernel it is constant,
+    and the constraints are those of margin rescaling with Δ = ‖Φ(y_i) - Φ(y)‖² as usually written.
+    Written out, the squares cancel and a constraint says ⟨Φ(y_i) - h(x_i), Φ(y_i) - Φ(y)⟩ ≤ ξ_i:
+    the slack is the largest extent of the residual towards any other output, none where
+    h(x_i) = Φ(y_i). For a linear output kernel the maximiser over *all* vectors is h(x) itself.
+
+    *Centring.* Only differences of outputs enter the constraints, so that their mean cannot be
+    learnt from them; h is the part about the mean of Φ over training outputs, which is added back.
+
+    *The dual.* With weights a_ic ≥ 0, Σ_c a_ic = C, the solution is h = Σ_i K(·, x_i) d_i with
+    d_i = Σ_c a_ic (Φ(y_i) - Φ(y_c)); `mercer.solvers.margins` maximises over the weights.
+
+    References
+    ----------
+    Weston, Schölkopf, Bousquet, Mann, Noble: Joint kernel maps. In: Predicting structured data,
+    MIT Press 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import JointKernelMap
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)])
+    >>> model = JointKernelMap(RBF(0.3), C=10.0).fit(X, Y)
+    >>> model.predict([[0.5]]).round(1)
+    array([[ 0.1, -1. ]])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        output_kernel: Any = None,
+        C: float = 1.0,
+        decoder: Decoder | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 5000,
+        random_state: Any = 0,
+        joint: Any = None,
+    ):
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.C = C
+        self.decoder = decoder
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.joint = joint
+
+    def fit(self, X: Items, y: Items) -> JointKernelMap:
+        """Learn from pairs.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and as many outputs; the distinct ones among them are the candidates of the
+            constraints.
+        """
+        return self._fit_afresh(X, y)
+
+    def _fit(self, X: Items, y: Items) -> None:
+        ascent = self._ascent()
+        chosen, output_kernel = self._kernels()
+        output_kernel = clone(output_kernel)
+        kernel = clone(chosen.inputs)
+        X, y = self._check_pairs(kernel, output_kernel, X, y)
+        output_kernel.fit(y)
+        warn_if_constant(output_kernel, y)
+        self.decoder_ = self._decoder(output_kernel).fit(output_kernel, y)
+        self.output_kernel_, self.outputs_ = output_kernel, y
+        if self.joint is None:
+            self._fit_points(ascent, chosen, kernel, X, y)
+        else:
+            self._fit_scores(ascent, X, y)
+            self.input_kernel_ = kernel
+
+    def _fit_points(
+        self, ascent: MarginAscent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
+    ) -> None:
+        """With an operator-valued kernel, in coordinates of the outputs."""
+        sides = Side(kernel, X), Side(self.output_kernel_, y)
+        V = Outputs.of(Problem(*sides, chosen, intercept=True))
+        self.kernel_ = clone(chosen).fit(X, V.rows)
+        positions, own = self.output_kernel_.space.unique(y)
+        rows, candidates = host(V.rows), host(V.rows)[positions]
+        margins = _margins(self.kernel_, X, take(V.rows, positions))
+        found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
+        coef = ascent.C * rows - found @ candidates
+        frame = V.frame
+        map = CoupledMap(self.kernel_, X, like(coef, V.rows))
+        self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
+        self.input_kernel_ = self.kernel_.inputs
+
+    def _fit_scores(self, ascent: MarginAscent, X: Items, y: Items) -> None:
+        """With any joint kernel, by its Gram matrix over all inputs and candidates."""
+        positions, own = self.output_kernel_.space.unique(y)
+        candidates = take(y, positions)
+        n, m = count(X), count(candidates)
+        if n * m > SMALL:
+            raise ValueError(
+                f"joint= takes the joint kernel of all {n} inputs with all {m} outputs, up to "
+                f"{SMALL} pairs: give an operator-valued kernel, or fewer examples."
+            )
+        pairs = every_pair(X, candidates)
+        self.joint_ = clone(as_kernel(self.joint)).fit(pairs)
+        margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
+        inner = host(self.output_kernel_(y, candidates))
+        weights = -self._ascend(ascent, margins, inner, own, candidates)
+        weights[np.arange(n), own] += ascent.C
+        kept = np.flatnonzero(weights)
+        map = ScoreMap(self.joint_, candidates, pairs[kept], weights.reshape(-1)[kept])
+        frame = CandidateFrame(self.output_kernel_, candidates)
+        self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
+
+    def _ascend(
+        self, ascent: MarginAscent, margins: Margins, inner: np.ndarray, own: np.ndarray, y: Items
+    ) -> np.ndarray:
+        """The weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
+        losses = inner[np.arange(len(own)), own][:, None] - inner
+        found = ascent.solve(margins, losses, own)
+        if not found.converged:
+            warnings.warn(
+                f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
+                f"{found.gap:.3g}, {found.gap / abs(found.objective):.2%} of the objective: raise "
+                "max_iter or tol, or lower C.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        self.candidates_, self.dual_coef_ = y, found.weights
+        self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
+        return found.weights
+
+    def _ascent(self) -> MarginAscent:
+        for name in ("C", "tol"):
+            value = getattr(self, name)
+            known = isinstance(value, Real) and not isinstance(value, bool)
+            if not known or not 0 < float(value) < np.inf:
+                raise ValueError(f"{name} must be a positive number, got {value!r}.")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return MarginAscent(float(self.C), float(self.tol), whole(self.max_iter, "max_iter"), seed)
+
+    def _kernels(self) -> tuple[OperatorKernel, Kernel]:
+        if self.joint is not None and self.kernel is not None:
+            raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
+        if self.joint is not None:
+            return Separable(Kernel(), Identity()), output_default(self.output_kernel)
+        if not isinstance(self.kernel, JointKernel):
+            kernel = as_operator_kernel(input_default(self.kernel))
+            return kernel, output_default(self.output_kernel)
+        if self.output_kernel is not None:
+            raise ValueError(
+                f"{self.kernel} has its output kernel already: leave output_kernel at None."
+            )
+        kernel = as_operator_kernel(self.kernel.kernel)
+        return kernel, output_default(self.kernel.output_kernel)
+
+    def _decoder(self, output_kernel: Kernel) -> Decoder:
+        if self.decoder is not None:
+            if self.decoder.calibrates:
+                raise ValueError(
+                    f"{self.decoder} is calibrated on left-out predictions, which joint kernel "
+                    "maps have not in closed form: use decoder=Candidates()."
+                )
+            return clone(self.decoder)
+        features = output_kernel.features
+        points = features is not None and features.inverse is not None and self.joint is None
+        return natural(output_kernel) if points else Candidates()
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [self._kernels()[0].inputs]
+
+
+def _margins(kernel: OperatorKernel, X: Items, V: Array) -> Margins:
+    gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
+    small = count(X) * count(V) <= SMALL
+    return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

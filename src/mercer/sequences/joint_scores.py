@@ -1,0 +1,69 @@
+"""Scores of candidates under a joint kernel that need not come from an operator-valued one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from .._arrays import Array, Items, count, object_array
+from ..embedding import Frame
+from ..features import FeatureMap
+from ..kernels import Kernel
+
+
+@dataclass(frozen=True)
+class CandidateFrame(Frame):
+    """Coordinates that are scores, one for each candidate; other outputs have none."""
+
+    kernel: Kernel
+    candidates: Items
+
+    def evaluate(self, Y: Items) -> np.ndarray:
+        """One where the output is the candidate, (outputs, candidates)."""
+        keys = self.kernel.space.keys
+        known = {key: number for number, key in enumerate(keys(self.candidates))}
+        found = [known.get(key) for key in keys(Y)]
+        if None in found:
+            raise ValueError(
+                "a joint kernel that is given as such scores the training outputs only; output "
+                f"{found.index(None)} is none of them. Use decoder=Candidates() without a list."
+            )
+        return np.eye(len(known))[np.array(found, dtype=np.intp)]
+
+    def sqnorms(self, Y: Items) -> Array:
+        """The output kernel's diagonal."""
+        return self.kernel.diag(Y)
+
+    def points_sqnorm(self, C: Array) -> Array:
+        """There are scores, and no points."""
+        raise ValueError(
+            "a joint kernel that is given as such has scores but no predicted points: use a "
+            "metric of predictions in place of score, or an operator-valued kernel."
+        )
+
+
+class ScoreMap(FeatureMap):
+    """Σ weight · J((x, y_c), pair) over kept pairs, for every candidate y_c."""
+
+    def __init__(self, joint: Kernel, candidates: Items, pairs: np.ndarray, weights: np.ndarray):
+        self.joint = joint
+        self.candidates = candidates
+        self.pairs = pairs
+        self.weights = weights
+
+    def transform(self, A: Items) -> np.ndarray:
+        """The scores, (inputs, candidates)."""
+        scores = self.joint(every_pair(A, self.candidates), self.pairs) @ self.weights
+        return scores.reshape(count(A), count(self.candidates))
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The weights of the pairs."""
+        return self.weights
+
+
+def every_pair(X: Items, candidates: Items) -> np.ndarray:
+    """All inputs with all candidates, input by input."""
+    return object_array(list(product(X, candidates)))

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Items, blocks, host, object_array
+from ..estimators.checks import input_default
+from ..features import FeatureMap
+from ..kernels import Kernel, as_kernel
+from ..kernels._sequences import as_given
+from ..kernels.base import positive, whole
+from ..metrics import symbol_accuracy
+from .markov.chains import LABEL, Chains, labelled
+from .markov.dual import Problem
+from .markov.solve import Rule, solve
+from .markov.span import Span
+
+BLOCK = 512
+"""Places that are scored at once: their kernel values stay in the cache."""
+
+
+class MaxMarginMarkovNetwork(BaseEstimator):
+    """Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
+
+    A labelling y of a sequence x of as many vectors is scored by
+
+        s(x, y) = Σ_t f(x_t, y_t) + Σ_t T[y_{t-1}, y_t],
+
+    f being as smooth as the kernel says, and the best one is predicted (Viterbi). Minimises
+
+        ½‖w‖² + C Σ_i max_y [Δ(y_i, y) - s(x_i, y_i) + s(x_i, y)],
+
+    where Δ counts wrong labels and w is all that s is linear in: each training sequence should
+    beat every other labelling by as many as it has labels wrong.
+
+    Parameters
+    ----------
+    kernel
+        The kernel on vectors, such as ``Normalized(Polynomial(3))``; None is ``RBF("median")``.
+    C
+        What a unit of missing margin costs. It is of order 1 for a normalised kernel, of order
+        1 / k(x, x) for another; far above that, margins become hard and the ascent slow.
+    transitions
+        The weight of label bigrams beside the kernel; 0 leaves them out.
+    features
+        Coordinates of the vectors, such as ``IncompleteCholesky(rank=500)``, for a fit at low
+        rank; None is exact, with the Gram matrix of all places.
+    gap
+        Stop when the duality gap is at most this share of the dual objective.
+    max_passes
+        The largest number of passes over the training sequences; a warning says when they did not
+        suffice.
+    average
+        Whether to take the average of the points after all passes, later ones counting more,
+        rather than the last.
+    random_state
+        Seeds the order of every pass.
+    verbose
+        Whether passes and their gaps are shown.
+
+    Attributes
+    ----------
+    kernel_
+        The kernel that was fitted, its length scale settled.
+    labels_
+        The labels, in the order of the potentials.
+    transitions_
+        T[b, c], the score of label c after label b.
+    potentials_
+        The node potentials as a map: ``potentials_.transform(vectors)`` has one column a label.
+    objective_, dual_objective_, duality_gap_, relative_gap_
+        The objective reached, the lower bound of its minimum, their difference, and that as a
+        share of the bound.
+    history_
+        After each pass a certificate with `primal`, `dual`, `gap` and `relative`.
+    n_passes_
+        The number of passes.
+    n_features_in_
+        The length of the vectors.
+
+    Notes
+    -----
+    With ψ(x, y) the joint features, the dual maximises C Σ_i Σ_y α_i(y) Δ(y_i, y) - ½‖w‖² with
+    w = C Σ_i Σ_y α_i(y) (ψ(x_i, y_i) - ψ(x_i, y)), each α_i a distribution over labellings. It is
+    climbed one sequence at a time: Viterbi on scores plus losses finds the labelling that
+    Frank–Wolfe asks for; weight then moves to it, and between the labellings met before, in
+    pairwise steps with exact line search. All that a step changes is a few columns of the node
+    scores f(x_t, c) = Σ_s A[s, c] k(x_t, x_s) of all places, which are kept up to date, so that an
+    answer of Viterbi costs no kernel. The gap is that of the whole problem, computed by one
+    Viterbi a sequence after each pass and once more, afresh, at the end.
+
+    References
+    ----------
+    Taskar, Guestrin, Koller: Max-margin Markov networks, NIPS 2004. Lacoste-Julien, Jaggi,
+    Schmidt, Pletscher: Block-coordinate Frank–Wolfe optimization for structural SVMs, ICML 2013.
+    Osokin et al.: Minding the gaps for block Frank–Wolfe optimization of structured SVMs, ICML
+    2016 (pairwise steps).
+
+    Examples
+    --------
+    >>> from mercer import MaxMarginMarkovNetwork
+    >>> from mercer.kernels import RBF
+    >>> X = [[[0.0], [1.0]], [[1.0], [0.5], [0.1]], [[0.1], [0.9], [0.0]]]
+    >>> y = ["no", "oon", "non"]
+    >>> model = MaxMarginMarkovNetwork(RBF(0.5), C=10.0).fit(X, y)
+    >>> model.predict([[[0.9], [0.6], [0.2]], [[0.0]]])
+    array(['oon', 'n'], dtype=object)
+    >>> model.relative_gap_ <= 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        transitions: float = 1.0,
+        features: FeatureMap | None = None,
+        gap: float = 0.01,
+        max_passes: int = 1000,
+        average: bool = False,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ):
+        self.kernel = kernel
+        self.C = C
+        self.transitions = transitions
+        self.features = features
+        self.gap = gap
+        self.max_passes = max_passes
+        self.average = average
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(self, X: Items, y: Items) -> MaxMarginMarkovNetwork:
+        """Learn from pairs.
+
+        Parameters
+        ----------
+        X
+            Sequences of vectors of one length (or of images): matrices with one row a place.
+        y
+            As many sequences of labels, each as long as its input: strings, or lists, tuples or
+            arrays of labels.
+        """
+        self.__dict__.update(self._fitted(X, y))
+        return self
+
+    def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
+        """The attributes of a fit, set together at its end: a failed fit changes nothing."""
+        C, transitions = positive(self.C, "C"), _not_negative(self.transitions)
+        rule, rng = self._rule(), check_random_state(self.random_state)
+        kernel = self._unfitted_kernel()
+        chains = Chains.of(X, kernel)
+        outputs, labels, gold = labelled(chains, y)
+        span = Span.of(kernel.fit(chains.vectors), self.features, chains.vectors)
+        problem = Problem(span.rows, span.gram, chains.starts, gold, len(labels), C, transitions)
+        point, history = solve(problem, rule, rng)
+        certificate = point.certificate(problem)
+        return {
+            "kernel_": kernel,
+            "labels_": labels.symbols,
+            "transitions_": point.edges,
+            "potentials_": span.potentials(point),
+            "objective_": certificate.primal,
+            "dual_objective_": certificate.dual,
+            "duality_gap_": certificate.gap,
+            "relative_gap_": certificate.relative,
+            "history_": history,
+            "n_passes_": len(history),
+            "n_features_in_": chains.vectors.shape[1],
+            "sample_": outputs[0],
+        }
+
+    def _unfitted_kernel(self) -> Kernel:
+        kernel = clone(as_kernel(input_default(self.kernel)))
+        if kernel.pairwise:
+            raise ValueError(
+                'kernel="precomputed" is not possible: a place is a vector here. Use '
+                "Precomputed(gram), with the index of each place as its vector."
+            )
+        return kernel
+
+    def _rule(self) -> Rule:
+        goal, limit = positive(self.gap, "gap"), whole(self.max_passes, "max_passes")
+        return Rule(goal, limit, bool(self.average), bool(self.verbose))
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def predict(self, X: Items) -> np.ndarray:
+        """The best labelling of every sequence, of the kind that was learnt from."""
+        from .markov._chain_loops import best_paths
+
+        chains = self._chains(X)
+        paths = np.empty(len(chains.vectors), dtype=LABEL)
+        best_paths(self._nodes(chains), self.transitions_, chains.starts, paths)
+        return object_array(
+            [
+                as_given([self.labels_[c] for c in path], self.sample_)
+                for path in chains.split(paths)
+            ]
+        )
+
+    def potentials(self, X: Items) -> np.ndarray:
+        """The node potentials f(x_t, c) of every sequence: matrices (places, labels)."""
+        chains = self._chains(X)
+        return object_array(chains.split(self._nodes(chains)))
+
+    def score(self, X: Items, y: Items) -> float:
+        """The share of labels that are right; one that was never learnt counts as wrong."""
+        return symbol_accuracy(y, self.predict(X))
+
+    def _chains(self, X: Items) -> Chains:
+        check_is_fitted(self)
+        return Chains.of(X, self.kernel_, self.n_features_in_)
+
+    def _nodes(self, chains: Chains) -> np.ndarray:
+        vectors = chains.vectors
+        parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
+        return np.concatenate([np.zeros((0, len(self.labels_))), *parts])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+
+def _not_negative(value: Any) -> float:
+    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        raise ValueError(
+            f"transitions must be a number ≥ 0 (0 leaves label bigrams out), got {value!r}."
+        )
+    return float(value)

@@ -1,0 +1,178 @@
+"""The local map: which chunk an input symbol emits, by a ridge equation for each symbol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ...operators import Moments, Operator
+from ...solvers import ConjugateGradient
+from ...symmetric import SymMatrix
+
+RARE = 1e-4
+"""Chunks that are a smaller share of what a symbol emits are not learnt."""
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """The distinct chunks of an alignment: symbols (padded with -1), and lengths."""
+
+    symbols: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, flat: np.ndarray, lengths: np.ndarray, longest: int) -> tuple[Chunks, np.ndarray]:
+        """The chunks of the given lengths that lie end to end, and the number of each."""
+        begin = np.cumsum(lengths) - lengths
+        rows = np.full((len(lengths), longest), -1, dtype=np.int64)
+        for j in range(longest):
+            has = lengths > j
+            rows[has, j] = flat[begin[has] + j]
+        distinct, number = np.unique(rows, axis=0, return_inverse=True)
+        return cls(distinct, (distinct >= 0).sum(axis=1)), number.ravel()
+
+
+@dataclass(frozen=True)
+class Emissions:
+    """The fitted map, laid out flat for the search.
+
+    Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
+    the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for
+    the unknown.
+
+    Attributes
+    ----------
+    keys, offset, coef
+        Sorted keys of the features, where the coefficients of each begin, and the coefficients.
+    first, width, chunk
+        The chunks of each symbol, as numbers of `chunks`.
+    prior
+        What is added to the log of a chunk's probability before it is normalised: for symbols
+        that were not learnt from, the log of the chunk's frequency.
+    chunks
+        What the numbers stand for.
+    """
+
+    keys: np.ndarray
+    offset: np.ndarray
+    coef: np.ndarray
+    first: np.ndarray
+    width: np.ndarray
+    chunk: np.ndarray
+    prior: np.ndarray
+    chunks: Chunks
+
+    def scores(self, symbols: np.ndarray, *features: tuple) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of all chunks at every position, end to end, and where each position's begin.
+
+        `features` are pairs of keys (positions, kinds) and weights (kinds).
+        """
+        from ._search_loops import local_scores
+
+        starts = np.concatenate([[0], np.cumsum(self.width[symbols])])
+        scores = np.zeros(starts[-1])
+        for keys, weights in features:
+            local_scores(keys, weights, self.keys, self.offset, self.coef, starts, scores)
+        return scores, starts
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """How the map is learnt: the operator on chunks, the ridge, and the solver.
+
+    Chunks are one-hot vectors, so that the covariance operator of a symbol's chunks is the
+    diagonal of their frequencies and every operator made of it is diagonal too.
+    """
+
+    operator: Operator
+    alpha: float
+    solver: ConjugateGradient
+
+    def fit(
+        self,
+        features: np.ndarray,
+        weights: np.ndarray,
+        symbols: np.ndarray,
+        numbers: np.ndarray,
+        chunks: Chunks,
+        n_symbols: int,
+    ) -> Emissions:
+        """Solve for every symbol; features of a single position tell nothing and are left out.
+
+        Parameters
+        ----------
+        features, weights
+            Keys of the features of each position (0 for none), and the weights of their kinds.
+        symbols, numbers
+            The input symbol of each position, and the chunk that it emits.
+        chunks
+            All chunks.
+        n_symbols
+            The number of input symbols; one more, the unknown, is added.
+        """
+        spread = np.bincount(numbers, minlength=len(chunks.lengths))
+        common = np.flatnonzero(spread)
+        fallback = np.log(spread[common] / len(numbers))
+        order = np.argsort(symbols, kind="stable")
+        cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
+        blocks, lists, priors = [], [], []
+        for s in range(n_symbols + 1):
+            rows = order[cuts[s] : cuts[s + 1]]
+            own = _usual(numbers[rows]) if len(rows) else common
+            lists.append(own)
+            priors.append(np.zeros(len(own)) if len(rows) else fallback)
+            if len(rows):
+                targets = numbers[rows][:, None] == own
+                blocks.append(self._solved(features[rows], weights, targets))
+        return _laid_out(blocks, lists, priors, chunks)
+
+    def _solved(
+        self, features: np.ndarray, weights: np.ndarray, targets: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Keys and coefficients (features, chunks) of one symbol."""
+        n = len(features)
+        keys, columns, counts = np.unique(features.ravel(), return_inverse=True, return_counts=True)
+        use = (counts > 1) & (keys != 0)
+        mask = use[columns.ravel()].reshape(features.shape)
+        new = (np.cumsum(use) - 1).astype(np.int32)
+        data = np.broadcast_to(weights.astype(np.float32), features.shape)[mask]
+        indices = new[columns.ravel()[mask.ravel()]]
+        indptr = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+        U = sparse.csr_array((data, indices, indptr), shape=(n, int(use.sum())))
+        V = targets.astype(np.float32)
+        return keys[use], self.solver.solve(U, V, self.alpha, self._spectrum(V))
+
+    def _spectrum(self, V: np.ndarray) -> np.ndarray:
+        """The diagonal of the operator on one-hot chunks."""
+        totals = V.sum(axis=0, dtype=np.float64)
+        vv, none = SymMatrix(diagonal=totals), SymMatrix(np.zeros((1, 1)))
+        B = SymMatrix.of(self.operator.matrix(Moments(len(V), none, totals[:, None], vv)))
+        return B.full.diagonal() if B.diagonal is None else B.diagonal
+
+
+def _usual(numbers: np.ndarray) -> np.ndarray:
+    """The chunks of a symbol, less the very rare: their number would grow with that of pairs."""
+    own, counts = np.unique(numbers, return_counts=True)
+    return own[counts >= RARE * len(numbers)]
+
+
+def _laid_out(blocks: list, lists: list, priors: list, chunks: Chunks) -> Emissions:
+    offsets, total = [], 0
+    for keys, coef in blocks:
+        offsets.append(total + np.arange(len(keys)) * coef.shape[1])
+        total += coef.size
+    keys = np.concatenate([keys for keys, _ in blocks])
+    order = np.argsort(keys)
+    width = np.array([len(own) for own in lists])
+    return Emissions(
+        keys[order],
+        np.concatenate(offsets)[order],
+        np.concatenate([coef.ravel() for _, coef in blocks]),
+        np.cumsum(width) - width,
+        width,
+        np.concatenate(lists),
+        np.concatenate(priors),
+        chunks,
+    )

@@ -1,0 +1,263 @@
+"""Left-out predictions of all training examples in closed form, from any linear smoother."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from .._arrays import Array, blocks, host, like, namespace, take
+from .inputs import InputSpectrum
+
+BATCH = 2**20
+"""Entries of the groups' matrices that are held at once."""
+BLOCK = 2**24
+"""Residuals that are held at once for several α."""
+
+
+class Smoother:
+    """A fit that is linear in the outputs: fitted = H T, at every α.
+
+    Rows are training examples (or their slots), each times the root of its sample weight; columns
+    are directions of the outputs, which may shrink differently.
+    """
+
+    def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
+        """For every α the residuals T - HT and the diagonal of I - H, one column or one each."""
+        raise NotImplementedError
+
+    def residuals(self, alpha: float) -> Array:
+        """T - HT."""
+        return next(self.path([alpha]))[0]
+
+    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
+        """I - H over groups of one size, (groups, directions, size, size), or 1 for directions."""
+        raise NotImplementedError
+
+
+class Part(Smoother):
+    """The smoother H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ of each output direction j.
+
+    Parameters
+    ----------
+    inputs
+        E, s and N: the inputs, factored.
+    b
+        The eigenvalues of the operator, one a direction.
+    T
+        Outputs in the eigenbasis of the operator, rows times the roots of their weights, means
+        taken off where there is an intercept.
+    inside
+        EᵀT, where it is known; of a sample of a stream it comes from the moments of all.
+    columns
+        Which directions of all outputs these are; None for all.
+
+    Notes
+    -----
+    With d_pj = α / (s_p b_j + α) the residuals and one minus the leverages are
+
+        R = (T - EEᵀT) + E [(EᵀT) ∘ d],    1 - H_ij = (1 - N_i² - Σ_p E_ip²) + Σ_p E_ip² d_pj.
+
+    Where E and N are a complete basis both brackets are zero and are left out.
+    """
+
+    def __init__(
+        self,
+        inputs: InputSpectrum,
+        b: Array,
+        T: Array,
+        inside: Array | None = None,
+        columns: np.ndarray | None = None,
+    ):
+        self.inputs, self.b, self.T, self.columns = inputs, b, T, columns
+        turned = namespace(T).matrix_transpose
+        self.inside = turned(inputs.E) @ T if inside is None else inside
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether all directions shrink alike, as under the identity."""
+        return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
+
+    def _reach(self) -> Array:
+        """S b, one column where all directions shrink alike."""
+        if self.b.shape[0] == 0:  # outputs without coordinates shrink as under the identity
+            return self.inputs.s[:, None]
+        return self.inputs.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]
+
+    def shrinkage(self, alpha: float) -> Array:
+        """d_pj = α / (s_p b_j + α)."""
+        return alpha / (self._reach() + alpha)
+
+    def coefficients(self, alpha: float) -> Array:
+        """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α)."""
+        D = self.inputs.s[:, None] * self.b[None, :]
+        D += alpha
+        return (self.inside * self.b[None, :]) / D
+
+    def smooth(self, T: Array, alpha: float) -> Array:
+        """The fit to other outputs T."""
+        turned, E = namespace(T).matrix_transpose, self.inputs.E
+        reach = self._reach()
+        fitted = E @ ((turned(E) @ T) * (reach / (reach + alpha)))
+        constants = self.inputs.constants
+        return fitted if constants is None else fitted + constants.N @ (turned(constants.N) @ T)
+
+    @cached_property
+    def outside(self) -> Array | float:
+        """T less its projection on E and N: what no α can fit."""
+        if self.inputs.complete:
+            return 0.0
+        return self.T - self.inputs.E @ self.inside
+
+    @cached_property
+    def squares(self) -> Array:
+        """E², entry by entry."""
+        return self.inputs.E * self.inputs.E
+
+    @cached_property
+    def free(self) -> Array | float:
+        """1 - N² - Σ_p E_ip², where the basis is not complete."""
+        if self.inputs.complete:
+            return 0.0
+        xp, rest = namespace(self.squares), 1.0 - namespace(self.squares).sum(self.squares, axis=1)
+        if self.inputs.constants is not None:
+            rest = rest - xp.sum(self.inputs.constants.N**2, axis=1)
+        return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
+
+    def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
+        """Residuals and 1 - H; those of many α in one product where directions shrink alike."""
+        E, xp, (n, q) = self.inputs.E, namespace(self.T), self.T.shape
+        together = max(1, BLOCK // max(1, n * q)) if self.alike else 1
+        for some in blocks(len(alphas), together):
+            D = [self.shrinkage(alpha) for alpha in alphas[some]]
+            R = E @ xp.concat([self.inside * d for d in D], axis=1)
+            rest = self.squares @ xp.concat(D, axis=1) + self.free
+            width = D[0].shape[1]
+            for i in range(len(D)):
+                yield (
+                    R[:, i * q : (i + 1) * q] + self.outside,
+                    rest[:, i * width : (i + 1) * width],
+                )
+
+    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
+        """E_g diag(d) E_gᵀ, and what is not spanned."""
+        xp, (groups, size) = namespace(self.T), members.shape
+        d = self.shrinkage(alpha)
+        E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
+        if d.shape[1] == 1:
+            H = ((E * d[:, 0]) @ xp.matrix_transpose(E))[:, None, :, :]
+        else:
+            rows = [(E * E[:, i : i + 1, :]) @ d for i in range(size)]  # (group, member, direction)
+            H = xp.permute_dims(xp.stack(rows), (1, 3, 0, 2))
+        extra = self._unspanned(E, members)
+        return H if extra is None else H + extra[:, None, :, :]
+
+    def rest_block_of(self, alpha: float, own: np.ndarray) -> Array:
+        """I - H over one group, where directions shrink alike, (size, size)."""
+        return self.rest_block(alpha, own[None, :])[0, 0, :, :]
+
+    def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
+        """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
+
+        A constant whose every row is in the group is not known without it: it is not fitted.
+        """
+        xp, constants = namespace(E), self.inputs.constants
+        turn = xp.matrix_transpose
+        N = None
+        if constants is not None:
+            N = xp.reshape(take(constants.N, members.reshape(-1)), (*members.shape, -1))
+        if self.inputs.complete:
+            if N is None:
+                return None
+            alone = xp.astype(xp.sum(N * N, axis=1) > 1.0 - 1e-9, N.dtype)[:, None, :]
+            return (N * alone) @ turn(N) if bool(xp.any(alone > 0)) else None
+        rest = like(np.eye(members.shape[1]), E) - E @ turn(E)
+        return rest if N is None else rest - N @ turn(N)
+
+    def weights(self, Z: Array, alpha: float, direction: int) -> Array:
+        """The weight of each row of T in g_j at new inputs of projections Z, (inputs, rows)."""
+        xp, b = namespace(Z), self.b[direction]
+        W = (Z * (b / (self.inputs.s * b + alpha))) @ xp.matrix_transpose(self.inputs.E)
+        constants = self.inputs.constants
+        return W if constants is None else W + self.inputs.share * constants.N[:, 0]
+
+
+class LeaveOneOut:
+    """Left-out residuals of a smoother: R / (1 - H), and (I - H_gg)⁻¹ R_g for groups.
+
+    Parameters
+    ----------
+    smoother
+        The fit.
+    groups
+        The group number of each row, left out together; None for each row alone.
+
+    Notes
+    -----
+    Rows carry the roots of sample weights, and so do the residuals here; divided by them they are
+    Φ(y_i) minus the prediction of the model that has not seen the group. Held fixed are the
+    operator B, landmarks and length scales.
+    """
+
+    def __init__(self, smoother: Smoother, groups: np.ndarray | None = None):
+        self.smoother = smoother
+        self.members = None if groups is None else members_by_size(groups)
+
+    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
+        """Left-out residuals for every α in turn."""
+        if self.members is None:
+            for R, rest in self.smoother.path(alphas):
+                xp = namespace(R)
+                yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
+            return
+        for alpha in alphas:
+            yield self._by_group(self.smoother.residuals(alpha), alpha)
+
+    def _by_group(self, R: Array, alpha: float) -> Array:
+        found, order = [], []
+        directions = int(R.shape[1])
+        for members in _batches(self.members or [], directions):
+            found.append(self._solved(R, alpha, members))
+            order.append(members.reshape(-1))
+        return take(namespace(R).concat(found), np.argsort(np.concatenate(order)))
+
+    def _solved(self, R: Array, alpha: float, members: np.ndarray) -> Array:
+        """(I - H_gg)⁻¹ R_g for groups of one size, all groups and directions at once."""
+        xp, (groups, size) = namespace(R), members.shape
+        rest = self.smoother.rest_block(alpha, members)
+        rows = xp.reshape(take(R, members.reshape(-1)), (groups, size, -1))
+        if rest.shape[1] == 1:
+            solved = xp.linalg.solve(rest[:, 0, :, :], rows)
+        else:
+            columns = xp.linalg.solve(rest, xp.matrix_transpose(rows)[:, :, :, None])[:, :, :, 0]
+            solved = xp.matrix_transpose(columns)
+        return xp.reshape(solved, (groups * size, -1))
+
+    def averaged(self, alpha: float, places: np.ndarray | None = None) -> Array:
+        """Residuals of generalised cross-validation: 1 - H averaged over the examples.
+
+        Where rows are slots, over those of the same place.
+        """
+        R, rest = next(self.smoother.path([alpha]))
+        xp = namespace(R)
+        if places is None:
+            return R / xp.mean(rest, axis=0, keepdims=True)
+        member = np.equal.outer(places, np.unique(places)).astype(float)
+        mean = like(member @ (member / member.sum(axis=0)).T, R) @ rest
+        return R / mean
+
+
+def members_by_size(groups: Array) -> list[np.ndarray]:
+    """The positions of the rows of each group, one array for each size of group: a row a group."""
+    _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)
+    order = np.argsort(number.reshape(-1), kind="stable")
+    starts = np.cumsum(counts) - counts
+    return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
+
+
+def _batches(members: list[np.ndarray], directions: int) -> Iterator[np.ndarray]:
+    """Groups of one size, as many at a time as keep their matrices within BATCH numbers."""
+    for same in members:
+        step = max(1, BATCH // (directions * same.shape[1] ** 2))
+        yield from (same[rows] for rows in blocks(len(same), step))

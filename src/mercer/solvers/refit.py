@@ -1,0 +1,331 @@
+"""Fits that no closed form can judge: operators and cleaned outputs learnt from all outputs.
+
+Leave-one-out in closed form holds fixed what was made of all outputs. A learnt operator, or the
+outputs as a robust loss leaves them, owe too much to what is left out: they are made anew, by
+K-fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, like, namespace, put, take
+from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
+from ..kernels.base import whole as whole_number
+from ..losses import Loss, middle, shortened
+from ..operators import Moments, Separable
+from ..operators.moments import SpectralMoments
+from ..problem import Problem, Side, Want
+from ..symmetric import SymMatrix
+from .base import Cache, Solver
+from .factorization import Factorization, LeftOut, Parts, Solution, _Points
+from .inputs import ExactInputs, InputSpectrum, LowRankInputs, LowRankRows
+from .left_out import Part
+from .outputs import Outputs
+from .robust import Cleaned, Robust, lengths
+from .spectral import low_rank_rows
+
+FOLDS = 5
+FOLD_SQUARES = 3.0
+"""What a fold keeps, in n×n float64 matrices at most."""
+ROUNDS = 20
+"""How often a threshold that depends on the fit, which depends on it, is settled again at most."""
+SETTLED = 0.02
+"""A threshold that moves by less than this share of itself stays."""
+
+
+class Refit(Solver):
+    """Learnt operators and robust losses, exact or at low rank, judged by refits on folds."""
+
+    name = "refit"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """A scalar kernel times an operator, pairs held whole."""
+        if not problem.separable:
+            return (
+                f"loss={problem.loss} needs a scalar kernel times an operator, which "
+                f"{problem.kernel} is not: use loss=None"
+            )
+        if problem.gathered is not None:
+            return "the pairs come in blocks"
+        if want.judge == "closed" and problem.loss is None and not problem.operator.learnt:
+            return "a closed form judges it"
+        if problem.weights is not None:
+            return (
+                "sample_weight is for the square loss and operators that are not learnt: leave it "
+                "out, or use loss=None and a given operator"
+            )
+        return None
+
+    def cost(self, sizes: Sizes) -> Route:
+        """A spectrum, and one for each fold where examples are left out."""
+        return sizes.spectral()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the inputs."""
+        side = problem.inputs
+        if side.features is None:
+            require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
+
+            def make() -> InputSpectrum:
+                return ExactInputs(side.kernel, side.items, None, problem.intercept)
+        else:
+
+            def make() -> InputSpectrum:
+                return LowRankInputs(low_rank_rows(problem))
+
+        inputs = cache.inputs(side.kernel, make)
+        return Refitted(problem, inputs, cache.outputs(problem), want.folds)
+
+
+class Refitted(Factorization):
+    """A problem whose operator or outputs are settled only once α is known."""
+
+    def __init__(self, problem: Problem, inputs: InputSpectrum, outputs: Outputs, folds: int):
+        self.problem, self.inputs, self.outputs = problem, inputs, outputs
+        self.number = folds
+        self._robust: RobustFit | None = None
+
+    def settled(self, alpha: float) -> Parts:
+        """The factorisation with the operator learnt, and the outputs cleaned, at α."""
+        if self.problem.loss is not None:
+            return self.robust.settled(alpha)
+        return closed(self.problem, self.inputs, self.outputs, alpha)
+
+    @property
+    def robust(self) -> RobustFit:
+        """The fit under a robust loss, whose steps at one α start from those of another."""
+        if self._robust is None:
+            self._robust = RobustFit(self.problem, self.inputs, self.outputs)
+        return self._robust
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α."""
+        parts = self.settled(alpha)
+        return replace(parts.solve(alpha), loss=getattr(parts, "loss", None))
+
+    @cached_property
+    def fold_of(self) -> np.ndarray:
+        """The fold of each example."""
+        return fold_numbers(self.problem.left_out_labels, self.number)
+
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """One factorisation of the inputs for each fold."""
+        if self.problem.inputs.features is None:
+            require_exact(self.problem.n, FOLD_SQUARES * self.number)
+        return [self._fold(self.fold_of == i) for i in range(self.fold_of.max() + 1)]
+
+    def _fold(self, out: np.ndarray) -> Fold:
+        train, test = np.flatnonzero(~out), np.flatnonzero(out)
+        problem = self.problem
+        labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
+        X, y = problem.inputs, problem.outputs
+        some = replace(
+            problem,
+            inputs=Side(X.kernel, take(X.items, train) if not X.kernel.pairwise else X.items),
+            outputs=Side(y.kernel, take(y.items, train), y.features),
+            labels=labels,
+        )
+        inputs, Z = self._restricted(train, test)
+        V = take(self.outputs.coordinates, train)
+        outputs = Outputs.centred(V, None, problem.intercept, self.outputs.frame)
+        return Fold(Refitted(some, inputs, outputs, self.number), Z, test)
+
+    def _restricted(self, train: np.ndarray, test: np.ndarray) -> tuple[InputSpectrum, Array]:
+        """The inputs of a fold, factored, and the projections of those left out.
+
+        All coordinates are those of the whole fit (landmarks and length scales are held fixed).
+        """
+        whole: Any = self.inputs
+        if isinstance(whole, LowRankInputs):
+            U = whole.at.rows if whole.mean is None else whole.at.rows + whole.mean
+            at = LowRankRows.of(
+                whole.at.map,
+                U[train] if hasattr(U, "tocsr") else take(U, train),
+                None,
+                self.problem.intercept,
+            )
+            inputs = LowRankInputs(at)
+            rows = U[test] if hasattr(U, "tocsr") else take(U, test)
+            rows = rows if inputs.mean is None else rows - inputs.mean
+            return inputs, (rows @ inputs.P) * namespace(inputs.s).sqrt(inputs.s)
+        kernel, X = self.problem.inputs.kernel, self.problem.inputs.items
+        if kernel.pairwise:
+            K = kernel.checked_gram(X)
+            return _from_gram(K, train, test, self.problem.intercept)
+        inputs = ExactInputs(kernel, take(X, train), None, self.problem.intercept)
+        return inputs, inputs.project(take(X, test))
+
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """Predictions of every example by the refit without its fold."""
+        given = self.outputs.coordinates
+        for alpha in alphas:
+            points = like(np.zeros(given.shape), given)
+            for fold in self.folds:
+                points = put(points, fold.test, fold.predict(alpha))
+            E = given - points
+            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
+
+    def left_out_points(self, E: Array) -> Any:
+        """Points whose residuals are E, each left out with its fold."""
+        points = self.outputs.points(self.outputs.coordinates - E, self.problem)
+        return replace(points, left_out=self.fold_of)
+
+    @property
+    def scale(self) -> float:
+        """Tr K_x / n: an operator that is learnt finds its own scale."""
+        s = self.inputs.s
+        level = float(namespace(s).sum(s)) / self.problem.total or 1.0
+        if self.problem.operator.learnt:
+            return level
+        return closed(self.problem, self.inputs, self.outputs, 1.0).scale
+
+
+def _from_gram(
+    K: Array, train: np.ndarray, test: np.ndarray, intercept: bool
+) -> tuple[InputSpectrum, Array]:
+    """The same of a Gram matrix that was given."""
+    from ..kernels import Precomputed
+
+    inputs = ExactInputs(Precomputed(K), train, None, intercept)
+    return inputs, inputs.project(test)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A fit without some of the examples, and the projections of those examples."""
+
+    fit: Refitted
+    Z: Array
+    test: np.ndarray
+
+    def predict(self, alpha: float) -> Array:
+        """The points of the examples that were not seen, in output coordinates."""
+        parts = self.fit.settled(alpha)
+        (part,) = parts.parts
+        points = self.Z @ parts._turned_back(part.coefficients(alpha))
+        return points if parts.outputs.mean is None else points + parts.outputs.mean
+
+
+def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Parts:
+    """The factorisation once the operator is learnt at α, of outputs as they are."""
+    EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
+    operator = problem.operator.learn(moments_of(problem, inputs, outputs, EV), alpha)
+    B = SymMatrix.of(operator.matrix(moments_of(problem, inputs, outputs, EV)))
+    b, Q = B.eigh("output operator")
+    T, inside = (outputs.rows, EV) if Q is None else (outputs.rows @ Q, EV @ Q)
+    kernel = Separable(problem.inputs.kernel, operator)
+    return Parts(problem, kernel, outputs, [Part(inputs, b, T, inside)], Q)
+
+
+def moments_of(problem: Problem, inputs: InputSpectrum, outputs: Outputs, EV: Array) -> Moments:
+    """The moments of the data in the eigenbasis of the inputs."""
+    total = float(outputs.rows.shape[0])
+    if inputs.complete:
+        return SpectralMoments(total, inputs.s, EV)
+    xp, V = namespace(EV), outputs.rows
+    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
+    return Moments(total, SymMatrix(diagonal=inputs.s), vu, SymMatrix(xp.matrix_transpose(V) @ V))
+
+
+def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
+    """The fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
+    from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
+
+    if whole_number(folds, "cv") < 2:
+        raise ValueError("cv must be at least 2: with one fold nothing is left to learn from.")
+    groups = len(np.unique(labels))
+    splits = GroupKFold(min(folds, groups), shuffle=True, random_state=0)
+    numbers = np.empty(len(labels), dtype=np.intp)
+    for i, (_, test) in enumerate(splits.split(labels, groups=labels)):
+        numbers[test] = i
+    return numbers
+
+
+# -- robust losses ------------------------------------------------------------------------------
+
+
+class CleanedParts(Parts):
+    """The ridge problem of the outputs that a robust fit amounts to."""
+
+    loss: Loss
+    shift: Array
+
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs as given minus their left-out predictions from the cleaned ones."""
+        for E in super().residuals(alphas, averaged):
+            yield E + self.shift
+
+
+class RobustFit:
+    """A ridge problem under a robust loss: factored once, outputs cleaned for each α.
+
+    The operator is made of outputs that were shortened to three median lengths (from their median
+    where there is an intercept): the covariance of wrong outputs is no guide.
+    """
+
+    def __init__(self, problem: Problem, inputs: InputSpectrum, outputs: Outputs):
+        assert problem.loss is not None
+        self.problem, self.inputs, self.outputs = problem, inputs, outputs
+        self.loss, self.given = problem.loss, outputs.coordinates
+        self.tamed = self._centred(self._shortened())
+        self._parts: dict[float, Parts] = {}
+        self.reached: Cleaned | Array | None = None
+
+    def _shortened(self) -> Array:
+        """Outputs without the worst: none further out than three median lengths."""
+        return shortened(self.given, middle(self.given) if self.problem.intercept else None)
+
+    def _centred(self, V: Array) -> Outputs:
+        return Outputs.centred(V, None, self.problem.intercept, self.outputs.frame)
+
+    def _base(self, alpha: float) -> Parts:
+        """The factorisation of the shortened outputs; one for all α unless B is learnt."""
+        key = alpha if self.problem.operator.learnt else 0.0
+        if key not in self._parts:
+            self._parts = {key: closed(self.problem, self.inputs, self.tamed, alpha)}
+        return self._parts[key]
+
+    def settled(self, alpha: float) -> CleanedParts:
+        """The problem of the cleaned outputs, the loss's threshold settled."""
+        base = self._base(alpha)
+        parts = self._with(base, self.tamed)  # of the shortened ones, to start with
+        loss = self.loss.settle(self._left_out_lengths(parts, alpha))
+        for _ in range(ROUNDS):
+            parts = self._cleaned(base, loss, alpha)
+            if not loss.adaptive:
+                break
+            last, loss = loss, self.loss.settle(self._left_out_lengths(parts, alpha))
+            if abs(loss.threshold_ - last.threshold_) <= SETTLED * last.threshold_:
+                break
+        return parts
+
+    def _with(self, base: Parts, outputs: Outputs) -> CleanedParts:
+        (part,) = base.parts
+        T = outputs.rows if base.Q is None else outputs.rows @ base.Q
+        parts = CleanedParts(
+            base.problem, base.kernel, outputs, [Part(part.inputs, part.b, T)], base.Q
+        )
+        shift = self.given - outputs.coordinates
+        parts.shift = shift if base.Q is None else shift @ base.Q
+        return parts
+
+    def _cleaned(self, base: Parts, loss: Loss, alpha: float) -> CleanedParts:
+        (part,) = base.parts
+        turn = (lambda V: V) if base.Q is None else (lambda V: V @ base.Q)
+        start = turn(self.tamed.coordinates) if self.reached is None else self.reached
+        cleaned = Robust().clean(part, turn(self.given), loss, alpha, start)
+        if not self.problem.operator.learnt:
+            self.reached = cleaned
+        parts = self._with(base, self._centred(base._turned_back(cleaned.targets)))
+        parts.loss = loss
+        return parts
+
+    def _left_out_lengths(self, parts: CleanedParts, alpha: float) -> Array:
+        return lengths(next(parts.residuals([alpha])))

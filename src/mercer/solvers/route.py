@@ -1,0 +1,135 @@
+"""The only place where the way to solve a problem is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._plan import Plan, Sizes
+from ..problem import Problem, Want
+from .base import Cache, Solver
+from .block_conjugate_gradient import BlockConjugateGradient
+from .cholesky import Cholesky, Tridiagonal
+from .coupled import ByDirection, Dense, Products
+from .factorization import Factorization
+from .operator_features import OperatorFeatures
+from .refit import Refit
+from .spanned import SpannedLowRank
+from .spectral import LowRank, Spectral
+from .streamed import Streamed
+
+SOLVERS: tuple[Solver, ...] = (
+    Cholesky(),
+    Tridiagonal(),
+    Spectral(),
+    SpannedLowRank(),
+    LowRank(),
+    Streamed(),
+    Refit(),
+    OperatorFeatures(),
+    ByDirection(),
+    Dense(),
+    Products(),
+)
+"""All ways, the better of two equals first."""
+NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
+"""What `solver=` may be, beside a `BlockConjugateGradient`."""
+ALONG = {
+    "cholesky": {"cholesky", "low rank", "streamed"},
+    "spectral": {"spectral", "low rank", "streamed", "refit"},
+    "dense": {"dense"},
+    "cg": {"cg"},
+}
+"""The solvers that a name of `solver=` stands for."""
+COUPLED = {"dense", "cg"}
+"""The names for kernels that do not separate; the others are for those that do."""
+
+
+def route(problem: Problem, want: Want) -> Solver:
+    """The solver of a problem: the cheapest that accepts it, one that has room where one has."""
+    check_name(want.solver, problem)
+    reasons, accepted = [], []
+    for solver in _named(want.solver):
+        reason = solver.accepts(problem, want)
+        if reason is None:
+            accepted.append(solver)
+        else:
+            reasons.append(reason)
+    if not accepted:
+        raise ValueError(f"{_refusal(problem, want, reasons)}.")
+    sizes = sizes_of(problem, want)
+    costs = [solver.cost(sizes) for solver in accepted]
+    best = min(
+        range(len(accepted)), key=lambda i: (not costs[i].feasible, costs[i].multiplications, i)
+    )
+    return accepted[best]
+
+
+def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factorization:
+    """Factor a problem by the solver that `route` chooses."""
+    return route(problem, want).factor(problem, want, Cache() if cache is None else cache)
+
+
+def check_name(solver: Any, problem: Problem | None = None) -> None:
+    """Refuse a `solver=` that does not exist, or not for such a kernel."""
+    iterative = isinstance(solver, BlockConjugateGradient)
+    if not iterative and solver not in NAMES:
+        raise ValueError(
+            f"solver must be one of {NAMES} or a BlockConjugateGradient, got {solver!r}."
+        )
+    if problem is None or solver == "auto":
+        return
+    if problem.operator_features:
+        raise ValueError(
+            f"features={problem.inputs.features} are solved directly, not by {solver!r}."
+        )
+    separable = problem.kernel.separable
+    if separable == (iterative or solver in COUPLED):
+        kind = "separates" if separable else "does not separate"
+        fits = NAMES[:3] if separable else ("auto", "dense", "cg")
+        raise ValueError(
+            f"solver={solver!r} is not for {problem.kernel}, which {kind}: use one of {fits}."
+        )
+    if solver == "cholesky" and (problem.operator.uniform is None or problem.loss is not None):
+        raise ValueError(
+            "solver='cholesky' is for the identity operator (times any number) and the square "
+            "loss; use solver='auto'."
+        )
+
+
+def _named(solver: Any) -> list[Solver]:
+    if solver == "auto":
+        return list(SOLVERS)
+    names = ALONG["cg" if isinstance(solver, BlockConjugateGradient) else solver]
+    return [way for way in SOLVERS if way.name in names]
+
+
+def _refusal(problem: Problem, want: Want, reasons: list[str]) -> str:
+    """The reason of the solver that was asked for, or of the one that comes nearest."""
+    if want.solver == "cholesky":
+        return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
+    return max(reasons, key=len)
+
+
+def sizes_of(problem: Problem, want: Want) -> Sizes:
+    """What of a problem its costs depend on."""
+    width = problem.outputs.width
+    uniform = problem.separable and problem.operator.uniform is not None
+    rank = None
+    if problem.inputs.features is not None:
+        rank = problem.inputs.features.get_params(deep=False).get("rank")
+    return Sizes(
+        n=problem.n,
+        q=width,
+        identity=uniform,
+        conditional=0 if uniform else 1,
+        choice=not want.single,
+        rank=rank if isinstance(rank, int) and rank > 0 else None,
+    )
+
+
+def plan(sizes: Sizes) -> Plan:
+    """The ways to fit a scalar kernel times an operator, and what they cost."""
+    routes = [sizes.spectral(), sizes.low_rank(), sizes.streamed()]
+    if sizes.identity and not sizes.choice:
+        routes.insert(0, sizes.cholesky())
+    return Plan(sizes.n, tuple(routes), sizes.largest_rank())

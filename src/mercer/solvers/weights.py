@@ -1,0 +1,193 @@
+"""Weights of predictions on the training outputs, and maps made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, count, like, namespace
+from .._linalg import EPS, PositiveDefinite, ridged
+from ..embedding import Frame
+from ..features import FeatureMap
+from ..kernels import Kernel
+from ..operators import OperatorKernel
+from ..problem import Problem
+from .constants import Constants
+from .inputs import CentredGram, PlainGram, weight_roots
+
+
+class RidgeFactor:
+    """(√w K √w + αI)⁻¹ by one Cholesky factorisation, constants left out of K.
+
+    Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
+    """
+
+    def __init__(
+        self, kernel: Kernel, X: Items, alpha: float, weights: np.ndarray | None, intercept: bool
+    ):
+        self.gram = CentredGram(kernel, X, weights) if intercept else PlainGram(kernel, X)
+        K = self.gram.matrix()
+        self.roots = weight_roots(weights, K)
+        if self.roots is not None:
+            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+        self.constants: Constants | None = None
+        if intercept:
+            ones = np.ones(K.shape[0]) if weights is None else np.sqrt(weights)
+            self.constants = Constants.of(ones, K)
+            K = self.constants.reduced(K)
+        xp = namespace(K)
+        self.trace = float(xp.sum(xp.linalg.diagonal(K)))
+        self.factor = factored(K, alpha)
+
+    def solve(self, T: Array) -> Array:
+        """(√w K √w + αI)⁻¹ T on what is not constant."""
+        if self.constants is None:
+            return self.factor.solve(T)
+        return self.constants.back(self.factor.solve(self.constants.inside(T)))
+
+    def map(self, T: Array) -> tuple[FeatureMap, Array | float]:
+        """The map with dual coefficients √w ∘ solve(T), and its mean."""
+        coef = self.solve(T)
+        return self.gram.map(coef if self.roots is None else self.roots * coef)
+
+
+def factored(K: Array, alpha: float) -> PositiveDefinite:
+    """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
+    xp = namespace(K)
+    scale = float(xp.max(xp.abs(K))) if K.shape[0] else 0.0
+    if not stands_out(alpha, int(K.shape[0]), scale):
+        raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
+    return PositiveDefinite.of(ridged(K, alpha))
+
+
+def stands_out(alpha: float, n: int, scale: float) -> bool:
+    """Whether α stands out of the rounding of an n × n Gram matrix of that scale."""
+    return alpha > 100 * n * EPS * scale
+
+
+class DualWeights(FeatureMap):
+    """√w ∘ (√w K_x √w + αI)⁻¹ (√w ∘ k_x): the weights of the identity on the training outputs."""
+
+    sample_weight: np.ndarray | None = None
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Items,
+        alpha: float,
+        intercept: bool,
+        sample_weight: np.ndarray | None = None,
+    ):
+        self.kernel = kernel
+        self.X = X
+        self.alpha = alpha
+        self.intercept = intercept
+        self.sample_weight = sample_weight
+
+    @cached_property
+    def factored(self) -> RidgeFactor:
+        """The factored matrix, made when it is first used."""
+        return RidgeFactor(self.kernel, self.X, self.alpha, self.sample_weight, self.intercept)
+
+    def __getstate__(self) -> dict:
+        return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
+
+    def transform(self, A: Items) -> Array:
+        """The weights of g(a), one row an input."""
+        ridge = self.factored
+        K = ridge.gram.against(A)
+        turn = namespace(K).matrix_transpose
+        K = K if ridge.roots is None else K * turn(ridge.roots)
+        C = turn(ridge.solve(turn(K)))
+        C = C if ridge.roots is None else C * turn(ridge.roots)
+        if not self.intercept:
+            return C
+        if self.sample_weight is None:
+            return C + 1.0 / C.shape[1]
+        return C + like(self.sample_weight / self.sample_weight.sum(), C)
+
+    @property
+    def coefficients(self) -> Array:
+        """The matrix that follows the kernel's values, in full."""
+        ridge = self.factored
+        eye = like(np.eye(count(self.X)), ridge.factor.factor)
+        if ridge.roots is None:
+            return ridge.solve(eye)
+        return ridge.roots * ridge.solve(eye * ridge.roots)
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """As a weigher: the same."""
+        return self.transform(X)
+
+    def lean(self, map: FeatureMap) -> DualWeights:
+        """Kept: the map stands on the same inputs."""
+        return self
+
+
+@dataclass(frozen=True)
+class LeastWeights:
+    """The smallest weights on the training outputs that give a point."""
+
+    frame: Frame
+    y: Items
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """C V⁺."""
+        V = self.frame.evaluate(self.y)
+        xp = namespace(V)
+        return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
+
+    def lean(self, map: FeatureMap) -> LeastWeights | None:
+        """Kept where the map has a row for every training example anyway."""
+        coefficients = getattr(map, "coefficients", None)  # not every map is linear
+        kept = coefficients is None or coefficients.shape[0] >= count(self.y)
+        return self if kept else None
+
+
+class NoWeights:
+    """A streamed model has let go of the training outputs that weights would refer to."""
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """Refused."""
+        raise ValueError(
+            "a model of a stream keeps no weights on the training outputs: fit on arrays held "
+            "whole for points.weights and points.expect."
+        )
+
+    def lean(self, map: FeatureMap) -> NoWeights:
+        """Nothing to drop."""
+        return self
+
+
+def weigher(problem: Problem, frame: Frame, alpha: float) -> Any:
+    """What gives the weights of predictions on the training outputs, when somebody asks."""
+    if problem.gathered is not None:
+        return NoWeights()
+    uniform = problem.separable and problem.loss is None and problem.operator.uniform
+    if uniform and problem.inputs.features is None:
+        side = problem.inputs
+        return DualWeights(
+            side.kernel, side.items, alpha / uniform, problem.intercept, problem.weights
+        )
+    return LeastWeights(frame, problem.outputs.items)
+
+
+class CoupledMap(FeatureMap):
+    """G(x) = Σ_j K(x, x_j) c_j."""
+
+    def __init__(self, kernel: OperatorKernel, X: Items, coef: Array):
+        self.kernel = kernel
+        self.X = X
+        self.coef = coef
+
+    def transform(self, A: Items) -> Array:
+        """The points in output coordinates."""
+        return self.kernel.gram(A, self.X) @ self.coef
+
+    @property
+    def coefficients(self) -> Array:
+        """The c_j, one row a training example."""
+        return self.coef

@@ -1,0 +1,37 @@
+"""Spaces: what an item is. One file is one kind of item.
+
+A space is the only place that knows how an item is checked, sliced, compared for equality, saved,
+decoded by default and scored. Kernels name their space; sums and products join two.
+"""
+
+from .base import Opaque, Space
+from .classes import Classes
+from .curves import Curves
+from .graphs import Graphs
+from .indices import GramRows, Indices
+from .label_sets import LabelSets
+from .molecules import Molecules
+from .rankings import Rankings
+from .rows import Rows
+from .sequences import Sequences
+from .spectra import Spectra
+from .trees import Trees
+from .vectors import Vectors
+
+__all__ = [
+    "Classes",
+    "Curves",
+    "GramRows",
+    "Graphs",
+    "Indices",
+    "LabelSets",
+    "Molecules",
+    "Opaque",
+    "Rankings",
+    "Rows",
+    "Sequences",
+    "Space",
+    "Spectra",
+    "Trees",
+    "Vectors",
+]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, as_items, host
+from .base import Space
+
+
+class Classes(Space):
+    """One label out of several for each item: strings, numbers or anything hashable.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Classes
+    >>> Classes().check(["sea", "sun"])
+    array(['sea', 'sun'], dtype='<U3')
+    """
+
+    name = "classes"
+    KERNEL = "kernels.Delta"
+    METRIC = "metrics.accuracy"
+
+    def check(self, A: Items, name: str = "y") -> np.ndarray:
+        """One hashable label an item, in a one-dimensional array."""
+        items = host(as_items(A, name))
+        items = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
+        if items.ndim != 1:
+            raise ValueError(
+                f"{name} must hold one label an item, got an array of shape {items.shape}. For "
+                "several labels an item use Labels()."
+            )
+        for i, item in enumerate(items):
+            missing = item is None or (isinstance(item, float) and item != item)
+            if missing or not isinstance(item, Hashable):
+                raise ValueError(f"{name}[{i}] is {item!r:.60}, which cannot be a label.")
+        kinds = {type(item) for item in items}
+        if items.dtype == object and kinds in ({str}, {int}, {bool}):
+            return np.array(items.tolist())
+        return items
+
+    def key(self, item: Any) -> Hashable:
+        """The label itself; numpy's scalars as Python's."""
+        return item.item() if isinstance(item, np.generic) else item

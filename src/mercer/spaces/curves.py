@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, is_foreign
+from ..curves import as_grid, on_grid, other_grid, refuse_unusable
+from .base import Space, resolve
+from .vectors import Vectors
+
+
+class Curves(Vectors):
+    """Curves, as rows of values on a grid or as pairs ``(t, values)`` that are brought to it.
+
+    Parameters
+    ----------
+    grid
+        The points at which curves are known, increasing; None where rows come without.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Curves
+    >>> Curves([0.0, 1.0, 2.0]).check([([0.0, 2.0], [1.0, 5.0])])
+    array([[1., 3., 5.]])
+    """
+
+    name = "curves"
+
+    def __init__(self, grid: Array | None = None):
+        self.grid = grid
+
+    def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:
+        """The curves as rows on the grid."""
+        rows = super().check(self.rows(A, name, owner), name)
+        return self.on_this_grid(rows, name, owner)
+
+    def rows(self, A: Items, name: str, owner: str) -> Items:
+        """The curves as rows, before their values are looked at."""
+        grid = None if self.grid is None else as_grid(self.grid)
+        rows = on_grid(A, grid, name, owner)
+        if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
+            raise ValueError(_no_curves(name, rows.shape, owner))
+        if not is_foreign(rows):
+            refuse_unusable(rows, grid, name)
+        return rows
+
+    def on_this_grid(self, rows: Array, name: str, owner: str) -> Array:
+        """The rows, if they are as long as the grid."""
+        width = int(rows.shape[1])
+        if width < 2:
+            raise ValueError(_no_curves(name, rows.shape, owner))
+        if self.grid is not None and width != len(np.asarray(self.grid)):
+            raise ValueError(other_grid(name, 0, width, len(np.asarray(self.grid))))
+        return rows
+
+    def kernel(self) -> Any:
+        """∫ f g."""
+        return resolve("kernels.L2")(self.grid)
+
+    def join(self, other: Space) -> Space:
+        """Curves without a grid are on that of the others."""
+        grids = (self.grid, getattr(other, "grid", None))
+        if isinstance(other, Curves) and None in [g if g is None else 0 for g in grids]:
+            return self if other.grid is None else other
+        return super().join(other)
+
+
+def _no_curves(name: str, shape: tuple, owner: str) -> str:
+    return (
+        f"{name} must hold curves for {owner}, a row of at least 2 values each; "
+        f"got shape {tuple(shape)}."
+    )

@@ -1,0 +1,57 @@
+"""Items that are known by their place in a Gram matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import Array, Items, as_vectors, count, refuse_masked
+from .base import Space
+
+
+class Indices(Space):
+    """Whole numbers: rows of the Gram matrix that `Precomputed` was given.
+
+    Parameters
+    ----------
+    size
+        The number of rows.
+    """
+
+    name = "indices"
+
+    def __init__(self, size: int = 0):
+        self.size = size
+
+    def check(self, A: Items, name: str = "y") -> np.ndarray:
+        """Whole numbers from 0 to size - 1."""
+        refuse_masked(A, name)
+        index = np.asarray(A)
+        if index.dtype == object or index.dtype.kind not in "iu":
+            whole = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))
+            if not whole:
+                raise ValueError(
+                    f"{name} must hold whole numbers, rows of the Gram matrix that Precomputed was "
+                    f"given; got {index.dtype} values. Pass np.arange(n) and its slices."
+                )
+        if index.size == 0:
+            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        index = index.reshape(count(index)).astype(np.intp)
+        if index.min() < 0 or index.max() >= self.size:
+            far = index.max() if index.max() >= self.size else index.min()
+            raise ValueError(
+                f"{name} points to row {far}, but the Gram matrix of Precomputed has rows 0 to "
+                f"{self.size - 1}."
+            )
+        return index
+
+
+class GramRows(Space):
+    """Rows of kernel values, what the kernel "precomputed" takes for X."""
+
+    name = 'rows of kernel values ("precomputed")'
+    KERNEL = "kernels.Precomputed"
+    pairwise = True
+
+    def check(self, A: Items, name: str = "y") -> Array:
+        """A matrix of finite numbers."""
+        return as_vectors(A, name, "a precomputed kernel")

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from .._arrays import Array, Items, count, host, is_foreign, object_array, refuse_masked
+from .base import Space, resolve
+
+
+class LabelSets(Space):
+    """Sets of labels: indicator rows, dense or sparse, or collections of any hashable labels.
+
+    Examples
+    --------
+    >>> from mercer.spaces import LabelSets
+    >>> LabelSets().keys([["sun", "sea"], ["sea", "sun"]])[0] == frozenset({"sea", "sun"})
+    True
+    """
+
+    name = "label sets"
+    KERNEL = "kernels.Labels"
+    METRIC = "metrics.sample_f1"
+
+    def check(self, A: Items, name: str = "y") -> Items:
+        """Indicator rows as they are, or an array that holds one collection of labels an item."""
+        refuse_masked(A, name)
+        A = A.to_numpy() if hasattr(A, "iloc") else A  # a pandas frame of indicators, or a series
+        if issparse(A) or is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
+            return _checked_indicators(A, name)
+        if isinstance(A, str | Mapping) or not isinstance(A, Iterable):
+            raise TypeError(f"{name} must be a batch of label sets, got {A!r:.60}.")
+        items = A if isinstance(A, np.ndarray) and A.ndim == 1 else object_array(list(A))
+        if not len(items):
+            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        for i, item in enumerate(items):
+            _check_set(item, i, name)
+        return items
+
+    def key(self, item: Any) -> Hashable:
+        """The set of labels; an indicator row as bytes."""
+        return super().key(item) if isinstance(item, np.ndarray) else frozenset(item)
+
+    def decoder(self, kernel: Any) -> Any:
+        """A threshold where labels enter linearly."""
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        return resolve("decoders.Threshold" if undone else "decoders.Candidates")()
+
+
+def _check_set(item: Any, index: int, name: str) -> None:
+    if isinstance(item, str | bytes | Mapping) or not isinstance(item, Iterable):
+        raise ValueError(
+            f"{name}[{index}] must be a collection of labels, got {item!r:.60}: write a single "
+            "label as [label]."
+        )
+    for label in item:
+        if not isinstance(label, Hashable) or (isinstance(label, float) and label != label):
+            raise ValueError(f"{name}[{index}] has {label!r:.60}, which cannot be a label.")
+
+
+def _checked_indicators(Y: Array, name: str) -> Array:
+    if Y.ndim != 2:
+        raise ValueError(
+            f"{name} must hold label sets: an indicator matrix with a column for each label, or a "
+            f"list of lists of labels; got an array of shape {tuple(Y.shape)}."
+        )
+    if not count(Y):
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    Y = csr_array(Y) if issparse(Y) else Y
+    values = Y.data if issparse(Y) else host(Y)
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        row = _first_row(Y, wrong)
+        raise ValueError(
+            f"{name}[{row}] has {values[wrong][0]!s}, where an indicator is 0 or 1. Pass lists of "
+            "labels as lists, not as an array."
+        )
+    return Y
+
+
+def _first_row(Y: Array, wrong: np.ndarray) -> int:
+    if issparse(Y):
+        return int(np.searchsorted(Y.indptr, np.flatnonzero(wrong)[0], side="right")) - 1
+    return int(np.argwhere(wrong)[0, 0])

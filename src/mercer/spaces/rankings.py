@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, host, refuse_masked
+from .base import Space, first_named, resolve
+
+
+class Rankings(Space):
+    """Rows of ranks, one column a label, 0 the best; equal ranks are ties, negative ones missing.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Rankings
+    >>> Rankings().check([[0, 1, 2], [1, 0, -1]])
+    array([[ 0,  1,  2],
+           [ 1,  0, -1]])
+    """
+
+    name = "rankings"
+    KERNEL = "kernels.Kendall"
+    METRIC = "metrics.kendall_tau"
+    DECODERS = {
+        "Kendall": "decoders.Kemeny",
+        "Spearman": "decoders.Borda",
+        "Hamming": "decoders.Assignment",
+    }
+
+    def check(self, A: Items, name: str = "y") -> np.ndarray:
+        """The ranks as they are, in an array."""
+        as_rankings(A, name)
+        return host(A) if hasattr(A, "shape") else np.array([list(row) for row in A])
+
+    def key(self, item: Any) -> Hashable:
+        """The ranks, whatever their type."""
+        return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
+
+    def decoder(self, kernel: Any) -> Any:
+        """The one that is exact for the kernel; the best training ranking for others."""
+        exact = first_named(kernel.multiple.kernel, self.DECODERS)
+        return resolve(self.DECODER)() if exact is None else exact
+
+
+def as_rankings(A: Items, name: str = "X") -> np.ndarray:
+    """Validated ranks as float64 rows, NaN where a label is not ranked."""
+    R = _matrix(A, name)
+    n, m = R.shape
+    if n == 0:
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    if m < 2:
+        raise ValueError(f"{name} ranks {m} label(s): a ranking has at least 2.")
+    R = np.where(R < 0, np.nan, R)
+    high = np.argwhere(m - 1 < R)
+    if high.size:
+        i, j = high[0]
+        raise ValueError(
+            f"{name}[{i}] has the rank {R[i, j]:g} among {m} labels: ranks go from 0, the best, to "
+            f"{m - 1}, one column a label; equal ranks are ties, negative or NaN is not ranked."
+        )
+    unranked = np.flatnonzero(np.isnan(R).all(axis=1))
+    if unranked.size:
+        raise ValueError(f"{name}[{unranked[0]}] ranks no label at all: leave it out.")
+    return R
+
+
+def _matrix(A: Items, name: str) -> np.ndarray:
+    refuse_masked(A, name)
+    if not hasattr(A, "shape") or np.ndim(A) == 1:
+        A = _stacked(A, name)
+    if np.ndim(A) != 2:
+        raise ValueError(
+            f"{name} must hold a row of ranks for each item, got an array of shape {A.shape}."
+        )
+    try:
+        return np.asarray(host(A), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold ranks, which are numbers: {error}.") from error
+
+
+def _stacked(A: Any, name: str) -> np.ndarray:
+    if not len(A):
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    for i, row in enumerate(A):
+        if not isinstance(row, list | tuple | np.ndarray):
+            raise ValueError(f"{name}[{i}] must be a row of ranks, got {row!r:.60}.")
+        if len(row) != len(A[0]):
+            raise ValueError(
+                f"{name}[{i}] ranks {len(row)} labels, {name}[0] ranks {len(A[0])}: mark labels "
+                "that are not ranked by -1."
+            )
+    return np.array([list(row) for row in A])

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, object_array, refuse_masked
+from .base import Space
+
+
+class Rows(Space):
+    """Rows of a table, each a dictionary from column names to values.
+
+    Tables are DataFrames of pandas or polars, tables of pyarrow, dictionaries of columns,
+    structured arrays, or lists of dictionaries.
+
+    Parameters
+    ----------
+    columns
+        The columns that are looked at; others are left out.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Rows
+    >>> Rows(["price"]).check({"title": ["a", "b"], "price": [1.0, 2.5]})
+    array([{'price': 1.0}, {'price': 2.5}], dtype=object)
+    """
+
+    name = "rows of a table"
+
+    def __init__(self, columns: Sequence[Any] = ()):
+        self.columns = columns
+
+    def check(self, A: Items, name: str = "y") -> np.ndarray:
+        """One dictionary a row, in an object array; rows that are such already stay as they are."""
+        if _are_rows(A):
+            return self._checked(A, name)
+        columns = {column: _column(A, column, name) for column in self.columns}
+        lengths = {column: len(values) for column, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of {name} have unequal lengths: {lengths}.")
+        if not columns or not min(lengths.values()):
+            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        parts = zip(*columns.values(), strict=True)
+        return object_array([dict(zip(columns, values, strict=True)) for values in parts])
+
+    def _checked(self, A: Items, name: str) -> np.ndarray:
+        for i, row in enumerate(A):
+            for column in self.columns:
+                if column not in row:
+                    raise ValueError(_absent(f"{name}[{i}]", column, list(row)))
+        return A if isinstance(A, np.ndarray) else object_array(list(A))
+
+    def key(self, item: Any) -> Hashable:
+        """The columns that are looked at, by the keys of their values."""
+        return tuple(Space.key(self, item[column]) for column in self.columns or sorted(item))
+
+    def join(self, other: Space) -> Space:
+        """The rows of both: all their columns."""
+        if isinstance(other, Rows):
+            return Rows([*dict.fromkeys([*self.columns, *other.columns])])
+        return super().join(other)
+
+
+def _are_rows(A: Any) -> bool:
+    batch = isinstance(A, list | tuple) or (isinstance(A, np.ndarray) and A.dtype == object)
+    return bool(batch and len(A)) and all(isinstance(row, Mapping) for row in A)
+
+
+def _column(table: Any, column: Any, name: str) -> Any:
+    """A column of any table, as something that one can iterate over."""
+    refuse_masked(table, name)
+    names = _names(table)
+    if names is None:
+        raise ValueError(
+            f"{name} must be a table with named columns (a DataFrame, a dictionary of columns, a "
+            f"structured array) for a kernel on the column {column!r}; got {type(table).__name__}."
+        )
+    if column not in names:
+        raise ValueError(_absent(name, column, names))
+    values = table[column]
+    return values.to_pylist() if hasattr(values, "to_pylist") else values
+
+
+def _names(table: Any) -> list | None:
+    if isinstance(table, Mapping):
+        return list(table)
+    if isinstance(table, np.ndarray):
+        return list(table.dtype.names or ()) or None
+    for attribute in ("column_names", "columns"):  # pyarrow has both, of which one holds arrays
+        if hasattr(table, attribute):
+            return list(getattr(table, attribute))
+    return None
+
+
+def _absent(name: str, column: Any, names: list) -> str:
+    known = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+    return f"{name} has no column {column!r}: its columns are {known}."

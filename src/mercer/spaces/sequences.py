@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, as_items, host, is_foreign
+from .base import Space, resolve
+
+
+class Sequences(Space):
+    """Sequences of symbols: strings, or lists or tuples of any tokens; or of vectors.
+
+    Parameters
+    ----------
+    vectors
+        Whether real vectors of one length stand at the places, rather than symbols.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Sequences
+    >>> Sequences().check(["cat", ["ch", "at"]])
+    array(['cat', list(['ch', 'at'])], dtype=object)
+    """
+
+    name = "sequences"
+
+    def __init__(self, vectors: bool = False):
+        self.vectors = vectors
+
+    def check(self, A: Items, name: str = "y") -> np.ndarray:
+        """Sequences in an object array; those of vectors as matrices."""
+        return as_matrices(A, name) if self.vectors else as_sequences(A, name)
+
+    def key(self, item: Any) -> Hashable:
+        """A string itself, other sequences with their type."""
+        if self.vectors or isinstance(item, str):
+            return super().key(item)
+        return type(item).__name__, tuple(item)
+
+    def kernel(self) -> Any:
+        """Shared pieces of up to three symbols, by cosine."""
+        if self.vectors:
+            return resolve("kernels.Positions")(resolve("kernels.RBF")())
+        return resolve("kernels.Normalized")(resolve("kernels.Spectrum")(3, blended=True))
+
+    def decoder(self, kernel: Any) -> Any:
+        """The best symbol at every place, under `Positions`; else the best training sequence."""
+        core = kernel.multiple.kernel
+        places = any(kind.__name__ == "Positions" for kind in type(core).__mro__)
+        exact = places and core.features is not None
+        return resolve("decoders.PerPosition" if exact else "decoders.Candidates")()
+
+
+def as_sequences(A: Items, name: str = "X") -> np.ndarray:
+    """A batch of sequences of symbols as a 1-D object array; empty sequences are fine."""
+    if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
+        A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
+    items = as_items(A, name)
+    for i, item in enumerate(items):
+        if not isinstance(item, str):
+            _refuse(item, i, name)
+    return items
+
+
+def _refuse(item: Any, i: int, name: str) -> None:
+    """Anything but a sequence of hashable symbols, by its index."""
+    fine = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim == 1)
+    if not fine:
+        raise ValueError(
+            f"{name}[{i}] must be a sequence of symbols (a string, or a list or tuple of tokens), "
+            f"got {described(item)}. Remove it, or make it a sequence."
+        )
+    try:
+        hash(tuple(item))
+    except TypeError:
+        raise ValueError(
+            f"{name}[{i}] holds symbols that cannot be compared by value (lists, arrays, sets): "
+            "make each symbol a string, a number or a tuple."
+        ) from None
+
+
+def described(item: Any) -> str:
+    """An item in a message."""
+    shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
+    return type(item).__name__ + shape
+
+
+def as_matrices(A: Items, name: str) -> np.ndarray:
+    """Ragged sequences of vectors as float64 matrices, one row a place."""
+    if isinstance(A, np.ndarray) and A.dtype != object:
+        A = list(A)
+    items = as_items(A, name)
+    checked = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        checked[i] = _as_matrix(item, i, name)
+    widths = [item.shape[1] for item in checked if len(item)]
+    for i, item in enumerate(checked):
+        if len(item) and item.shape[1] != widths[0]:
+            raise ValueError(
+                f"{name}[{i}] holds vectors of length {item.shape[1]}, the items before it of "
+                f"length {widths[0]}: all must have one length."
+            )
+    return checked
+
+
+def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
+    try:
+        matrix = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(())
+    if matrix.size == 0 and matrix.ndim >= 1:
+        return np.zeros((0, 0))
+    if matrix.ndim < 2 or not np.isfinite(matrix).all():
+        raise ValueError(
+            f"{name}[{i}] must be a sequence of finite real vectors of one length (or of images), "
+            f"got {described(item)}."
+        )
+    return matrix.reshape(len(matrix), -1)

@@ -1,0 +1,182 @@
+"""Symmetric matrices in the form in which they are known: full, diagonal, or by their spectrum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+
+from ._arrays import Array, host, like, namespace
+from ._linalg import eigh
+
+
+class SymMatrix:
+    """A symmetric matrix S that computes like the array it stands for.
+
+    A diagonal matrix keeps its diagonal alone, and one that was made of its eigenvectors keeps
+    those, so that no eigendecomposition is taken twice. Sums and products with arrays are those of
+    the full matrix: code that knows nothing of this class gets the right answer.
+
+    Parameters
+    ----------
+    full
+        The matrix, (q, q).
+    diagonal
+        Its diagonal, (q,), where all else is zero.
+    spectrum
+        Eigenvalues (q,) and eigenvectors (q, q) as columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.symmetric import SymMatrix
+    >>> (SymMatrix(diagonal=np.array([1.0, 2.0])) + np.eye(2)).full
+    array([[2., 0.],
+           [0., 3.]])
+    """
+
+    __array_ufunc__ = None  # numpy arrays leave `array + matrix` to this class
+
+    def __init__(
+        self,
+        full: Array = None,
+        *,
+        diagonal: Array = None,
+        spectrum: tuple[Array, Array] | None = None,
+    ):
+        self._full, self.diagonal, self._spectrum = full, diagonal, spectrum
+
+    @classmethod
+    def of(cls, S: Any) -> SymMatrix:
+        """A symmetric matrix of a matrix, or of the 1-D array of a diagonal."""
+        if isinstance(S, cls):
+            return S
+        return cls(diagonal=S) if S.ndim == 1 else cls(S)
+
+    @property
+    def full(self) -> Array:
+        """The matrix in full, (q, q)."""
+        if self._full is None:
+            if self.diagonal is not None:
+                return like(np.eye(self.diagonal.shape[0]), self.diagonal) * self.diagonal[:, None]
+            assert self._spectrum is not None
+            values, Q = self._spectrum
+            self._full = (Q * values) @ namespace(Q).matrix_transpose(Q)
+        return self._full
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(host(self.full), dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"SymMatrix({host(self.full)})"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(q, q)."""
+        q = int(self._known().shape[0])
+        return q, q
+
+    ndim = 2
+
+    @property
+    def dtype(self) -> Any:
+        """That of its entries."""
+        return self._known().dtype
+
+    @property
+    def device(self) -> Any:
+        """That of its entries."""
+        return device(self._known())
+
+    @property
+    def T(self) -> SymMatrix:
+        """Itself."""
+        return self
+
+    def _known(self) -> Array:
+        if self._full is not None:
+            return self._full
+        return self.diagonal if self._spectrum is None else self._spectrum[0]
+
+    def __getitem__(self, index: Any) -> Array:
+        return self.full[index]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    # -- algebra ------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> SymMatrix:
+        if not isinstance(other, SymMatrix):
+            return SymMatrix(self.full + other)
+        if self.diagonal is not None and other.diagonal is not None:
+            return SymMatrix(diagonal=self.diagonal + other.diagonal)
+        return SymMatrix(self.full + other.full)
+
+    def __mul__(self, factor: Any) -> SymMatrix:
+        if getattr(factor, "ndim", 0):  # entry by entry
+            return SymMatrix(self.full * (factor.full if isinstance(factor, SymMatrix) else factor))
+        if self.diagonal is not None:
+            return SymMatrix(diagonal=self.diagonal * factor)
+        if self._spectrum is not None:
+            return SymMatrix(spectrum=(self._spectrum[0] * factor, self._spectrum[1]))
+        return SymMatrix(self._full * factor)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> SymMatrix:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> SymMatrix:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> SymMatrix:
+        return (-self) + other
+
+    def __truediv__(self, number: Any) -> SymMatrix:
+        return self * (1.0 / number)
+
+    def __matmul__(self, M: Array) -> Array:
+        if isinstance(M, SymMatrix):
+            M = M.full
+        if self.diagonal is not None:
+            return self.diagonal[:, None] * M if M.ndim == 2 else self.diagonal * M
+        return self.full @ M
+
+    def __rmatmul__(self, M: Array) -> Array:
+        return M * self.diagonal if self.diagonal is not None else M @ self.full
+
+    def total(self) -> float:
+        """The sum of all entries."""
+        return float(namespace(self.full).sum(self.full))
+
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+        if self._full is None:
+            known = self._known()
+            return float(namespace(known).sum(known))
+        xp = namespace(self._full)
+        return float(xp.sum(xp.linalg.diagonal(self._full)))
+
+    def eigh(self, what: str = "matrix") -> tuple[Array, Array | None]:
+        """Eigenvalues, rounding errors set to zero, and eigenvectors; None for a diagonal matrix.
+
+        A matrix that is not positive semidefinite is refused.
+        """
+        if self._spectrum is not None:
+            return self._spectrum
+        if self.diagonal is not None:
+            xp = namespace(self.diagonal)
+            return xp.where(self.diagonal > 0, self.diagonal, xp.zeros_like(self.diagonal)), None
+        self._spectrum = eigh(self._full + 0.0, what, drop=False)
+        return self._spectrum
+
+    def non_negative(self) -> SymMatrix:
+        """The matrix with negative eigenvalues, which are rounding errors, set to zero."""
+        if self.diagonal is not None:
+            return self
+        xp = namespace(self.full)
+        values, vectors = xp.linalg.eigh(self.full)
+        return SymMatrix(spectrum=(xp.where(values > 0, values, xp.zeros_like(values)), vectors))
