@@ -29,6 +29,7 @@ def model(kernels: Sequence[Kernel], alphas: np.ndarray, metric: str) -> KernelD
         alphas=alphas,
         scoring=make_scorer(METRICS[metric]),
         decoder=Threshold(metric=metric),
+        fit_intercept=False,
     )
 
 

@@ -71,13 +71,16 @@ def literal(method: Method) -> KernelDependency | KernelDependencyCV:
     alpha, scale, output_scale, _ = line(method)
     kernels = [RBF(scale) * operator for operator in method.operators]
     if len(kernels) > 1:
-        return KernelDependencyCV(kernels, RBF(output_scale), [alpha], decoder=Candidates())
+        return KernelDependencyCV(
+            kernels, RBF(output_scale), [alpha], decoder=Candidates(), fit_intercept=False
+        )
     return KernelDependency(
         kernels[0],
         RBF(output_scale),
         alpha,
         decoder=Candidates(),
         output_features=method.output_features,
+        fit_intercept=False,
     )
 
 
