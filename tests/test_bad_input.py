@@ -108,15 +108,16 @@ def test_parameters(name):
             KernelDependencyCV(**params).fit(X, Y)
 
 
+PLAIN = {"fit_intercept": False}
 CHOICES = {
     "no kernels": ({"kernel": []}, {}, "give at least one kernel"),
     "no alphas": ({"alphas": []}, {}, "alphas is empty"),
     "criterion": ({"criterion": "aic"}, {}, "criterion must be one of"),
     "gcv with groups": ({"criterion": "gcv"}, {"groups": [0, 0, 1, 1, 2]}, "knows neither groups"),
     "gcv with scoring": ({"criterion": "gcv", "scoring": "r2"}, {}, "neither groups nor scoring"),
-    "centred inputs": ({"kernel": Centered(RBF(1.0))}, {}, "centres one side alone"),
-    "centred outputs": ({"output_kernel": Centered(Linear())}, {}, "use fit_intercept=True"),
-    "centred components": ({"output_features": KernelPCA(2, center=True)}, {}, "one side alone"),
+    "centred inputs": ({"kernel": Centered(RBF(1.0)), **PLAIN}, {}, "centres one side alone"),
+    "centred outputs": ({"output_kernel": Centered(Linear()), **PLAIN}, {}, "fit_intercept=True"),
+    "centred components": ({"output_features": KernelPCA(2, center=True), **PLAIN}, {}, "one side"),
     "few groups": ({}, {"groups": [0, 1]}, "one label for each of the 5 pairs, got 2"),
     "one group": ({}, {"groups": [7] * 5}, "groups has a single label"),
     "scoring": ({"scoring": "no such score"}, {}, "scoring"),

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer.cli import main
+from mercer.cli import files, main
+from mercer.tables import SPACES
+from mercer.tables.formats import FORMATS
 
 
 @pytest.fixture
@@ -93,3 +95,9 @@ def test_reproduce_says_where_the_experiments_are(arguments):
     assert result.exit_code == 1
     assert "make reproduce NAME=" in result.output and "clone of the repository" in result.output
     assert len(result.output.splitlines()) == 1
+
+
+def test_options_name_what_there_is():
+    """The command line says the names again, so that --help need not load the library."""
+    assert set(files.FORMATS) == set(FORMATS)
+    assert set(files.SPACES) == set(SPACES)

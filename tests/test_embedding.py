@@ -67,7 +67,11 @@ def test_weights_of_the_covariance_are_the_papers(data):
     system = np.kron(k, L / N) + ALPHA * np.eye(N * N)
     alpha = np.linalg.solve(system, np.eye(N).reshape(-1, order="F")).reshape((N, N), order="F")
     wanted = (L @ alpha @ RBF(1.0)(X_new, X).T / N).T
-    points = KernelDependency(RBF(1.0) * Covariance(), RBF(1.0), alpha=ALPHA).fit(X, Y).embed(X_new)
+    points = (
+        KernelDependency(RBF(1.0) * Covariance(), RBF(1.0), alpha=ALPHA, fit_intercept=False)
+        .fit(X, Y)
+        .embed(X_new)
+    )
     assert_allclose(points.weights, wanted, rtol=0, atol=ROOT)
 
 
@@ -87,28 +91,28 @@ def test_expectations(intercept, operator, data, rng):
 
 def test_expectations_of_the_wrong_number(data):
     X, Y, X_new = data
-    points = KernelDependency(RBF(1.0)).fit(X, Y).embed(X_new)
+    points = KernelDependency(RBF(1.0), fit_intercept=False).fit(X, Y).embed(X_new)
     with pytest.raises(ValueError, match="one value for each of the 12 training examples, got 3"):
         points.expect([1, 2, 3])
 
 
 def test_left_out_points_have_no_weights(data):
     X, Y, _ = data
-    points = KernelDependencyCV(RBF(1.0)).fit(X, Y).loo_embed()
+    points = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(X, Y).loo_embed()
     with pytest.raises(ValueError, match="lost the training data"):
         _ = points.weights
 
 
 def test_points_are_sliced_and_counted(data):
     X, Y, X_new = data
-    points = KernelDependency(RBF(1.0), RBF(1.0)).fit(X, Y).embed(X_new)
+    points = KernelDependency(RBF(1.0), RBF(1.0), fit_intercept=False).fit(X, Y).embed(X_new)
     assert len(points) == 5
     assert_allclose(points[1:3].inner(Y), points.inner(Y)[1:3], rtol=0, atol=0)
 
 
 def test_norms_in_blocks_are_norms(data, monkeypatch):
     X, Y, X_new = data
-    points = KernelDependency(RBF(1.0), RBF(1.0)).fit(X, Y).embed(X_new)
+    points = KernelDependency(RBF(1.0), RBF(1.0), fit_intercept=False).fit(X, Y).embed(X_new)
     whole = points.sqnorm()
     monkeypatch.setattr(embedding, "BLOCK", 5)
     assert_allclose(points.sqnorm(), whole, rtol=0, atol=IDENTITY)
@@ -119,7 +123,9 @@ def test_norms_in_blocks_are_norms(data, monkeypatch):
 
 def test_a_point_at_an_output_has_distance_zero(data):
     X, Y, _ = data
-    points = KernelDependency(RBF(0.1), RBF(1.0), alpha=1e-10).fit(X, Y).embed(X)
+    points = (
+        KernelDependency(RBF(0.1), RBF(1.0), alpha=1e-10, fit_intercept=False).fit(X, Y).embed(X)
+    )
     assert_allclose(points.distances(Y).diagonal(), 0, atol=1e-6)
 
 
@@ -131,7 +137,7 @@ def test_a_point_at_an_output_has_distance_zero(data):
 def test_score_is_its_definition(operator, l, data, rng):
     X, Y, X_new = data
     Y_new = rng.normal(size=(5, 3))
-    model = KernelDependency(RBF(1.0) * operator, l, alpha=ALPHA).fit(X, Y)
+    model = KernelDependency(RBF(1.0) * operator, l, alpha=ALPHA, fit_intercept=False).fit(X, Y)
     errors = (model.embed(X_new).distances(Y_new).diagonal() ** 2).sum()
     V = naive.coordinates(l(Y_new))
     wanted = 1 - errors / ((V - V.mean(axis=0)) ** 2).sum()
@@ -142,7 +148,7 @@ def test_score_is_its_definition(operator, l, data, rng):
 def test_score_of_linear_outputs_is_r2(shape, rng):
     X, Y, X_new = rng.normal(size=(N, 2)), rng.normal(size=(N, *shape)), rng.normal(size=(6, 2))
     Y_new = rng.normal(size=(6, *shape))
-    model = KernelDependency(RBF(1.0), alpha=ALPHA).fit(X, Y)
+    model = KernelDependency(RBF(1.0), alpha=ALPHA, fit_intercept=False).fit(X, Y)
     wanted = r2_score(
         Y_new.reshape(6, -1), model.predict(X_new).reshape(6, -1), multioutput="variance_weighted"
     )
@@ -151,7 +157,7 @@ def test_score_of_linear_outputs_is_r2(shape, rng):
 
 def test_score_of_equal_outputs_is_not_defined(data):
     X, Y, X_new = data
-    model = KernelDependency(RBF(1.0)).fit(X, Y)
+    model = KernelDependency(RBF(1.0), fit_intercept=False).fit(X, Y)
     with pytest.warns(UserWarning, match="not defined for equal outputs"):
         assert model.score(X_new, np.ones((5, 3))) == 0
 

@@ -305,10 +305,10 @@ def test_renamed_parts_are_still_checked(file, monkeypatch):
 
 def test_parameters_that_came_later_have_their_default(file):
     def older(tree):
-        del tree["root"]["part"][1]["fit_intercept"]
+        del tree["root"]["part"][1]["loss"]
 
     rewritten(file, tree_changed(older))
-    assert mercer.load(file).get_params()["fit_intercept"] is False
+    assert mercer.load(file).get_params()["loss"] is None
 
 
 def test_present_names_are_not_old_ones():

@@ -14,7 +14,7 @@ from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransduce
 
 __version__ = "0.1.0"
 
-from .persistence import DamagedModel, load, save
+from .persistence import DamagedModel, Limits, load, register, save
 
 __all__ = [
     "ConformalSets",
@@ -22,10 +22,12 @@ __all__ = [
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
+    "Limits",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
     "SequenceTransducer",
     "__version__",
     "load",
+    "register",
     "save",
 ]

@@ -30,11 +30,14 @@ class NotPositiveSemidefinite(ValueError):
     """A Gram matrix or an operator that no feature space has."""
 
 
-def eigh(S: Array, what: str = "matrix", drop: bool = True) -> tuple[Array, Array | None]:
+def eigh(
+    S: Array, what: str = "matrix", drop: bool = True, scale: float = 0.0
+) -> tuple[Array, Array | None]:
     """Positive eigenvalues and eigenvectors of a positive semidefinite matrix, `S` destroyed.
 
     Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
     the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
+    `scale` is the size of what `S` was computed of, where that is larger than `S`.
     """
     xp = namespace(S)
     if S.ndim == 1:
@@ -43,13 +46,13 @@ def eigh(S: Array, what: str = "matrix", drop: bool = True) -> tuple[Array, Arra
         return xp.sum(S, axis=1), None
     values, vectors = xp.linalg.eigh(S) if is_foreign(S) else _numpy_eigh(S)
     largest, smallest = float(values[-1]), float(values[0])
-    if smallest < -INDEFINITE * max(largest, -smallest):
+    if smallest < -INDEFINITE * max(largest, -smallest, scale):
         raise NotPositiveSemidefinite(
             f"the {what} is not positive semidefinite: its eigenvalues go from {smallest:.3g} to "
             f"{largest:.3g}. Use a positive semidefinite kernel, or add {-smallest:.3g} to its "
             "diagonal."
         )
-    kept = values > values.shape[0] * EPS * max(largest, 0.0)
+    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale)
     if not drop:
         return xp.where(kept, values, xp.zeros_like(values)), vectors
     dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arrays import host, is_foreign, object_array
+from ._arrays import host, is_foreign
+from ._from_file import MARK
 from ._lean import Lean
-from ._part_types import defaults, part_name, part_type, slots
+from ._part_types import part_name, slots
+from ._reader import Reader
+
+__all__ = ["Reader", "Writer"]
 
 
 class Writer:
@@ -112,110 +116,20 @@ class Writer:
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
 
 
-class Reader:
-    """Turns a tree back into a model, `arrays` given by number."""
-
-    def __init__(self, arrays: Any):
-        self.arrays = arrays
-        self._known: list[Any] = []
-
-    def read(self, node: Any) -> Any:
-        """The value of a node."""
-        if not isinstance(node, dict):
-            if isinstance(node, list):
-                raise ValueError("a bare list is no node")
-            return node
-        ((kind, content),) = node.items()
-        if kind == "ref":
-            return self._known[content]
-        if kind == "float":
-            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
-        if kind == "scalar":
-            dtype, value = content
-            return _plain_dtype(dtype).type(self.read(value))
-        if kind not in _READERS:
-            raise ValueError(f"{kind!r:.40} is no kind of value that a model holds")
-        value = _READERS[kind](self, content)
-        self._known.append(value)
-        return value
-
-    def _items(self, nodes: list) -> list:
-        return [self.read(node) for node in nodes]
-
-    def _objects(self, content: list) -> np.ndarray:
-        shape, nodes = content
-        return object_array(self._items(nodes)).reshape([int(size) for size in shape])
-
-    def _sparse(self, content: list) -> Any:
-        name, shape, *parts = content
-        kinds = {f"{f}_{k}": (f, k) for f in ("csr", "csc", "coo") for k in ("array", "matrix")}
-        layout, _ = kinds[name]
-        data, indices, indptr = self._items(parts)
-        kind = getattr(sparse, name.replace(layout, "csr"))
-        return kind((data, indices, indptr), shape=tuple(shape)).asformat(layout)
-
-    def _graph(self, content: list) -> Any:
-        import networkx
-
-        name, attributes, nodes, edges = content
-        kinds = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
-        graph = getattr(networkx, kinds[kinds.index(name)])()
-        graph.graph.update(self.read(attributes))
-        graph.add_nodes_from([(self.read(node), self.read(data)) for node, data in nodes])
-        graph.add_edges_from([tuple(self._items(edge)) for edge in edges])
-        return graph
-
-    def _part(self, content: list) -> Any:
-        name, state = content
-        kind = part_type(name)
-        read = {str(key): self.read(node) for key, node in state.items()}
-        values = defaults(kind) | read
-        part: Any = object.__new__(kind)
-        for slot in slots(kind) & values.keys():
-            object.__setattr__(part, slot, values.pop(slot))
-        if values:
-            part.__dict__.update(values)
-        return part
-
-
-_READERS: dict[str, Any] = {
-    "array": lambda reader, content: reader.arrays[content],
-    "objects": Reader._objects,
-    "sparse": Reader._sparse,
-    "list": Reader._items,
-    "tuple": lambda reader, content: tuple(reader._items(content)),
-    "set": lambda reader, content: set(reader._items(content)),
-    "frozenset": lambda reader, content: frozenset(reader._items(content)),
-    "dict": lambda reader, content: {reader.read(k): reader.read(v) for k, v in content},
-    "dtype": lambda reader, content: _plain_dtype(content),
-    "slice": lambda reader, content: slice(*content),
-    "range": lambda reader, content: range(*content),
-    "bytes": lambda reader, content: bytes.fromhex(content),
-    "graph": Reader._graph,
-    "part": Reader._part,
-}
-
-
 def _state(part: Any) -> dict[str, Any]:
     """What a part is made of, without what it computes again when asked."""
-    own = [c for c in type(part).__mro__ if c.__module__.startswith("mercer.")]
+    kind: type = type(part)
+    own = [c for c in kind.__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
     if any("__getstate__" in vars(c) for c in own):
         return dict(part.__getstate__())
     lazy = {k for c in own for k, v in vars(c).items() if isinstance(v, cached_property)}
-    state = {slot: getattr(part, slot) for slot in sorted(slots(type(part)))}
+    state = {slot: getattr(part, slot) for slot in sorted(slots(kind))}
     state |= getattr(part, "__dict__", {})
-    return {name: value for name, value in state.items() if name not in lazy}
+    return {name: value for name, value in state.items() if name not in lazy and name != MARK}
 
 
 def _is_graph(value: Any) -> bool:
     return type(value).__module__.startswith("networkx.classes.")
-
-
-def _plain_dtype(text: str) -> np.dtype:
-    dtype = np.dtype(text)
-    if dtype.hasobject or dtype.kind not in "biufcSUmM":
-        raise ValueError(f"{text!r:.40} is no dtype of plain numbers or text")
-    return dtype
 
 
 def _refusal(path: str, value: Any) -> str:

@@ -10,25 +10,33 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from . import __version__
+from ._checks import DamagedModel, Limits, is_whole, must
+from ._files import replacing
 from ._memory import available
+from ._part_types import part_name, register
 from ._parts import Reader, Writer
+
+__all__ = ["DamagedModel", "Limits", "load", "register", "save"]
 
 FORMAT = 1
 """Raised when files of this version cannot be read by an older mercer."""
 TREE = "model.json"
-
-
-class DamagedModel(ValueError):
-    """A file that is no model, is not whole, or holds what no model of mercer's holds."""
+SMALL, RATIO = 2**28, 50
+"""Bytes that any file may unpack to, and those for each byte that it has on disk."""
+PER_BYTE = 4
+"""Values in a tree for each byte that it takes on disk, beyond those that any file may have."""
+SIGNS = 4
+"""Brackets and commas in a tree for each value."""
 
 
 def save(model: Any, path: str | os.PathLike) -> Path:
@@ -37,9 +45,11 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     Parameters
     ----------
     model
-        What to save. Functions cannot be saved, and are refused by name.
+        What to save. Functions cannot be saved, and are refused by name; neither can classes
+        of one's own that were not registered (`mercer.register`).
     path
-        The file; it is replaced only once the new one is whole.
+        The file; it is replaced only once the new one is whole. A link stays, and the file that
+        it leads to is replaced.
 
     Examples
     --------
@@ -57,6 +67,13 @@ def save(model: Any, path: str | os.PathLike) -> Path:
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder: make it first, or save elsewhere.")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} is a device, pipe or socket: name an ordinary file.")
+    if part_name(type(model)) is None:
+        raise TypeError(
+            f"save takes a model or a part of one, got {type(model).__name__}: fit an estimator of "
+            "mercer's, or call mercer.register on a class of your own first."
+        )
     writer = Writer()
     root = writer.write(model, type(model).__name__)
     members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(writer.arrays)}
@@ -71,30 +88,63 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     return path
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike, *, limits: Limits | None = None) -> Any:
     """Read what `save` wrote; runs no code of the file, whoever made it.
 
     Parameters
     ----------
     path
         The file. `DamagedModel` says what is wrong with one that cannot be read.
+    limits
+        What the file may ask for; None for `Limits()`. Raise a limit for a large model of your
+        own that is refused.
     """
     path = _named(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is no file: give the path of a model that was saved.")
     try:
         with zipfile.ZipFile(path) as file:
-            tree = json.loads(_member(file, TREE))
-            _check_format(tree)
-            arrays = _Arrays(file, tree["digests"])
-            return Reader(arrays).read(tree["root"])
+            return _loaded(file, limits or Limits())
     except DamagedModel as problem:
-        raise DamagedModel(f"{path}: {problem}") from None
+        raise DamagedModel(f"{path} is no model, or is damaged: {problem}. {_WAY_OUT}") from None
     except Exception as problem:  # whatever a broken file makes zip, json or numpy say
         raise DamagedModel(
-            f"{path} is no mercer model, or is damaged ({type(problem).__name__}: {problem}). "
-            "Save or copy it again."
+            f"{path} is no mercer model, or is damaged ({type(problem).__name__}: {problem!s:.200})"
+            f". {_WAY_OUT}"
         ) from None
+
+
+_WAY_OUT = (
+    "Save or copy it again; if it is your own, load it with the mercer that saved it, or raise a "
+    "limit: mercer.load(path, limits=mercer.Limits(...))."
+)
+
+
+def _loaded(file: zipfile.ZipFile, limits: Limits) -> Any:
+    _check_memory(file, limits)
+    data, info = file.read(TREE), file.getinfo(TREE)
+    limits = replace(limits, nodes=limits.nodes + PER_BYTE * info.compress_size)
+    signs = sum(data.count(sign) for sign in (b"{", b"[", b","))
+    must(signs <= SIGNS * limits.nodes, f"it holds more than {limits.nodes} values")
+    tree = json.loads(data)
+    must(isinstance(tree, dict), "its tree is no object")
+    _check_format(tree)
+    must(isinstance(tree["digests"], dict), "its digests are no object")
+    reader = Reader(_Arrays(file, tree["digests"]), limits)
+    root = reader.read(tree["root"])
+    must(part_name(type(root)), f"it holds {type(root).__name__}, which is no model")
+    reader.mark(str(file.filename))
+    return root
+
+
+def _check_memory(file: zipfile.ZipFile, limits: Limits) -> None:
+    on_disk = Path(str(file.filename)).stat().st_size
+    usual = min(available() / 2, SMALL + RATIO * on_disk)
+    most = usual if limits.memory is None else limits.memory
+    packed = {info.compress_type for info in file.infolist()}
+    must(packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}, "it is packed in another way")
+    total = sum(info.file_size for info in file.infolist())
+    must(total <= most, f"it claims {total:.3g} bytes, more than the {most:.3g} that it may have")
 
 
 def _named(path: Any) -> Path:
@@ -114,23 +164,40 @@ class _Arrays:
 
     def __getitem__(self, i: int) -> np.ndarray:
         name = f"arrays/{int(i)}.npy"
-        data = _member(self.file, name)
-        if hashlib.sha256(data).hexdigest() != self.digests[name]:
-            raise DamagedModel(f"the array {name} is not the one that was saved.")
-        return np.load(io.BytesIO(data), allow_pickle=False)
+        data = self.file.read(name)
+        digest = hashlib.sha256(data).hexdigest()
+        must(digest == self.digests[name], f"the array {name} is not the one that was saved")
+        return _unpacked(data, name)
 
 
-def _member(file: zipfile.ZipFile, name: str) -> bytes:
-    if file.getinfo(name).file_size > available():
-        raise DamagedModel(f"{name} claims to be larger than the memory that is free.")
-    return file.read(name)
+def _unpacked(data: bytes, name: str) -> np.ndarray:
+    """The array of a member whose header claims as many bytes as there are."""
+    buffer = io.BytesIO(data)
+    version = np.lib.format.read_magic(buffer)
+    shape, _, dtype = _HEADERS[version](buffer)
+    must(not dtype.hasobject, f"the array {name} is a pickle, which is never read")
+    must(dtype.kind in "biufcSUmM" and dtype.isnative, f"the array {name} has dtype {dtype}")
+    must(
+        all(size >= 0 for size in shape)
+        and math.prod(shape) * dtype.itemsize == len(data) - buffer.tell(),
+        f"the array {name} is not as large as it claims",
+    )
+    buffer.seek(0)
+    return np.load(buffer, allow_pickle=False)
+
+
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def _check_format(tree: dict) -> None:
-    if not isinstance(tree["format"], int) or tree["format"] > FORMAT:
+    number = tree["format"]
+    if not is_whole(number) or not 1 <= number <= FORMAT:
         raise DamagedModel(
-            f"it was written by mercer {tree['mercer']!s:.20} in format {tree['format']!s:.20}; "
-            f"this is mercer {__version__}, which reads formats up to {FORMAT}. Upgrade mercer."
+            f"it was written by mercer {tree['mercer']!s:.20} in format {number!s:.20}; this is "
+            f"mercer {__version__}, which reads formats 1 to {FORMAT}. Upgrade mercer"
         )
 
 
@@ -141,13 +208,7 @@ def _npy(array: np.ndarray) -> bytes:
 
 
 def _write_whole(path: Path, members: dict[str, bytes]) -> None:
-    """Write beside the target and move there last: an interruption leaves the old file."""
-    draft = path.with_name(f".{path.name}-{uuid4().hex}")
-    try:
-        with zipfile.ZipFile(draft, "w") as file:
-            for name, data in members.items():
-                member = zipfile.ZipInfo(name)  # without a date: equal models are equal files
-                file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as draft, zipfile.ZipFile(draft, "w") as file:
+        for name, data in members.items():
+            member = zipfile.ZipInfo(name)  # without a date: equal models are equal files
+            file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)

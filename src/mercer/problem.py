@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Array, Items, count, is_foreign, take
-from .features import Explicit, FeatureMap, Fixed, Triangular, check_map
+from ._arrays import Array, Items, count, host, is_foreign, take
+from .features import Explicit, FeatureMap, check_map
+from .features.fixed import Fixed
+from .features.triangular import Triangular
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
@@ -198,6 +200,8 @@ class Want:
         The solver asked for: a name, "auto", or a `BlockConjugateGradient`.
     relative
         Whether the ridges are in units of `Factorization.scale`.
+    moves
+        Whether left-out models are wanted at new inputs too, which takes output coordinates.
     """
 
     alphas: Sequence[float] = ()
@@ -206,6 +210,7 @@ class Want:
     folds: int = 5
     solver: Any = "auto"
     relative: bool = False
+    moves: bool = False
 
     @property
     def single(self) -> bool:
@@ -215,8 +220,6 @@ class Want:
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """Number the group of each example; without groups each example is one."""
-    from ._arrays import host
-
     if groups is None:
         return np.arange(n)
     if isinstance(groups, str) or not hasattr(groups, "__len__"):
@@ -226,6 +229,12 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
         got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
         raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
     groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    try:
+        hash(tuple(groups))
+    except TypeError as problem:
+        raise ValueError(
+            f"groups must be labels such as numbers or strings, one for each pair ({problem})."
+        ) from None
     missing = [i for i, group in enumerate(groups) if group is None or group != group]
     if missing:
         raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")

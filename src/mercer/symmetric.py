@@ -146,6 +146,10 @@ class SymMatrix:
         return self.full @ M
 
     def __rmatmul__(self, M: Array) -> Array:
+        return self.after(M)
+
+    def after(self, M: Array) -> Array:
+        """M S, for arrays that leave `M @ matrix` to nobody else."""
         return M * self.diagonal if self.diagonal is not None else M @ self.full
 
     def total(self) -> float:

@@ -42,7 +42,11 @@ def test_every_graph_is_found_again(decoder, kernel, form):
 def test_isomorphic_not_only_equal_to_the_kernel():
     outputs = GRAPHS
     model = KernelDependency(
-        "linear", WeisfeilerLehman(), alpha=1e-9, decoder=GromovWassersteinBarycenter()
+        "linear",
+        WeisfeilerLehman(),
+        alpha=1e-9,
+        decoder=GromovWassersteinBarycenter(),
+        fit_intercept=False,
     )
     found = model.fit(np.eye(len(outputs)), outputs).predict(np.eye(len(outputs)))
     for made, true in zip(found, outputs, strict=True):
@@ -63,7 +67,9 @@ def test_new_graphs_are_made():
     outputs[1].edges[1, 2]["label"] = 2
     outputs[2].edges[3, 4]["label"] = 2
     decoder = GromovWassersteinBarycenter(compete=False)
-    model = KernelDependency("linear", WeisfeilerLehman(), alpha=1e-3, decoder=decoder)
+    model = KernelDependency(
+        "linear", WeisfeilerLehman(), alpha=1e-3, decoder=decoder, fit_intercept=False
+    )
     made = model.fit([[1.0]] * 3, outputs).predict([[1.0]])[0]
     assert nx.is_isomorphic(made, chain(), node_match=SAME, edge_match=SAME)
 
@@ -72,7 +78,11 @@ def test_competing_never_scores_worse_than_candidates():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 2))
     model = KernelDependency(
-        "rbf", WeisfeilerLehman(2), alpha=0.1, decoder=GromovWassersteinBarycenter()
+        "rbf",
+        WeisfeilerLehman(2),
+        alpha=0.1,
+        decoder=GromovWassersteinBarycenter(),
+        fit_intercept=False,
     ).fit(X, GRAPHS)
     new = rng.normal(size=(4, 2))
     made = [row[0][1] for row in model.predict_top(new, 1)]
@@ -85,7 +95,7 @@ def test_left_out_points_do_not_see_their_own_graph():
     X = np.arange(8.0)[:, None]
     decoder = GromovWassersteinBarycenter()
     model = KernelDependencyCV(
-        "rbf", WeisfeilerLehman(2), alphas=[0.1], decoder=decoder
+        "rbf", WeisfeilerLehman(2), alphas=[0.1], decoder=decoder, fit_intercept=False
     ).fit(X, outputs, groups=np.arange(8) // 2)  # fmt: skip
     assert len(model.loo_predict()) == 8
 
@@ -94,13 +104,17 @@ def test_empty_and_disconnected_graphs_are_decoded():
     two = nx.disjoint_union(ring(3), ring(4))
     outputs = [nx.Graph(), two, ring(3)]
     check_decoder(GromovWassersteinBarycenter(), WeisfeilerLehman() + ShortestPath(), outputs[1:])
-    model = KernelDependency("rbf", WeisfeilerLehman(), decoder=GromovWassersteinBarycenter())
+    model = KernelDependency(
+        "rbf", WeisfeilerLehman(), decoder=GromovWassersteinBarycenter(), fit_intercept=False
+    )
     assert len(model.fit([[0.0], [1.0], [2.0]], outputs).predict([[0.5], [0.0]])) == 2
 
 
 def test_graphs_without_labels_come_back_without():
     outputs = [nx.path_graph(n) for n in (2, 3, 4)]
-    model = KernelDependency("rbf", ShortestPath(), decoder=GromovWassersteinBarycenter())
+    model = KernelDependency(
+        "rbf", ShortestPath(), decoder=GromovWassersteinBarycenter(), fit_intercept=False
+    )
     made = model.fit([[2.0], [3.0], [4.0]], outputs).predict([[3.0]])[0]
     assert all(not data for _, data in made.nodes(data=True))
     assert all(not data for _, _, data in made.edges(data=True))

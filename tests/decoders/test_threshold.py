@@ -83,7 +83,9 @@ def test_at_least_one_holds_in_the_ranked_list_too():
 def test_outputs_come_back_in_the_form_they_had(form):
     rows = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 1, 1]])
     X, y = np.arange(4.0)[:, None], form(rows)
-    model = KernelDependency(RBF(0.3), Labels(), alpha=1e-6, decoder=Threshold(0.5)).fit(X, y)
+    model = KernelDependency(
+        RBF(0.3), Labels(), alpha=1e-6, decoder=Threshold(0.5), fit_intercept=False
+    ).fit(X, y)
     found = model.predict(X)
     if isinstance(y, list):
         assert isinstance(found, np.ndarray)
@@ -97,7 +99,9 @@ def test_outputs_come_back_in_the_form_they_had(form):
 
 def test_a_plain_linear_kernel_on_indicators_will_do():
     rows = np.array([[1, 0], [0, 1], [1, 1]])
-    model = KernelDependency(RBF(0.3), Linear(), alpha=1e-6, decoder=Threshold())
+    model = KernelDependency(
+        RBF(0.3), Linear(), alpha=1e-6, decoder=Threshold(), fit_intercept=False
+    )
     np.testing.assert_array_equal(model.fit([[0.0], [1.0], [2.0]], rows).predict([[2.0]]), [[1, 1]])
     with pytest.raises(ValueError, match=r"y\[1\] has 0.5, where an indicator is 0 or 1"):
         model.fit([[0.0], [1.0], [2.0]], [[1, 0], [0.5, 1], [1, 1]])
@@ -108,12 +112,16 @@ def test_calibration_leaves_groups_out_as_refits_do():
     X, groups = rng.normal(size=(18, 2)), np.repeat(np.arange(6), 3)
     y = (X @ rng.normal(size=(2, 4)) + 0.5 * rng.normal(size=(18, 4)) > 0.3).astype(int)
     for labels in (groups, np.arange(18)):
-        model = KernelDependency(RBF(1.0), Labels(), alpha=0.1, decoder=Threshold())
+        model = KernelDependency(
+            RBF(1.0), Labels(), alpha=0.1, decoder=Threshold(), fit_intercept=False
+        )
         model.fit(X, y, groups=labels)
         G = np.empty((18, 4))
         for g in np.unique(labels):
             out = labels == g
-            part = KernelDependency(RBF(1.0), Labels(), alpha=0.1, decoder=Direct())
+            part = KernelDependency(
+                RBF(1.0), Labels(), alpha=0.1, decoder=Direct(), fit_intercept=False
+            )
             G[out] = part.fit(X[~out], y[~out]).predict(X[out])
         at, kernel = points(G, y)
         refitted = Threshold().fit(kernel, y).calibrate(at, y)
@@ -128,7 +136,11 @@ def test_selection_by_the_metric_of_left_out_sets():
     X = rng.normal(size=(40, 3))
     y = [[name for name, v in zip("abc", x, strict=True) if v > 0.4] for x in X]
     best = KernelDependencyCV(
-        [RBF(0.1), RBF(2.0)], Labels(), alphas=[1e-2, 1e-1], scoring=make_scorer(sample_f1)
+        [RBF(0.1), RBF(2.0)],
+        Labels(),
+        alphas=[1e-2, 1e-1],
+        scoring=make_scorer(sample_f1),
+        fit_intercept=False,
     ).fit(X, y)
     assert best.kernel_.scalar.length_scale == 2.0
     assert best.loo_score_ == pytest.approx(sample_f1(y, best.loo_predict()))

@@ -91,7 +91,12 @@ def test_westons_distances_are_taken_in_the_components(A, rng):
     Y = rng.normal(size=(N, 2))
     map = KernelPCA(rank=2)
     model = KernelDependency(
-        RBF(1.0), RBF(1.0), alpha=0.1, output_features=map, decoder=Candidates()
+        RBF(1.0),
+        RBF(1.0),
+        alpha=0.1,
+        output_features=map,
+        decoder=Candidates(),
+        fit_intercept=False,
     )
     points = model.fit(A, Y).embed(A)
     V = map.fit_transform(RBF(1.0), Y)

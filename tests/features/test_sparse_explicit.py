@@ -33,10 +33,17 @@ def test_features_stay_sparse(kernel, data):
 @pytest.mark.parametrize("operator", [Identity(), Covariance(), ConditionalCovariance()], ids=str)
 def test_sparse_features_give_the_exact_fit(operator, l, data):
     A, Y = data
-    wanted = KernelDependency(Linear() * operator, l, 0.1).fit(A, Y).embed(A).inner(Y)
-    model = KernelDependency(Linear() * operator, l, 0.1, features=Explicit(sparse=True))
+    wanted = (
+        KernelDependency(Linear() * operator, l, 0.1, fit_intercept=False)
+        .fit(A, Y)
+        .embed(A)
+        .inner(Y)
+    )
+    model = KernelDependency(
+        Linear() * operator, l, 0.1, features=Explicit(sparse=True), fit_intercept=False
+    )
     assert_allclose(model.fit(csr_array(A), Y).embed(csr_array(A)).inner(Y), wanted, atol=ROOT)
-    choice = KernelDependencyCV(Linear() * operator, l)
+    choice = KernelDependencyCV(Linear() * operator, l, fit_intercept=False)
     risk = choice.fit(A, Y).loo_risk_
     choice.set_params(features=Explicit(sparse=True)).fit(csr_array(A), Y)
     assert choice.loo_risk_ == pytest.approx(risk, rel=1e-6)
@@ -44,8 +51,12 @@ def test_sparse_features_give_the_exact_fit(operator, l, data):
 
 def test_strings_in_their_own_features():
     y = np.arange(8.0)
-    wanted = KernelDependency(Spectrum(2), alpha=0.1).fit(WORDS, y).predict(WORDS)
-    model = KernelDependency(Spectrum(2), alpha=0.1, features=Explicit(sparse=True)).fit(WORDS, y)
+    wanted = (
+        KernelDependency(Spectrum(2), alpha=0.1, fit_intercept=False).fit(WORDS, y).predict(WORDS)
+    )
+    model = KernelDependency(
+        Spectrum(2), alpha=0.1, features=Explicit(sparse=True), fit_intercept=False
+    ).fit(WORDS, y)
     assert_allclose(model.predict(WORDS), wanted, atol=ROOT)
 
 

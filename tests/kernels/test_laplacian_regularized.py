@@ -39,7 +39,11 @@ def test_it_solves_manifold_regularisation(gamma, B, data, rng):
     X, Y, more = data
     X_new = rng.normal(size=(5, 2))
     kernel = LaplacianRegularized(RBF(1.0), gamma, neighbors=3) * Matrix(B)
-    got = KernelDependency(kernel, alpha=0.1).fit(X, Y, unlabelled=more).predict(X_new)
+    got = (
+        KernelDependency(kernel, alpha=0.1, fit_intercept=False)
+        .fit(X, Y, unlabelled=more)
+        .predict(X_new)
+    )
     Z = np.vstack([X, more])
     wanted = manifold_regularized(X, Y, Z, X_new, B, 0.1, gamma, 3)
     assert_allclose(got, wanted, rtol=0, atol=1e-6)
@@ -47,8 +51,10 @@ def test_it_solves_manifold_regularisation(gamma, B, data, rng):
 
 def test_no_weight_on_the_graph_is_the_kernel_itself(data):
     X, Y, more = data
-    bent = KernelDependency(LaplacianRegularized(RBF(1.0), gamma=0.0)).fit(X, Y, unlabelled=more)
-    plain = KernelDependency(RBF(1.0)).fit(X, Y)
+    bent = KernelDependency(LaplacianRegularized(RBF(1.0), gamma=0.0), fit_intercept=False).fit(
+        X, Y, unlabelled=more
+    )
+    plain = KernelDependency(RBF(1.0), fit_intercept=False).fit(X, Y)
     assert_allclose(bent.predict(more), plain.predict(more), rtol=0, atol=IDENTITY)
 
 
@@ -77,7 +83,7 @@ def test_rows_that_are_none_are_unlabelled(Model, data):
 def test_both_ways_at_once_and_groups(data):
     X, Y, more = data
     rows = [*Y[:6], None, None]
-    model = KernelDependencyCV(LaplacianRegularized(RBF(1.0)))
+    model = KernelDependencyCV(LaplacianRegularized(RBF(1.0)), fit_intercept=False)
     model.fit(X.tolist(), rows, groups=[0, 0, 1, 1, 2, 2, 3, 3], unlabelled=more)
     assert len(model.loo_embed()) == 6
     assert len(set(model.loo_embed().left_out)) == 3
@@ -88,7 +94,7 @@ def test_tables_keep_their_names(data):
     pandas = pytest.importorskip("pandas")
     X, Y, more = data
     table = pandas.DataFrame(np.vstack([X, more]), columns=["a", "b"])
-    model = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3))
+    model = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3), fit_intercept=False)
     wanted = model.fit(X, Y, unlabelled=np.vstack([more, more[:2]])).predict(more)
     got = model.fit(table, [*Y, *[None] * M], unlabelled=table.iloc[N : N + 2])
     assert_allclose(got.predict(table.iloc[N:]), wanted, rtol=0, atol=1e-8)
@@ -98,7 +104,9 @@ def test_tables_keep_their_names(data):
 def test_other_things_than_vectors():
     words = ["cat", "cot", "dog", "fog", "hog", "bat", "rat"]
     letters = Function(lambda a, b: float(len(set(a) & set(b))), of_items=True)
-    model = KernelDependency(LaplacianRegularized(letters, neighbors=2), alpha=0.1)
+    model = KernelDependency(
+        LaplacianRegularized(letters, neighbors=2), alpha=0.1, fit_intercept=False
+    )
     y = [[1.0], None, [-1.0], None, None, None, None]
     predicted = model.fit(words, y).predict(words)[:, 0]
     assert predicted[1] > 0 > predicted[3]
@@ -107,9 +115,11 @@ def test_other_things_than_vectors():
 def test_a_precomputed_kernel_by_index(data):
     X, Y, more = data
     gram = RBF(1.0)(np.vstack([X, more]))
-    by_index = KernelDependency(LaplacianRegularized(Precomputed(gram), neighbors=3))
+    by_index = KernelDependency(
+        LaplacianRegularized(Precomputed(gram), neighbors=3), fit_intercept=False
+    )
     by_index.fit(np.arange(N), Y, unlabelled=np.arange(N, N + M))
-    direct = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3))
+    direct = KernelDependency(LaplacianRegularized(RBF(1.0), neighbors=3), fit_intercept=False)
     direct.fit(X, Y, unlabelled=more)
     got = by_index.predict(np.arange(N + M))
     assert_allclose(got, direct.predict(np.vstack([X, more])), rtol=0, atol=1e-8)
@@ -118,11 +128,17 @@ def test_a_precomputed_kernel_by_index(data):
 def test_left_out_outputs_leave_their_inputs_in_the_graph(data):
     X, Y, more = data
     kernel = LaplacianRegularized(RBF(1.0), neighbors=3)
-    model = KernelDependencyCV([kernel * Identity()], alphas=[0.1]).fit(X, Y, unlabelled=more)
+    model = KernelDependencyCV([kernel * Identity()], alphas=[0.1], fit_intercept=False).fit(
+        X, Y, unlabelled=more
+    )
     for i in range(N):
         rest = np.arange(N) != i
         y = [Y[j] if rest[j] else None for j in range(N)]
-        refit = KernelDependency(kernel, alpha=0.1).fit(X, y, unlabelled=more).predict(X[[i]])
+        refit = (
+            KernelDependency(kernel, alpha=0.1, fit_intercept=False)
+            .fit(X, y, unlabelled=more)
+            .predict(X[[i]])
+        )
         assert_allclose(model.loo_predict()[i], refit[0], rtol=0, atol=10 * LEFT_OUT)
 
 
@@ -133,10 +149,10 @@ def test_leave_one_out_chooses_the_weight_of_the_graph():
     truth = np.repeat([[1.0], [-1.0]], 40, axis=0)
     known = np.r_[np.arange(0, 40, 13), np.arange(40, 80, 13)]
     kernels = [LaplacianRegularized(RBF(0.7), g, neighbors=3) for g in (0.0, 1.0, 100.0)]
-    model = KernelDependencyCV(kernels, alphas=np.logspace(-4, 0, 5))
+    model = KernelDependencyCV(kernels, alphas=np.logspace(-4, 0, 5), fit_intercept=False)
     y = [truth[i] if i in known else None for i in range(80)]
     assert model.fit(moons, y).kernel_.scalar.gamma > 0
-    supervised = KernelDependencyCV(RBF(0.7), alphas=np.logspace(-4, 0, 5))
+    supervised = KernelDependencyCV(RBF(0.7), alphas=np.logspace(-4, 0, 5), fit_intercept=False)
     supervised.fit(moons[known], truth[known])
     errors = [((m.predict(moons) - truth) ** 2).mean() for m in (model, supervised)]
     assert errors[0] < 0.5 * errors[1]
@@ -145,26 +161,26 @@ def test_leave_one_out_chooses_the_weight_of_the_graph():
 @pytest.mark.parametrize(
     ("model", "y", "more", "message"),
     [
-        (KernelDependency(), [[1.0], None, [2.0]], None, "can learn nothing"),
-        (KernelDependencyCV(), [[1.0], None, [2.0]], None, "can learn nothing"),
+        (KernelDependency(fit_intercept=False), [[1.0], None, [2.0]], None, "can learn nothing"),
+        (KernelDependencyCV(fit_intercept=False), [[1.0], None, [2.0]], None, "can learn nothing"),
         (KernelDependency(), [[1.0], [2.0], [3.0]], [[1.0, 2.0]], "can learn nothing"),
-        (KernelDependency(), [None, None, None], None, "None in every row"),
-        (KernelDependency(), [[1.0], None], None, "same length"),
+        (KernelDependency(fit_intercept=False), [None, None, None], None, "None in every row"),
+        (KernelDependency(fit_intercept=False), [[1.0], None], None, "same length"),
         (KernelDependency(LaplacianRegularized(RBF(), -1.0)), [1.0, 2.0, 3.0], None, "gamma must"),
         (
-            KernelDependency(LaplacianRegularized(RBF(), neighbors=0)),
+            KernelDependency(LaplacianRegularized(RBF(), neighbors=0), fit_intercept=False),
             [1.0, 2.0, 3.0], None, "neighbors must",
         ),
         (
-            KernelDependency(LaplacianRegularized(RBF())),
+            KernelDependency(LaplacianRegularized(RBF()), fit_intercept=False),
             [1.0, 2.0, 3.0], [[1.0]], "unlabelled inputs have 1 features",
         ),
         (
-            KernelDependency(LaplacianRegularized(RBF())),
+            KernelDependency(LaplacianRegularized(RBF()), fit_intercept=False),
             [1.0, 2.0, 3.0], [[1.0, np.nan]], "unlabelled contains NaN",
         ),
         (
-            KernelDependency(LaplacianRegularized("precomputed")),
+            KernelDependency(LaplacianRegularized("precomputed"), fit_intercept=False),
             [1.0, 2.0, 3.0], None, "cannot see the inputs",
         ),
     ],
@@ -188,7 +204,7 @@ def test_it_must_be_fitted():
 @pytest.mark.parametrize("l", [Linear(), RBF(1.0)], ids=str)
 def test_link_scores_are_inner_products_of_points(l, operator, data):
     X, Y, more = data
-    model = KernelDependency(RBF(1.0) * operator, l, alpha=0.1).fit(X, Y)
+    model = KernelDependency(RBF(1.0) * operator, l, alpha=0.1, fit_intercept=False).fit(X, Y)
     weights = [model.embed(A).weights for A in (X, more)]
     wanted = weights[0] @ l(Y) @ weights[1].T
     assert_allclose(model.link_scores(X, more), wanted, rtol=0, atol=1e-7)
@@ -198,7 +214,9 @@ def test_link_scores_are_inner_products_of_points(l, operator, data):
 
 def test_points_of_two_models_share_no_space(data):
     X, Y, _ = data
-    one, other = (KernelDependency(RBF(1.0)).fit(X, Y).embed(X) for _ in range(2))
+    one, other = (
+        KernelDependency(RBF(1.0), fit_intercept=False).fit(X, Y).embed(X) for _ in range(2)
+    )
     with pytest.raises(ValueError, match="two different models"):
         one.inner_points(other)
 
@@ -212,7 +230,9 @@ def test_links_of_a_graph_are_predicted(rng):
     links = (D2 < 0.5) & ~np.eye(n, dtype=bool)
     known = links[np.ix_(train, train)]
     diffusion = expm(-0.5 * (np.diag(known.sum(axis=1)) - known))
-    model = KernelDependencyCV(RBF(4.0), Precomputed(diffusion), alphas=np.logspace(-3, 1, 5))
+    model = KernelDependencyCV(
+        RBF(4.0), Precomputed(diffusion), alphas=np.logspace(-3, 1, 5), fit_intercept=False
+    )
     model.fit(X[train], train)
     pairs = np.triu_indices(n - 80, 1)
     truth = links[80:, 80:][pairs]

@@ -133,7 +133,7 @@ def test_leave_one_out_of_a_precomputed_gram(pairs):
 def test_a_list_that_mixes(pairs):
     X, Y = pairs
     model = KernelDependencyCV(["precomputed", RBF(1.0)])
-    with pytest.raises(ValueError, match='choice between "precomputed" and kernels that compute'):
+    with pytest.raises(ValueError, match='choose between "precomputed" and kernels that compute'):
         model.fit(RBF(1.0)(X), Y)
 
 

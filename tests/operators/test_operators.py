@@ -199,7 +199,7 @@ def test_the_solution_minimises_the_objective(operator, rng):
         return ((K @ h @ B - V) ** 2).sum() + alpha * np.einsum("ij,iq,qr,jr->", K, h, B, h)
 
     assert_allclose(
-        KernelDependency(k * operator, l, alpha=alpha, fit_intercept=False).fit(X, Y).embed(X).inner(Y),
+        KernelDependency(k * operator, l, alpha, fit_intercept=False).fit(X, Y).embed(X).inner(Y),
         K @ h @ B @ V.T, rtol=0, atol=IDENTITY,
     )  # fmt: skip
     best = objective(h)

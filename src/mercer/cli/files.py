@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
+import tempfile
 import time
-import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from .out import STDOUT, check_model_out, check_table_out, written
+from .terminal import busy, one_sentence, tell, to_stdout
+
 SPACES = ("text", "labels", "ranking", "curve", "image", "vector", "smiles")
-
-
-def one_sentence(command: Callable) -> Callable:
-    """What is wrong with a file or a model ends a command with a sentence, not a traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.showwarning = _note
-                command(*args, **kwargs)
-        except (ValueError, TypeError, ImportError, MemoryError, OSError) as problem:
-            raise click.ClickException(str(problem)) from None
-
-    return run
-
-
-def _note(message: Any, *_: Any, **__: Any) -> None:
-    """A warning as a sentence, without the line of code that gave it."""
-    click.echo(f"Note: {message}", err=True)
+FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "npz", "xlsx")
 
 
 def options(*given: Callable) -> Callable:
@@ -50,12 +32,22 @@ def options(*given: Callable) -> Callable:
 data = click.argument("data", type=click.Path())
 model_file = click.argument("model", type=click.Path())
 reading = options(
-    click.option("--format", type=click.Choice(["csv", "tsv", "jsonl", "parquet", "npz"]),
-                 help="Of DATA, where its suffix does not say."),
+    click.option("--format", type=click.Choice(FORMATS), help="Of DATA, where its suffix does not "
+                 "say."),
     click.option("--encoding", default="utf-8", show_default=True, help="Of a text file."),
     click.option("--header/--no-header", default=None,
                  help="Whether the first row names the columns, which are 1, 2, … otherwise; "
                  "seen from the file if not said."),
+    click.option("--separator", help="Between cells: a comma, semicolon, tab (\\t) or |; seen from "
+                 "the file if not said."),
+    click.option("--sheet", help="Of a spreadsheet, where several have cells."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark, where the "
+                 "numbers leave it open."),
+    click.option("--day-first/--month-first", default=None, help="What 3/4/2024 is, where the "
+                 "dates leave it open."),
+    click.option("--missing", multiple=True, metavar="TEXT",
+                 help="What means an empty cell, in place of NA, N/A, NaN, null and None; repeat "
+                 "it. --missing '' leaves empty cells alone."),
     click.option("--drop-missing", is_flag=True, help="Leave out rows with empty cells."),
     click.option("--json", "as_json", is_flag=True, help="JSON on standard output, for scripts."),
 )  # fmt: skip
@@ -81,7 +73,7 @@ reading = options(
     default="model.mercer",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Where to save the model.",
+    help="Where to save the model; - for standard output.",
 )
 @reading
 @one_sentence
@@ -89,23 +81,24 @@ def fit(data: str, inputs: tuple, outputs: tuple, space: str, input_space: str, 
         drop_missing: bool, as_json: bool, **how: Any) -> None:  # fmt: skip
     """Learn some columns of DATA from others, and save the model.
 
-    DATA is CSV, TSV, JSON Lines, Parquet or NPZ, or - for standard input. Without columns the
-    first predicts the last. Kernel, operator and ridge are chosen by leave-one-out.
+    DATA is CSV, TSV, JSON, JSON Lines, Parquet, NPZ or a spreadsheet (.xlsx), gzipped or not, or -
+    for standard input. Without columns the first predicts the last. Kernel, operator and ridge are
+    chosen by leave-one-out.
     """
-    from ..persistence import save
     from ..tables import TableModel
 
+    check_model_out(out, data)
     table = _table(data, **how)
     names = list(table.columns)
-    _check_out(out)
     start = time.perf_counter()
     model = TableModel(list(inputs) or names[:1], list(outputs) or names[-1:], input_space, space,
                        drop_missing)  # fmt: skip
-    with _busy(f"learning from {len(table)} rows"):
+    with busy(f"learning from {len(table)} rows"):
         model.fit(table)
-    save(model, out)
-    facts = _facts(model) | {"seconds": round(time.perf_counter() - start, 2), "model": str(out)}
-    _tell(facts, f"{table.source}", as_json)
+    written(out, partial(_save, model, out))
+    facts = {"read as": table.read_as} | _facts(model)
+    facts |= {"seconds": round(time.perf_counter() - start, 2), "model": str(out)}
+    tell(facts, table.source, as_json, err=out == STDOUT)
 
 
 @click.command()
@@ -116,7 +109,7 @@ def fit(data: str, inputs: tuple, outputs: tuple, space: str, input_space: str, 
     "-o",
     "--out",
     type=click.Path(path_type=Path),
-    help="Where to write; standard output otherwise. The suffix says the format.",
+    help="Where to write; standard output otherwise (or -). The suffix says the format.",
 )
 @reading
 @one_sentence
@@ -125,16 +118,19 @@ def predict(model: str, data: str, top: int | None, out: Path | None, drop_missi
     """Predict for every row of DATA with a saved MODEL."""
     from ..tables import write
 
-    learnt, table = _model(model), _table(data, **how)
+    to = STDOUT if out is None else out
+    check_table_out(to, model, data)
+    learnt = _model(model)
+    table = _table(data, **_as_learnt(learnt, how))
     inputs = table.names(learnt.input_space_.columns_)
     table = table.filled(inputs, drop_missing)
-    if out is not None:
-        _check_out(out)
-    with _busy(f"predicting {len(table)} rows"):
-        rows = _predicted(learnt, table, inputs, top)
-    text = write(rows, out, "jsonl" if as_json and out is None else None)
-    if text is not None:
-        click.echo(text, nl=False)
+    with busy(f"predicting {len(table)} rows"):
+        rows = _predicted(learnt, table, top)
+    if to != STDOUT:
+        written(to, partial(write, rows, to))
+        return
+    text = write(rows, None, "jsonl" if as_json else None)
+    to_stdout(str(text).encode())
 
 
 @click.command()
@@ -144,11 +140,12 @@ def predict(model: str, data: str, top: int | None, out: Path | None, drop_missi
 @one_sentence
 def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: Any) -> None:
     """Measure a saved MODEL on the rows of DATA, whose outputs are known."""
-    learnt, table = _model(model), _table(data, **how)
+    learnt = _model(model)
+    table = _table(data, **_as_learnt(learnt, how))
     learnt.drop_missing = drop_missing
-    with _busy(f"predicting {len(table)} rows"):
+    with busy(f"predicting {len(table)} rows"):
         measures = learnt.evaluate(table)
-    _tell({"rows": len(table), **measures}, f"{table.source}", as_json)
+    tell({"rows": len(table), **measures}, table.source, as_json)
 
 
 @click.command()
@@ -157,13 +154,31 @@ def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: An
 @one_sentence
 def info(model: str, as_json: bool) -> None:
     """Say what a saved MODEL has learnt from what, and what it chose."""
-    _tell(_facts(_model(model)), model, as_json)
+    tell(_facts(_model(model)), model, as_json)
 
 
-def _table(data: str, **how: Any) -> Any:
+def _table(data: str, missing: tuple[str, ...], separator: str | None, **how: Any) -> Any:
     from ..tables import read
 
-    return read(data, **how)
+    separator = "\t" if separator in ("\\t", "tab") else separator
+    if separator is not None and len(separator) != 1:
+        raise ValueError(f"--separator is one character, got {separator!r}.")
+    return read(data, missing=missing or None, separator=separator, **how)
+
+
+def _as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
+    """How to read new rows: what counts as an empty cell is as it was in training, unless said."""
+    return how | {"missing": how["missing"] or getattr(model, "missing_", ())}
+
+
+def _save(model: Any, out: Path) -> None:
+    from ..persistence import save
+
+    if out != STDOUT:
+        save(model, out)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        to_stdout(save(model, Path(folder) / "model").read_bytes(), binary=True)
 
 
 def _model(path: str) -> Any:
@@ -179,18 +194,49 @@ def _model(path: str) -> Any:
     return model
 
 
-def _predicted(model: Any, table: Any, inputs: list[str], top: int | None) -> list[dict]:
-    given = [{name: table.columns[name][i] for name in inputs} for i in range(len(table))]
-    if any(getattr(cell, "ndim", 0) for row in given[:1] for cell in row.values()):
-        given = [{"line": line} for line in table.lines]  # arrays are not repeated
-    cells = model.output_space_.cells
+def _predicted(model: Any, table: Any, top: int | None) -> list[dict]:
+    """The rows of the table, with what is predicted for each; arrays are not repeated."""
+    kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
+    given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]
+    if not kept:
+        given = [{"line": line} for line in table.lines]
     if top is None:
-        return [a | cells(y) for a, y in zip(given, model.predict(table), strict=True)]
+        new = [[model.output_space_.cells(y)] for y in model.predict(table)]
+    else:
+        new = [
+            [
+                {"rank": rank, "score": float(score)} | model.output_space_.cells(y)
+                for rank, (y, score) in enumerate(ranked, 1)
+            ]
+            for ranked in model.predict_top(table, top)
+        ]
+    _check_finite(new, table)
     return [
-        row | {"rank": rank, "score": float(score)} | cells(y)
-        for row, ranked in zip(given, model.predict_top(table, top), strict=True)
-        for rank, (y, score) in enumerate(ranked, 1)
+        row | {_free(name, row): value for name, value in cells.items()}
+        for row, predicted in zip(given, new, strict=True)
+        for cells in predicted
     ]
+
+
+def _check_finite(predicted: list[list[dict]], table: Any) -> None:
+    import numpy as np
+
+    for line, cells in zip(table.lines, predicted, strict=True):
+        for value in (value for row in cells for value in row.values()):
+            if isinstance(value, float | np.ndarray) and not np.isfinite(value).all():
+                raise ValueError(
+                    f"{table.source}, line {line}: the prediction is not finite. The input is far "
+                    "from everything learnt from, or the model is damaged: mend either."
+                )
+
+
+def _free(name: str, row: dict) -> str:
+    """A name that no column of the table has: predictions never replace what was given."""
+    number = 2
+    free = name
+    while free in row:
+        free, number = f"{name} ({number})", number + 1
+    return free
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -210,30 +256,3 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _short(names: list[str]) -> list[str]:
     return names if len(names) <= 4 else [*names[:2], "…", names[-1]]
-
-
-def _check_out(out: Path) -> None:
-    if out.is_dir():
-        raise ValueError(f"{out} is a folder: name a file in it with -o.")
-    if not out.parent.is_dir():
-        raise ValueError(f"{out.parent} is no folder: make it first, or write elsewhere with -o.")
-
-
-def _busy(what: str) -> Any:
-    """A sign of life on standard error, where somebody is looking."""
-    from rich.console import Console
-
-    return Console(stderr=True).status(f"{what} …")
-
-
-def _tell(facts: dict[str, Any], title: str, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, show_header=False)
-    for name, value in facts.items():
-        table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
-    Console(file=sys.stdout).print(table)

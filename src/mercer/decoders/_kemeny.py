@@ -10,11 +10,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from .._loops import parallel
+
 SUBSETS = 16
 """Up to this many labels all subsets are gone through."""
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def subset_orders(W: np.ndarray) -> np.ndarray:
     """For each (m, m) matrix an order of the labels, best first, with the most Σ_{i before j} W_ij.
 

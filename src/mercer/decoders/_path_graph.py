@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._checks import Limits, indices, must, offsets
 from ..kernels._ngrams import NGrams
 
 LARGEST = 2_000_000
@@ -41,6 +42,21 @@ class PathGraph:
     known: np.ndarray
     level: np.ndarray
     suffix: np.ndarray
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Edges and states that there are; the edge of a suffix comes before."""
+        states, edges, n = len(self.starts) - 1, len(self.target), len(self.roots)
+        must(states > 0 and edges > 0 and n > 0, "there is no path")
+        offsets(self.starts, "starts", edges, states + 1)
+        indices(self.roots, "roots", 0, states + 1)
+        must(self.roots[0] == 0 and (np.diff(self.roots) >= 0).all(), "roots are not in order")
+        highs = {"target": states, "symbols": len(self.symbols), "level": n, "suffix": edges}
+        for name, high in highs.items():
+            indices(getattr(self, name), name, 0, high, edges)
+        indices(self.known, "known", -1, edges, edges)
+        indices(self.chain, "chain", -1, edges, edges, n)
+        before = (self.level == 0) | (self.suffix < np.arange(edges))
+        must(before.all(), "suffix does not come before its edge")
 
     @classmethod
     def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:

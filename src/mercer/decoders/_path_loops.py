@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from .._loops import parallel
 
-@njit(cache=True, parallel=True)
+
+@parallel
 def weighted_rows(weights, indptr, indices, data, out):
     """Out += weights @ F for a sparse F (CSR), row by row: each row of `out` stays in cache."""
     for t in prange(out.shape[0]):
@@ -15,7 +17,7 @@ def weighted_rows(weights, indptr, indices, data, out):
                 out[t, indices[a]] += weights[t, i] * data[a]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def viterbi(scores, table, wanted, codes, ends):
     """Write the best sequence of every point into `codes`, its length into `ends`.
 
@@ -73,7 +75,7 @@ def _add_windows(cells, width, value, late, out):
         total += cells[i + width] if i + width < len(cells) else 0.0
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def edge_scores(T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
     """Add up, for every point and edge, the scores of the n-grams that the edge ends.
 
@@ -196,7 +198,7 @@ def _search(
     return best, improved, nodes
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def best_paths(
     fronts, backs, starts, target, chain, roots, worth, kappa, shortest, bonus, budget, paths, ends,
     values, proved,

@@ -31,7 +31,8 @@ def targets(
         F = kernel.multiple.kernel.features.rows(items)
     for rows in blocks(len(points), size):
         if F is None:
-            yield rows, host(kernel.multiple.read(points.frame.kernel_features(C[rows])))
+            features = host(kernel.multiple.read(points.frame.kernel_features(C[rows])))
+            yield rows, np.ascontiguousarray(features, dtype=float)
         else:
             weights, _ = points.frame.expansion(C[rows])
             yield rows, _weighted(host(weights), F)
@@ -40,6 +41,8 @@ def targets(
 def _weighted(weights: np.ndarray, F: Any) -> np.ndarray:
     from ._path_loops import weighted_rows
 
+    if weights.ndim != 2 or weights.shape[1] != F.shape[0]:
+        raise ValueError(f"weights of shape {weights.shape} do not fit {F.shape[0]} outputs.")
     out = np.zeros((len(weights), F.shape[1]))
     weighted_rows(np.ascontiguousarray(weights, dtype=float), F.indptr, F.indices, F.data, out)
     return out

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, blocks, host, object_array
+from .._checks import Limits, bounded
 from .._extras import require
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -84,6 +85,11 @@ class GromovWassersteinBarycenter(Decoder):
         self.max_iter = max_iter
         self.node_label = node_label
         self.edge_label = edge_label
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Rounds take time."""
+        for name in ("graphs", "max_iter"):
+            bounded(getattr(self, name), name, 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> GromovWassersteinBarycenter:
         """Read the training graphs."""

@@ -166,7 +166,7 @@ class Lexicon(Decoder):
             warnings.warn(
                 f"no word of the lexicon suits {none.size} inputs, the first of them input "
                 f"{first + none[0]}: they get the best of all words.",
-                stacklevel=5,
+                stacklevel=6,
             )
             allowed[none] = True
         S[~allowed] = -np.inf

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, object_array, take
+from .._checks import Limits, bounded, finite, indices, must
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
@@ -20,6 +21,8 @@ POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
+USUAL = 64
+"""The longest string that is searched for however many edges there are."""
 BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 
@@ -106,6 +109,26 @@ class NGramPath(Decoder):
         self.bonus = bonus
         self.max_nodes = max_nodes
 
+    def check_loaded(self, limits: Limits) -> None:
+        """The graph is one of the kernel's n-grams; lengths are those of sequences."""
+        bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
+        bounded(self.min_length, "min_length", 0, limits.steps)
+        if not hasattr(self, "graph_"):
+            return
+        graph, kernel = self.graph_, self.kernel_
+        must(isinstance(graph, PathGraph), "graph_ is no graph of n-grams")
+        must(isinstance(kernel, Spectrum), "kernel_ is no Spectrum")
+        bounded(kernel.longest_, "longest_", 1, limits.steps)
+        finite(self.bonus_, "bonus_")
+        n, ngrams = bounded(kernel.n, "n", len(graph.roots), len(graph.roots)), kernel.ngrams_
+        indices(graph.symbols, "symbols", 0, len(ngrams.alphabet))
+        sizes = np.array([ngrams.size(m) for m in range(1, n + 1)])
+        must((graph.known < sizes[graph.level]).all(), "known has numbers of no n-gram")
+        # A search holds scores of edges by place, and of states by the square of the length.
+        places = max(USUAL, limits.size // 16 // len(graph.target))
+        squares = int((limits.size / len(graph.starts)) ** 0.5)
+        bounded(self.longest_, "longest_", 1, max(1, min(places, squares)))
+
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
         """Whether the bonus is to be chosen."""
@@ -141,7 +164,7 @@ class NGramPath(Decoder):
             warnings.warn(
                 f"{(~found.proved).sum()} of {len(points)} strings are the best found, not proved "
                 f"to be the best, within max_nodes={self.max_nodes}; certify(points) says which.",
-                stacklevel=4,
+                stacklevel=5,
             )
         return found.outputs
 
@@ -179,7 +202,7 @@ class NGramPath(Decoder):
         graph, (fronts, backs) = self.graph_, scores
         best_paths(
             fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
-            self._kappa(), int(self.min_length), bonus, self.max_nodes,
+            self._kappa(), int(self.min_length), float(bonus), int(self.max_nodes),
             search.paths[rows], search.ends[rows], search.values[rows], search.proved[rows],
         )  # fmt: skip
 
@@ -205,10 +228,13 @@ class NGramPath(Decoder):
         offsets = np.zeros(kernel.n, dtype=np.int64)
         sizes = [kernel.ngrams_.size(m) for m in kernel.lengths()]
         offsets[np.array(list(kernel.lengths())) - 1] = np.cumsum([0, *sizes[:-1]])
-        width = kernel.width or 0
+        width = int(kernel.width or 0)
         cells = kernel.cells(kernel.longest_) if width else 0
         shape = (len(T), len(graph.known), self.longest_)
         fronts, backs = np.empty(shape), np.empty(shape)
+        width_of_T = sum(sizes) * (2 * cells if width else 1)
+        if T.shape[1] != width_of_T:
+            raise ValueError(f"points of {T.shape[1]} features, {width_of_T} are wanted.")
         edges = graph.known, graph.level, graph.suffix
         edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
         return fronts, backs

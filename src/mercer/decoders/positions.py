@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, object_array
+from .._checks import Limits, array, bounded, must
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
 from ._targets import automatic, best_of, lengths, targets
@@ -35,6 +36,12 @@ class PlaceDecoder(Decoder):
     @property
     def _places(self) -> Any:
         return self.kernel_.multiple.kernel
+
+    def check_loaded(self, limits: Limits) -> None:
+        """The kernel is one of symbols at places."""
+        multiple = getattr(getattr(self, "kernel_", Positions()), "multiple", None)
+        kernel = None if multiple is None else multiple.kernel
+        must(isinstance(kernel, Positions) and kernel.kernel is None, "kernel_ is another")
 
     def _scores(self, points: Embedding) -> np.ndarray:
         """2 g_pc - 1, (points, places, symbols)."""
@@ -147,6 +154,15 @@ class Viterbi(PlaceDecoder):
         self.length = length
         self.bonus = bonus
         self.smoothing = smoothing
+
+    def check_loaded(self, limits: Limits) -> None:
+        """A row of transitions for every context, a column for every symbol and the end."""
+        super().check_loaded(limits)
+        if hasattr(self, "transitions_"):
+            size = len(self._places.alphabet_) + 1
+            states = array(self.transitions_, "transitions_", np.float64, None, size).shape[0]
+            must(states == size ** bounded(self.order, "order", 0, 64), "order is another")
+            must(states * self._places.longest_ <= limits.size // 2, "there are too many contexts")
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

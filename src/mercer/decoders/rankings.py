@@ -99,9 +99,10 @@ class Kemeny(RankingDecoder):
     def _orders(self, W: np.ndarray) -> np.ndarray:
         from ._kemeny import SUBSETS, component_order, majority_orders, subset_orders
 
+        W = np.ascontiguousarray(W, dtype=float)
         orders, clear = majority_orders(W)
         open_ = np.flatnonzero(~clear)
-        if self.m_ <= SUBSETS and open_.size:
+        if W.shape[1] <= SUBSETS and open_.size:
             orders[open_] = subset_orders(W[open_])
         elif open_.size:
             for t in open_:

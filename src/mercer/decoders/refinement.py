@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .._arrays import Array, Items, host, like, namespace, one, put, take
+from .._checks import Limits, bounded
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared
@@ -22,6 +23,10 @@ class Refinement(Decoder):
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Rounds take time."""
+        bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
         """Prepare the start."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from .. import SequenceTransducer
 
 PAIRS = 5000
-"""More than that belongs on the command line."""
+LETTERS = 200
+"""Letters of a string."""
+CELLS = 2_000_000
+"""Letters of the input times letters of the output, over all pairs: time and memory go by it.
+
+More than that belongs on the command line.
+"""
 
 
 class Strings:
@@ -16,10 +22,18 @@ class Strings:
 
     def learn(self, request: dict) -> dict:
         """Learn from lines of two strings, separated by a tab, a comma or blanks."""
-        pairs = [_pair(i, line) for i, line in enumerate(str(request["table"]).splitlines(), 1)
+        lines = [(i, line) for i, line in enumerate(str(request["table"]).splitlines(), 1)
                  if line.strip()]  # fmt: skip
-        if not 4 <= len(pairs) <= PAIRS:
+        if len(lines) > PAIRS:
+            raise ValueError(f"between 4 and {PAIRS} lines can be learnt here, got {len(lines)}.")
+        pairs = [_pair(i, line) for i, line in lines]
+        if len(pairs) < 4:
             raise ValueError(f"between 4 and {PAIRS} lines can be learnt here, got {len(pairs)}.")
+        if sum(len(x) * len(y) for x, y in pairs) > CELLS:
+            raise ValueError(
+                f"{len(pairs)} lines are too many for strings of this length: paste fewer or "
+                "shorter ones, or use the command line (mercer fit)."
+            )
         X, y = zip(*pairs, strict=True)
         self.model = SequenceTransducer(unalignable="skip").fit(list(X), list(y))
         accuracy = self.model.left_out_accuracy_
@@ -30,6 +44,8 @@ class Strings:
         if self.model is None:
             raise ValueError("paste a table and learn it first.")
         text = str(request["text"])
+        if len(text) > LETTERS:
+            raise ValueError(f"the string has {len(text)} letters; this page takes {LETTERS}.")
         return {"best": [[y, float(s)] for y, s in self.model.predict_top([text], k=5)[0]]}
 
 
@@ -37,6 +53,11 @@ def _pair(number: int, line: str) -> tuple[str, str]:
     for separator in ("\t", ";", ",", None):
         parts = [part.strip() for part in line.split(separator)]
         if len(parts) == 2 and all(parts):
+            if max(map(len, parts)) > LETTERS:
+                raise ValueError(
+                    f"line {number} has a string of {max(map(len, parts))} letters; this page "
+                    f"takes {LETTERS}."
+                )
             return parts[0], parts[1]
     raise ValueError(
         f"line {number}: two strings are wanted, separated by a tab; got {line!r:.40}."

@@ -25,6 +25,7 @@ from .._arrays import (
     namespace,
     take,
 )
+from .._from_file import FromFile
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
 from ..decoders import Candidates
@@ -37,7 +38,9 @@ BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
-class StructuredEstimator(Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class StructuredEstimator(
+    FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
     A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the

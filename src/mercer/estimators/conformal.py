@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, take
+from .._from_file import FromFile
 from ..embedding import Embedding
 from ..problem import group_labels
 from ..solvers import Refused
@@ -31,7 +32,7 @@ CALIBRATIONS = ("split", "jackknife+")
 KINDS = ("auto", "candidates", "ball", "band")
 
 
-class ConformalSets(BaseEstimator):
+class ConformalSets(FromFile, BaseEstimator):
     """For each input the set of outputs that contains the truth with a stated probability.
 
     Parameters
@@ -168,7 +169,7 @@ class ConformalSets(BaseEstimator):
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
         outputs = self.model_.outputs_
-        self.jackknife_ = self.model_.fitted_.regrouped(labels)
+        self.jackknife_ = self.model_.fitted_.leaving_out(labels)
         points = self._left_out_points()
         self.shape_ = self._shape(points)
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
@@ -226,11 +227,10 @@ class ConformalSets(BaseEstimator):
     def predict(self, X: Items) -> list:
         """One set for each input: a list of outputs, nearest first, or a `Ball`, or a `Band`."""
         check_is_fitted(self, "shape_")
-        points = self.model_.embed(X)
         if self.jackknife_ is None:
-            return self.shape_.sets(points, self.radius_)
+            return self.shape_.sets(self.model_.embed(X), self.radius_)
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
-        moves = self.jackknife_.moves(checked)
+        points, moves = self.jackknife_.embed(checked), self.jackknife_.moves(checked)
         return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
 
     def covers(self, X: Items, y: Items) -> np.ndarray:
@@ -265,4 +265,6 @@ class ConformalSets(BaseEstimator):
 
 
 def _rows(items: Items, index: np.ndarray) -> Items:
+    if isinstance(items, list | tuple):
+        return [items[i] for i in index]  # lists of numbers must stay what they are to numpy
     return items.iloc[index] if hasattr(items, "iloc") else take(items, index)

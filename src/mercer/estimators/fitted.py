@@ -75,15 +75,20 @@ class Fitted:
             self._kept["points"] = self.left_out().embed()
         return self._kept["points"]
 
-    def moves(self, X: Items, labels: np.ndarray | None = None) -> Iterator[tuple[slice, Array]]:
-        """How leaving each group out moves the points of new inputs, block by block."""
-        return self.regrouped(labels).factorization.moves(X, self.alpha)
+    def embed(self, X: Items) -> Embedding:
+        """Points of new inputs in the frame that `left_out_points` and `moves` are written in."""
+        if "map" not in self._kept:
+            self._kept["map"] = self.factorization.solve(self.alpha).points
+        return self._kept["map"](X)
 
-    def regrouped(self, labels: np.ndarray | None) -> Fitted:
-        """The same model with other groups to leave out."""
-        if labels is None or np.array_equal(labels, self.problem.left_out_labels):
-            return self
-        return Fitted(replace(self.problem, labels=labels), self.want, self.alpha)
+    def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
+        """How leaving each example's group out moves the points of new inputs, block by block."""
+        return self.factorization.moves(X, self.alpha)
+
+    def leaving_out(self, labels: np.ndarray) -> Fitted:
+        """The same model, prepared for the models that leave each of these groups out."""
+        want = replace(self.want, moves=True)
+        return Fitted(replace(self.problem, labels=labels), want, self.alpha)
 
 
 def operator_spectrum(fitted: Fitted) -> Array:

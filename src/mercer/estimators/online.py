@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, namespace, part, sqnorms, take
+from .._arrays import Array, Items, concatenated, count, host, namespace, part, sqnorms, take
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
@@ -226,4 +226,4 @@ class OnlineKernelDependency(StructuredEstimator):
 
 
 def _joined(first: Items, second: Items) -> Array:
-    return namespace(first, second).concat([first, second])
+    return concatenated([first, second])

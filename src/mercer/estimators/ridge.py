@@ -218,7 +218,8 @@ class RidgeEstimator(StructuredEstimator):
 
     def loo_predict(self) -> Items:
         """The decoded left-out prediction of every training example (or of its group)."""
-        return self._flattened(self.decoder_.decode(self.loo_embed()))
+        points = self.loo_embed()
+        return self._flattened(self.decoder_.decode(points))
 
     # -- predict ------------------------------------------------------------------------------
 

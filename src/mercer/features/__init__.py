@@ -5,30 +5,23 @@ solved in such coordinates, of the inputs (`features=`) and of the outputs (`out
 """
 
 from .base import Coordinates, FeatureMap, check_map
-from .centered import CenteredFeatures
 from .explicit import Explicit
-from .fixed import Fixed
 from .fourier import RandomFourier
-from .landmarks import Exact, KernelPCA, Spanned
+from .landmarks import Exact, KernelPCA
 from .nystroem import Nystroem
 from .operator_fourier import RandomOperatorFourier
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
-from .triangular import Triangular
 
 __all__ = [
-    "CenteredFeatures",
     "Coordinates",
     "Exact",
     "Explicit",
     "FeatureMap",
-    "Fixed",
     "IncompleteCholesky",
     "KernelPCA",
     "Nystroem",
     "RandomFourier",
     "RandomOperatorFourier",
     "RandomPivotedCholesky",
-    "Spanned",
-    "Triangular",
     "check_map",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from .._arrays import Array, Items, host, is_foreign, like, namespace, take
+from .._arrays import Array, Items, count, host, is_foreign, like, namespace, put, take
 from .._linalg import EPS, INDEFINITE, PositiveDefinite, eigh, solve_triangular
 from ..kernels import Kernel
 from .base import FeatureMap
@@ -25,15 +25,15 @@ class Triangular(LandmarkMap):
 
     Attributes
     ----------
-    landmarks_
-        The r items that determine all others.
+    landmarks_, pivots_
+        The r items that determine all others, and their positions.
     factor_
         Their Cholesky factor L, lower triangular, (r, r).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.features import Triangular
+    >>> from mercer.features.triangular import Triangular
     >>> from mercer.kernels import RBF
     >>> A = [[0.0], [1.0], [1.0], [3.0]]
     >>> V = Triangular().fit_transform(RBF(1.0), A)
@@ -43,6 +43,8 @@ class Triangular(LandmarkMap):
 
     trace_error_ = 0.0
     factor_: Array
+    items_: Items
+    pivots_: np.ndarray
 
     def fit(self, kernel: Kernel, A: Items) -> Triangular:
         """One Cholesky factorisation of the Gram matrix."""
@@ -52,8 +54,13 @@ class Triangular(LandmarkMap):
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of V."""
         V, pivots = pivoted(kernel.checked_gram(A))
-        self.kernel_, self.landmarks_ = kernel, take(kernel.check(A, "A"), pivots)
+        self.kernel_, self.items_, self.pivots_ = kernel, kernel.check(A, "A"), pivots
+        self.landmarks_ = take(self.items_, pivots)
         self.factor_ = take(V, pivots)
+        if not len(pivots):  # the kernel is zero on all items: one of them stands for all
+            self.landmarks_, self.pivots_ = take(self.items_, [0]), np.arange(1)
+            V = like(np.zeros((count(self.items_), 1)), V)
+            self.factor_ = like(np.eye(1), V)
         return V
 
     def transform(self, A: Items) -> Array:
@@ -76,9 +83,11 @@ class Triangular(LandmarkMap):
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """C L⁻¹, weights on the landmarks."""
+        """C L⁻¹ on the landmarks, and no weight on other training items."""
         turn = namespace(C).matrix_transpose
-        return turn(solve_triangular(turn(self.factor_), turn(C), lower=False)), self.landmarks_
+        weights = solve_triangular(turn(self.factor_), turn(C), lower=False)
+        every = like(np.zeros((count(self.items_), int(C.shape[0]))), C)
+        return turn(put(every, self.pivots_, weights)), self.items_
 
 
 def pivoted(K: Array) -> tuple[Array, np.ndarray]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange, uint64
 
+from .._loops import parallel
+
 
 @njit(cache=True)
 def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
@@ -17,9 +19,9 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     for u in range(i, i_end):
         for v in range(j, j_end):
             value = 0.0
-            if p[u] == q[v]:
+            shift = b_ptr[v] - a_ptr[u]
+            if p[u] == q[v] and b_ptr[v + 1] - a_ptr[u + 1] == shift:
                 value = decay
-                shift = b_ptr[v] - a_ptr[u]
                 for e in range(a_ptr[u], a_ptr[u + 1]):
                     value *= 1.0 + C[a_child[e] - i, b_child[e + shift] - j]
                 total += value
@@ -27,7 +29,7 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     return total
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
     n, t = len(a) - 1, len(b) - 1
@@ -46,7 +48,7 @@ def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     return K
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def own_fragments(a, p, a_ptr, a_child, decay):
     """The kernel of every tree with itself."""
     d = np.zeros(len(a) - 1)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items, as_items, object_array
+from .._checks import DamagedModel, Limits, must
 from .._lean import Lean
 from ._bags import hashed
 
@@ -42,6 +43,10 @@ class FlatGraph:
 
     def __len__(self) -> int:
         return len(self.label)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """A file holds graphs as they were given: flat forms are made on use."""
+        raise DamagedModel("it is made on use, and no file holds it")
 
 
 class Union:
@@ -83,6 +88,10 @@ class CheckedGraph(Lean):
     def __init__(self, origin: Any):
         self.origin = origin
         self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
+
+    def check_loaded(self, limits: Limits) -> None:
+        """No flat form comes from a file."""
+        must(self.views == {}, "views is not empty")
 
     def lean(self) -> CheckedGraph:
         """The graph alone: flat forms are made again."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from .._loops import parallel
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def minima(ap, ai, ax, bp, bi, bx, m):
     """Σ_f min(a_f, b_f): A by rows, B by columns, so that only shared features are visited."""
     n = len(ap) - 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arrays import Items
+from .._checks import Limits, bounded, indices, must
 from ._sequences import Alphabet, Codes
 
 
@@ -39,6 +40,17 @@ class NGrams:
             self.keys.append(level)
             ids = np.full(len(codes.flat), -1, dtype=np.int64)
             ids[at] = inverse
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Every level is sorted, and extends the level before."""
+        must(isinstance(self.alphabet, Alphabet), "alphabet is no alphabet")
+        must(isinstance(self.keys, list), "keys is no list")
+        bounded(self.n, "n", len(self.keys), len(self.keys))
+        size = 1
+        for level in self.keys:
+            indices(level, "keys", 0, size * len(self.alphabet))
+            must((np.diff(level) > 0).all(), "keys are not in order")
+            size = len(level)
 
     def _extended(self, codes: Codes, ids: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Where known (m-1)-grams have a next symbol, and the key of the m-gram there."""

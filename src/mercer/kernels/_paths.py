@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange, uint64
 
+from .._loops import parallel
+
 
 @njit(cache=True)
 def _mix(x):
@@ -44,7 +46,7 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
     return tail
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def path_features(start, pointer, target, edge):
     """Graph, first node, last node and path hash of every connected ordered pair of nodes."""
     n = len(start) - 1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, object_array
+from .._checks import Limits, must
 from ..spaces import Sequences
 from ..spaces.sequences import as_sequences, described  # noqa: F401 (others import them here)
 from .base import Kernel
@@ -67,6 +68,12 @@ class Alphabet:
         except TypeError:
             return cls(symbols)
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Number the symbols of a file anew: loops trust the numbers."""
+        must(isinstance(self.symbols, list), "symbols is no list")
+        self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
+        must(len(self.number) == len(self.symbols), "symbols are not distinct")
+
     def __len__(self) -> int:
         return len(self.symbols)
 
@@ -77,6 +84,8 @@ class Alphabet:
             return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
         find = self.number.get
         flat = [find(symbol, -1) for item in items for symbol in item]
+        if len(flat) != starts[-1]:
+            raise ValueError("an item is no sequence: it has another length than symbols.")
         return Codes(np.array(flat, dtype=np.int64), starts.astype(np.int64))
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from .._loops import parallel
+
 
 @njit(cache=True)
 def overlap(m, a, i, i_end, u, b, j, j_end, width):
@@ -20,7 +22,7 @@ def overlap(m, a, i, i_end, u, b, j, j_end, width):
     return total
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def overlaps(mp, m, a, up, u, b, width, symmetric):
     """The overlap of all pairs of two batches, the lower half mirrored where they are one."""
     n, t = len(mp) - 1, len(up) - 1

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from .._loops import parallel
 
-@njit(cache=True, parallel=True)
+
+@parallel
 def counted(indptr, indices, data, columns, rows, values, out):
     """Out = F Gᵀ for F by rows (CSR) and G by columns (CSC), straight into a dense matrix."""
     for i in prange(out.shape[0]):
@@ -16,7 +18,7 @@ def counted(indptr, indices, data, columns, rows, values, out):
                 out[i, rows[b]] += value * values[b]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def placed(starts, grams, front, back, value, columns, rows, their_front, their_back, kappa, out):
     """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
     for i in prange(out.shape[0]):
@@ -39,7 +41,7 @@ def _shifted_runs(s, t, shift, worth):
     return total
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def weighted_degree(flat, starts, their_flat, their_starts, worth, gamma, symmetric, out):
     """The weighted-degree kernel with shifts of all pairs; gamma[|shift|] is a shift's weight."""
     for i in prange(out.shape[0]):
@@ -97,7 +99,7 @@ def _subsequences(s, t, n, decay, first, inner, last):
     return total
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def subsequences(flat, starts, their_flat, their_starts, n, decay, first, symmetric, out):
     """The gap-weighted subsequence kernel of all pairs."""
     widest = 0
@@ -114,7 +116,7 @@ def subsequences(flat, starts, their_flat, their_starts, n, decay, first, symmet
                 out[j, i] = out[i, j]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def subsequences_alone(flat, starts, n, decay, first, out):
     """The same of every sequence with itself."""
     for i in prange(len(out)):
@@ -124,7 +126,7 @@ def subsequences_alone(flat, starts, n, decay, first, out):
         out[i] = _subsequences(s, s, n, decay, first, inner, last)
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def same_places(ours, starts, theirs, their_starts, out):
     """Out_ij = the number of places at which two sequences have the same symbol."""
     for i in prange(out.shape[0]):

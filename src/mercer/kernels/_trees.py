@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, as_items, object_array
+from .._checks import Limits, array, indices, must, offsets
 from ._bags import hashed, mixed
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
@@ -30,6 +31,14 @@ class FlatTree:
         self.label = np.array([hashed(label) for label in labels], dtype=np.uint64)
         self.pointer = np.concatenate([[0], np.cumsum([len(c) for c in children])])
         self.child = np.array([j for c in children for j in c], dtype=np.int64)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Children come before their parents, and have one each."""
+        n, edges = len(array(self.label, "label", np.uint64, None)), len(self.child)
+        offsets(self.pointer, "pointer", edges, n + 1)
+        indices(self.child, "child", 0, n)
+        parents = np.repeat(np.arange(n), np.diff(self.pointer))
+        must((self.child < parents).all(), "child does not come before its parent")
 
     def productions(self) -> np.ndarray:
         """A hash of each node's label and its children's, in order; 0 for a leaf."""

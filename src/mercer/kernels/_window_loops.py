@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from .._loops import parallel
+
 SEED = np.uint64(0x243F6A8885A308D3)
 OUTSIDE = 1 << 40
 """Added to how far beyond an end a place is: no symbol has such a number."""
@@ -26,7 +28,7 @@ def _symbol(flat, first, last, place):
     return flat[place] + 2
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def window_keys(flat, starts, rows, positions, windows, keys):
     """Write one key for each item (row) and window (column).
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items
+from .._checks import Limits, bounded
 from ..spaces import Molecules
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
@@ -69,6 +70,10 @@ class Fingerprint(Kernel):
     def space(self) -> Molecules:
         """SMILES strings."""
         return Molecules()
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Rounds take time."""
+        bounded(self.radius, "radius", 0, limits.steps)
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """SMILES strings that parse; molecules are remembered, so a second check is cheap."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items
+from .._checks import Limits, bounded
 from ..spaces import Graphs
 from ._bags import Bags, inner, mixed, sqnorms
 from ._graphs import Union, checked
@@ -100,6 +101,10 @@ class WeisfeilerLehman(GraphKernel):
         if not isinstance(self.iterations, int | np.integer) or self.iterations < 0:
             raise ValueError(f"iterations must be a whole number from 0 on: {self.iterations!r}.")
         return super().check(A, name)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """More rounds than a graph has nodes would only take time."""
+        bounded(self.iterations, "iterations", 0, limits.steps)
 
     def _bags(self, A: Items) -> Bags:
         union = self._union(A)

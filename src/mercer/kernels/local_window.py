@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items, object_array
+from .._checks import Limits, bounded
 from ._sequences import Alphabet, Codes, as_sequences, described
 from .base import Kernel
 
@@ -43,6 +44,10 @@ class LocalWindow(Kernel):
     def __init__(self, radius: int = 5, decay: float = 0.45):
         self.radius = radius
         self.decay = decay
+
+    def check_loaded(self, limits: Limits) -> None:
+        """The number of windows grows with the square of the radius."""
+        bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
         """First and last place of every window, (windows, 2), and the weights of their features."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, as_items, object_array
+from .._checks import Limits, array, finite, must
 from ..spaces import Spectra
 from ..spaces.spectra import peaks
 from .base import Kernel, positive
@@ -105,6 +106,15 @@ class Sorted:
     def __init__(self, mz: np.ndarray, intensity: np.ndarray, precursor: float):
         order = np.argsort(mz, kind="stable")
         self.mz, self.intensity, self.precursor = mz[order], intensity[order], precursor
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Finite peaks in order, each with an intensity."""
+        n = len(array(self.mz, "mz", np.float64, None))
+        array(self.intensity, "intensity", np.float64, n)
+        must(np.isfinite(self.mz).all() and (np.diff(self.mz) >= 0).all(), "mz is not in order")
+        strong = np.isfinite(self.intensity) & (self.intensity > 0)
+        must(strong.all(), "intensity has values that are not positive")
+        finite(self.precursor, "precursor")
 
     @property
     def peaks(self) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._arrays import Array, Items
+from .._checks import Limits, bounded, must
 from ..spaces import Sequences
 from ._sequences import Alphabet, SequenceKernel, as_given
 from .base import Kernel, as_kernel
@@ -64,6 +65,13 @@ class Positions(SequenceKernel):
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
         return self.__dict__.get("kernel_") or as_kernel(self.kernel)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Places that no sequence has would only take time and memory."""
+        alphabet = getattr(self, "alphabet_", Alphabet(()))
+        must(isinstance(alphabet, Alphabet), "alphabet_ is no alphabet")
+        most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
+        bounded(getattr(self, "longest_", 0), "longest_", 0, most)
 
     # -- checking -----------------------------------------------------------------------------
 

@@ -6,10 +6,14 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import Items
+from .._checks import Limits, bounded
 from ._ngrams import NGrams
 from ._sequences import SequenceKernel
 from .base import whole
 from .capabilities import Features
+
+USUAL = 256
+"""Places that features may tell apart however many n-grams there are."""
 
 
 class Spectrum(SequenceKernel):
@@ -75,6 +79,16 @@ class Spectrum(SequenceKernel):
         self.ngrams_ = NGrams(A, whole(self.n, "n"))
         self.longest_ = max(map(len, A))
         return self
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Lengths that no sequence has would only take time and memory."""
+        bounded(self.n, "n", 1, limits.steps)
+        bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
+        if hasattr(self, "ngrams_"):
+            bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
+            ngrams = sum(self.ngrams_.size(m) for m in self.lengths())
+            most = max(USUAL, limits.size // 16 // max(1, ngrams))  # features of one sequence
+            bounded(self.longest_ + (self.width or 0), "longest_", 0, most)
 
     # -- n-grams ------------------------------------------------------------------------------
 

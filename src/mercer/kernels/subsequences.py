@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._checks import Limits, bounded
 from ._sequences import SequenceKernel
 from .base import positive, whole
 from .weighted_degree import encoded
@@ -42,6 +43,10 @@ class Subsequences(SequenceKernel):
         self.n = n
         self.decay = decay
         self.blended = blended
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Lengths that no sequence has would only take time."""
+        bounded(self.n, "n", 1, limits.steps)
 
     def _settings(self) -> tuple[int, float, int]:
         n, decay = whole(self.n, "n"), positive(self.decay, "decay")

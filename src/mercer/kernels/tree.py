@@ -114,12 +114,12 @@ class SubsetTree(TreeKernel):
 
         left = _flat_batch(A)
         right = left if B is A else _flat_batch(B)
-        return np.asarray(fragments(*left, *right, float(self.decay), A is B))  # type: ignore[call-arg]
+        return np.asarray(fragments(*left, *right, float(self.decay), A is B))
 
     def _diag(self, A: Items) -> Array:
         from ._fragments import own_fragments
 
-        return np.asarray(own_fragments(*_flat_batch(A), float(self.decay)))  # type: ignore[call-arg]
+        return np.asarray(own_fragments(*_flat_batch(A), float(self.decay)))
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
@@ -133,7 +133,7 @@ def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
     start = [0]
     for tree in A:
         hashes = tree.productions()
-        inside = hashes != 0
+        inside = np.diff(tree.pointer) > 0
         number = np.cumsum(inside) - 1 + start[-1]
         kept = inside[tree.child]
         degree = np.add.reduceat(np.append(kept, 0), tree.pointer[:-1]) * inside

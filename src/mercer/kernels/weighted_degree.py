@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
+from .._checks import Limits, bounded
 from ._sequences import Alphabet, Codes, SequenceKernel
 from .base import whole
 
@@ -42,6 +43,11 @@ class WeightedDegree(SequenceKernel):
     def __init__(self, degree: int = 3, shifts: int = 0):
         self.degree = degree
         self.shifts = shifts
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Lengths that no sequence has would only take time."""
+        bounded(self.degree, "degree", 1, limits.steps)
+        bounded(self.shifts, "shifts", 0, limits.steps)
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """What a run of equal symbols adds when it reaches each length, and the weights γ."""

@@ -132,7 +132,7 @@ class KroneckerGram(BlockGram):
         C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
         if self.B.diagonal is not None:
             return xp.reshape(self.B.diagonal[:, None] * C, (n * q, -1))
-        C = xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)) @ self.B  # B is symmetric
+        C = self.B.after(xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)))
         return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
     def some_columns(self, index: np.ndarray) -> Array:
@@ -155,7 +155,7 @@ class KroneckerGram(BlockGram):
 
     def pairings(self, V: Array, W: Array) -> Array:
         """K ∘ (V B Wᵀ)."""
-        right = W @ self.B
+        right = self.B.after(W)
         return self.K * (V @ namespace(V).matrix_transpose(right))
 
 

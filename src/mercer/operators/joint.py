@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, as_items, count, object_array, take
+from .._checks import Limits, bounded
 from ..features import Coordinates, Exact, Explicit
 from ..kernels import Kernel, Linear, as_kernel
 from .block_gram import BlockGram, DenseGram
@@ -122,6 +123,10 @@ class FromJoint(CoupledKernel):
     def __init__(self, joint: Any, kernel: Kernel | None = None):
         self.joint = joint
         self.kernel = kernel
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Blocks hold the square of the width for every two inputs."""
+        bounded(getattr(self, "width_", 0), "width_", 0, int((limits.size // 16) ** 0.5))
 
     @property
     def inputs(self) -> Kernel:

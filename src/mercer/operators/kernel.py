@@ -33,6 +33,9 @@ class OperatorKernel(BaseEstimator):
     componentwise = False
     """Whether its values are diagonal in output coordinates; then `by_component` gives them."""
 
+    centred_outputs = True
+    """Whether `fit` takes outputs less their mean where there is an intercept."""
+
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
 

@@ -105,7 +105,7 @@ def _shares(parts: int, total: int) -> Iterator[tuple[int, ...]]:
 def _normalised(B: SymMatrix, vv: SymMatrix) -> SymMatrix:
     """B over tr(B S_vv) / tr S_vv, what it gives to the outputs on average; zero stays zero."""
     if B.diagonal is not None and vv.diagonal is not None:
-        given = float((B.diagonal * vv.diagonal).sum())
+        given = float(B.diagonal @ vv.diagonal)
     else:
         given = (B * vv).total()
     size = vv.trace()

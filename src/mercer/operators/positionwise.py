@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items
+from .._checks import Limits, bounded
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
@@ -69,7 +70,8 @@ class Positionwise(CoupledKernel):
     >>> X, y = [[[0.0], [1.0]], [[0.1], [0.9], [1.1]]], ["no", "noo"]
     >>> for eta in (0.0, 1.0):
     ...     model = KernelDependency(
-    ...         Positionwise(RBF(0.3), eta=eta), Positions(), 0.1, PerPosition("input")
+    ...         Positionwise(RBF(0.3), eta=eta), Positions(), 0.1, PerPosition("input"),
+    ...         fit_intercept=False,
     ...     )
     ...     print(model.fit(X, y).predict([[[1.0], [0.0], [0.0]]])[0])
     noo
@@ -89,6 +91,14 @@ class Positionwise(CoupledKernel):
         self.mu = mu
         self.eta = eta
         self.letters = letters
+
+    centred_outputs = False  # what stands at a place is told by where outputs are not zero
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Places and letters together are the width."""
+        if hasattr(self, "places_"):
+            slots = self.places_ * self.letters_
+            bounded(slots, "places_ * letters_", self.width_, self.width_)
 
     @property
     def inputs(self) -> Kernel:
@@ -158,6 +168,5 @@ class Positionwise(CoupledKernel):
             place = int(np.flatnonzero(beyond[i])[0])
             raise ValueError(
                 f"y[{i}] has something at place {place}, but X[{i}] ends after {lengths[i]}: an "
-                "output must not be longer than its input. Leave such pairs out (and "
-                "fit_intercept=True, which shifts outputs, unless all words have one length)."
+                "output must not be longer than its input. Leave such pairs out."
             )

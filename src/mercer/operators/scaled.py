@@ -23,6 +23,7 @@ class ScaledKernel(OperatorKernel):
         return f"{self.scale:g} * {self.kernel}"
 
     own_coordinates = property(lambda self: self.kernel.own_coordinates)
+    centred_outputs = property(lambda self: self.kernel.centred_outputs)
     spectral = property(lambda self: self.kernel.spectral)
 
     @property

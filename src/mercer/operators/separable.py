@@ -129,6 +129,12 @@ class OperatorSum(OperatorKernel):
         return same(left.scalar, right.scalar) or same(left.operator, right.operator)
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+
+    @property
+    def centred_outputs(self) -> bool:  # type: ignore[override]
+        """Whether both terms take centred outputs."""
+        return self.left.centred_outputs and self.right.centred_outputs
+
     componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
     @property

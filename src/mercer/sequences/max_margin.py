@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, host, object_array
+from .._checks import Limits, array, must
+from .._from_file import FromFile
 from ..estimators.checks import input_default
 from ..features import FeatureMap
 from ..kernels import Kernel, as_kernel
@@ -24,7 +26,7 @@ BLOCK = 512
 """Places that are scored at once: their kernel values stay in the cache."""
 
 
-class MaxMarginMarkovNetwork(BaseEstimator):
+class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     """Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
 
     A labelling y of a sequence x of as many vectors is scored by
@@ -136,6 +138,12 @@ class MaxMarginMarkovNetwork(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def check_loaded(self, limits: Limits) -> None:
+        """A score for every two labels."""
+        if hasattr(self, "labels_"):
+            must(isinstance(self.labels_, list), "labels_ is no list")
+            array(self.transitions_, "transitions_", np.float64, *[len(self.labels_)] * 2)
+
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, y: Items) -> MaxMarginMarkovNetwork:
@@ -223,7 +231,8 @@ class MaxMarginMarkovNetwork(BaseEstimator):
     def _nodes(self, chains: Chains) -> np.ndarray:
         vectors = chains.vectors
         parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
-        return np.concatenate([np.zeros((0, len(self.labels_))), *parts])
+        nodes = np.concatenate([np.zeros((0, len(self.labels_))), *parts])
+        return np.ascontiguousarray(nodes, dtype=float)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

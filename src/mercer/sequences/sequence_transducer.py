@@ -7,6 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, blocks, object_array, take
+from .._checks import Limits, bounded, finite, must
+from .._from_file import FromFile
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
 from ..decoders.base import Ranked
@@ -17,13 +19,13 @@ from ..spaces import Sequences
 from .transduction.alignment import align
 from .transduction.calibration import Trial
 from .transduction.checks import alignable, checked_pairs, checked_parameters, whole
-from .transduction.model import Aligned, sliced
+from .transduction.model import Aligned, Model, sliced
 
 BLOCK = 4096
 """Inputs that are decoded at once."""
 
 
-class SequenceTransducer(Observed, Lean, BaseEstimator):
+class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
@@ -124,6 +126,19 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
         self.verbose = verbose
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
+
+    def check_loaded(self, limits: Limits) -> None:
+        """The alphabets are those of the model."""
+        if not hasattr(self, "model_"):
+            return
+        must(isinstance(self.model_, Model), "model_ is no transduction")
+        for name in ("sources_", "targets_"):
+            must(isinstance(getattr(self, name), Alphabet), f"{name} is no alphabet")
+        must(len(self.sources_) + 1 == len(self.model_.emissions.width), "sources_ do not fit")
+        must(len(self.targets_) == self.model_.ngram.end, "targets_ do not fit")
+        must(finite(self.temperature_, "temperature_") > 0, "temperature_ is not positive")
+        finite(self.lm_weight_, "lm_weight_")
+        bounded(1 if self.beam_ is None else self.beam_, "beam_", 1, limits.size)
 
     # -- fit ----------------------------------------------------------------------------------
 

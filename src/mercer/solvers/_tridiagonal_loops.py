@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from .._loops import parallel
 
 ROWS = 64
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def inverse_diagonals(rows, diagonal, off, alphas):
     """q_iᵀ (T + αI)⁻¹ q_i for every row q_i and every α.
 

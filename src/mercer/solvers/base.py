@@ -74,3 +74,8 @@ def scalar_problem(problem: Problem, want: Want) -> str | None:
     if problem.gathered is not None:
         return "the pairs come in blocks"
     return closed_form(problem, want)
+
+
+def needs_no_coordinates(problem: Problem, want: Want) -> bool:
+    """Whether weights on the outputs are all that a separable problem at low rank needs."""
+    return problem.operator.uniform is not None and problem.spanned and not want.moves

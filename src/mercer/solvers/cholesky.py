@@ -125,7 +125,7 @@ class Tridiagonal(Solver):
         reason = uniform_problem(problem, want)
         if reason is not None:
             return reason
-        if problem.n < MANY or problem.groups is not None or problem.foreign:
+        if problem.n < MANY or problem.groups is not None or problem.foreign or want.moves:
             return f"it is for at least {MANY} examples, left out one by one, in numpy"
         kernel, X = problem.inputs.kernel, problem.inputs.items
         scale = float(np.max(np.diagonal(X) if kernel.pairwise else kernel.diag(X)))
@@ -263,10 +263,6 @@ class Reduced(Factorization):
     def left_out_points(self, E: Array) -> Any:
         """Points whose residuals are E."""
         return self.outputs.points(self.outputs.coordinates - E, self.problem)
-
-    def moves(self, X: Any, alpha: float) -> Iterator[tuple[slice, Array]]:
-        """By the spectrum, which gives the weights of predictions."""
-        return Spectral().factor(self.problem, Want([alpha], True), Cache()).moves(X, alpha)
 
     @property
     def scale(self) -> float:

@@ -65,11 +65,10 @@ class Constants:
 
     def back(self, A: Array) -> Array:
         """M A."""
-        xp = namespace(A)
         lost = np.setdiff1d(np.arange(self.N.shape[0]), self.kept)
-        zeros = xp.zeros_like(A[:1, :]) + like(np.zeros((len(lost), 1)), A)
+        zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
         order = np.argsort(np.concatenate([lost, self.kept]))
-        return self.reflected(take(xp.concat([zeros, A]), order))
+        return self.reflected(take(namespace(A).concat([zeros, A]), order))
 
     def without(self, V: Array) -> Array:
         """V - NNᵀV."""

@@ -176,8 +176,12 @@ class ByDirection(CoupledSolver):
 
 
 def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
-    """The operator-valued kernel, fitted on inputs and (centred) output coordinates."""
-    V = outputs.unweighted(outputs.rows)
+    """The operator-valued kernel, fitted on inputs and output coordinates.
+
+    The outputs are centred where there is an intercept, unless the kernel asks for them as given.
+    """
+    centred = problem.kernel.centred_outputs
+    V = outputs.unweighted(outputs.rows) if centred else outputs.coordinates
     return fitted(problem.kernel, problem.inputs.items, V, problem.weights)
 
 
@@ -481,11 +485,7 @@ class Slotted(CoupledFactorization):
         slots, part = self._gram().rows, self.part
         groups = self.problem.left_out_labels[slots.owners]
         loo = LeaveOneOut(part, groups)
-        path = (
-            (loo.averaged(alpha, slots.places) for alpha in alphas)
-            if averaged
-            else loo.path(alphas)
-        )
+        path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
         for alpha, E in zip(alphas, path, strict=True):
             roots = part.inputs.roots
             E = slots.join(E if roots is None else E / roots)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import Any
@@ -184,13 +184,24 @@ class Parts(Factorization):
 
     def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
         """Outputs minus their left-out predictions, in the directions of the operator."""
-        loos = [LeaveOneOut(part, self.problem.groups) for part in self.parts]
         if averaged:
-            paths = [iter([loo.averaged(alpha) for alpha in alphas]) for loo in loos]
-        else:
-            paths = [loo.path(alphas) for loo in loos]
+            yield from map(self._averaged, alphas)
+            return
+        paths = [self._path(part, alphas) for part in self.parts]
         for columns in zip(*paths, strict=True):
             yield self.outputs.unweighted(self._in_order(list(columns)))
+
+    def _path(self, part: Part, alphas: Sequence[float]) -> Iterable[Array]:
+        """The left-out residuals of a part; where there are several, at once for all α."""
+        path = LeaveOneOut(part, self.problem.groups).path(alphas)
+        return path if len(self.parts) == 1 else list(path)
+
+    def _averaged(self, alpha: float) -> Array:
+        """The residuals of generalised cross-validation."""
+        found = [LeaveOneOut(part).pooled(alpha) for part in self.parts]
+        R = self._in_order([residuals for residuals, _ in found])
+        mean = sum(rest for _, rest in found) / (R.shape[0] * R.shape[1])
+        return self.outputs.unweighted(R) / mean
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α, all directions rotated back when points are asked."""

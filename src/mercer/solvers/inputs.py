@@ -14,7 +14,9 @@ from scipy.sparse import diags_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace, take
 from .._linalg import eigh
-from ..features import CenteredFeatures, FeatureMap, Spanned
+from ..features import FeatureMap
+from ..features.centered import CenteredFeatures
+from ..features.landmarks import Spanned
 from ..kernels import Kernel
 from .constants import Constants
 
@@ -88,13 +90,26 @@ class ExactInputs(InputSpectrum):
         self.roots = weight_roots(weights, K)
         if self.roots is not None:
             K = self.roots * K * namespace(K).matrix_transpose(self.roots)
-        if not intercept:
-            self.s, self.E = _spectrum(K)
-            return
-        ones = np.ones(K.shape[0]) if weights is None else np.sqrt(weights)
-        self.constants = Constants.of(ones, K)
-        self.s, E = _spectrum(self.constants.reduced(K))
-        self.E = self.constants.back(E)
+        scale = float(namespace(K).max(namespace(K).abs(K)))
+        if intercept:
+            ones = np.ones(K.shape[0]) if weights is None else np.sqrt(weights)
+            self.constants = Constants.of(ones, K)
+            K = self.constants.reduced(K)
+        self.s, E = _spectrum(K, scale)
+        self.E = E if self.constants is None else self.constants.back(E)
+        self.null = self._beyond_features()
+
+    def _beyond_features(self) -> int:
+        """How many directions, smallest first, a kernel with finite features cannot have.
+
+        Rounding in them means nothing at new inputs, and a small ridge would magnify it.
+        """
+        if not float(namespace(self.s).max(self.s)) > 0:  # the inputs are all alike
+            return int(self.s.shape[0])
+        if not _vector_features(self.kernel, self.X):
+            return 0
+        width = int(self.kernel.features(take(self.X, [0])).shape[1])
+        return max(0, int(self.s.shape[0]) - width)
 
     def _weighted(self, A: Array) -> Array:
         return A if self.roots is None else self.roots * A
@@ -105,15 +120,15 @@ class ExactInputs(InputSpectrum):
 
     def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
         """Kernel values against the training inputs, times √w ∘ (E D)."""
-        return self.gram.map(self._weighted(self.E @ D))
+        return self.gram.map(self._weighted(self.E[:, self.null :] @ D[self.null :, :]))
 
     def prior(self, X: Items) -> Array:
         """k(x, x), centred where there is an intercept."""
         return self.gram.prior(X)
 
 
-def _spectrum(K: Array) -> tuple[Array, Array]:
-    s, E = eigh(K, "Gram matrix", drop=False)
+def _spectrum(K: Array, scale: float) -> tuple[Array, Array]:
+    s, E = eigh(K, "Gram matrix", drop=False, scale=scale)
     return s, (K if E is None else E)  # E is None for an empty matrix alone
 
 
@@ -150,12 +165,7 @@ class CentredGram:
     def __init__(self, kernel: Kernel, X: Items, weights: np.ndarray | None):
         self.kernel, self.X = kernel, X
         self.features: Any = None
-        if (
-            kernel.features is not None
-            and kernel.on_vectors
-            and not issparse(X)
-            and not kernel.pairwise
-        ):
+        if _vector_features(kernel, X):
             F = kernel.features(kernel.check(X, "X"))
             self.features = CenteredFeatures(kernel, _mean(F, weights))
             self.F = F - self.features.mean
@@ -191,6 +201,11 @@ class CentredGram:
         K = self.kernel(A, self.X)
         rows = _mean(namespace(K).matrix_transpose(K), self.weights)
         return self.kernel.diag(A) - 2.0 * rows + self.level
+
+
+def _vector_features(kernel: Kernel, X: Items) -> bool:
+    """Whether the kernel has finite features on dense vectors."""
+    return kernel.features is not None and kernel.on_vectors and not issparse(X)
 
 
 def _mean(A: Array, weights: np.ndarray | None) -> Array:

@@ -234,18 +234,20 @@ class LeaveOneOut:
             solved = xp.matrix_transpose(columns)
         return xp.reshape(solved, (groups * size, -1))
 
-    def averaged(self, alpha: float, places: np.ndarray | None = None) -> Array:
-        """Residuals of generalised cross-validation: 1 - H averaged over the examples.
+    def averaged(self, alpha: float) -> Array:
+        """The residuals of generalised cross-validation."""
+        R, rest = self.pooled(alpha)
+        return R / (rest / (R.shape[0] * R.shape[1]))
 
-        Where rows are slots, over those of the same place.
+    def pooled(self, alpha: float) -> tuple[Array, float]:
+        """Residuals of the fit, and the sum of 1 - H over all rows and directions.
+
+        Generalised cross-validation divides by the mean over all parts, which does not depend on
+        the basis that outputs are written in.
         """
         R, rest = next(self.smoother.path([alpha]))
-        xp = namespace(R)
-        if places is None:
-            return R / xp.mean(rest, axis=0, keepdims=True)
-        member = np.equal.outer(places, np.unique(places)).astype(float)
-        mean = like(member @ (member / member.sum(axis=0)).T, R) @ rest
-        return R / mean
+        alike = R.shape[1] if rest.shape[1] == 1 else 1
+        return R, alike * float(namespace(rest).sum(rest))
 
 
 def members_by_size(groups: Array) -> list[np.ndarray]:

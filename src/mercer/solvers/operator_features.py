@@ -99,8 +99,7 @@ class FeatureFactorization(Factorization):
         """Left-out predictions, the components of an example (or group) together."""
         n, q = self.outputs.rows.shape
         loo = LeaveOneOut(self.smoother, np.repeat(self.problem.left_out_labels, q))
-        places = np.tile(np.arange(q), n)
-        path = (loo.averaged(alpha, places) for alpha in alphas) if averaged else loo.path(alphas)
+        path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
         for alpha, E in zip(alphas, path, strict=True):
             E = self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
             yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))

@@ -17,7 +17,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Separable
 from ..problem import Problem, Want
-from .base import Cache, Solver, scalar_problem
+from .base import Cache, Solver, needs_no_coordinates, scalar_problem
 from .factorization import Factorization, LeftOut, Solution
 from .inputs import LowRankInputs, LowRankRows
 from .left_out import Part
@@ -38,9 +38,9 @@ class SpannedLowRank(Solver):
         if problem.inputs.features is None or problem.operator_features:
             return "features= is None, which is exact"
         reason = scalar_problem(problem, want)
-        if reason is None and not (problem.operator.uniform is not None and problem.spanned):
-            return "the outputs have coordinates"
-        return reason
+        return reason or (
+            None if needs_no_coordinates(problem, want) else "outputs have coordinates"
+        )
 
     def cost(self, sizes: Sizes) -> Route:
         """Moments of the rank."""
@@ -120,7 +120,7 @@ class OutputGram:
             share = like(share[:, None], M)
             LM = self._times(xp.concat([M, share], axis=1))
             self.means = LM[:, -1]
-            self.level = float((share[:, 0] * self.means).sum())
+            self.level = float(share[:, 0] @ self.means)
             LM = LM[:, :-1] - xp.matrix_transpose(share) @ LM[:, :-1]
         else:
             LM = self._times(M)

@@ -13,7 +13,7 @@ from ..operators import Moments, Separable
 from ..operators.moments import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix
-from .base import Cache, Solver, scalar_problem
+from .base import Cache, Solver, needs_no_coordinates, scalar_problem
 from .factorization import Factorization, Parts, Solution
 from .inputs import ExactInputs, InputSpectrum, LowRankInputs, LowRankRows
 from .left_out import Part
@@ -73,9 +73,10 @@ class LowRank(Solver):
         """Any operator that is not learnt, inputs of low rank."""
         if problem.inputs.features is None or problem.operator_features:
             return "features= is None, which is exact"
-        if problem.separable and problem.operator.uniform is not None and problem.spanned:
+        reason = scalar_problem(problem, want)
+        if reason is None and needs_no_coordinates(problem, want):
             return "the outputs need no coordinates"
-        return scalar_problem(problem, want)
+        return reason
 
     def cost(self, sizes: Sizes) -> Route:
         """Moments of the rank."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,11 @@ def _check_set(item: Any, index: int, name: str) -> None:
         raise ValueError(
             f"{name}[{index}] must be a collection of labels, got {item!r:.60}: write a single "
             "label as [label]."
+        )
+    if isinstance(item, Iterator):
+        raise ValueError(
+            f"{name}[{index}] is a {type(item).__name__}, which can be read only once: write it "
+            "as a list."
         )
     for label in item:
         if not isinstance(label, Hashable) or (isinstance(label, float) and label != label):

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .spaces.numbers import is_numeric, numbers, refuse_mixed
-from .table import Table
+from .spaces.labels import label_separator
+from .table import BadTable, Table
+from .values import is_numeric, numbers, refuse_mixed
 
 LOOK = 200
 """Rows that a guess looks at."""
-SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
-"""What stands between labels, and the share of cells in which it does; commas do so elsewhere."""
 SMOOTH = 0.8
 """Neighbouring values of a curve correlate at least this much."""
 
@@ -26,10 +25,10 @@ def guess(table: Table, names: Sequence[str], output: bool) -> str:
     first = columns[0]
     if len(columns) == 1 and isinstance(first, np.ndarray) and first.ndim > 2:
         return "image"
-    if all(is_numeric(cells) for cells in columns):
+    if all(is_numeric(table, name) for name in names):
         try:
             return _of_numbers(numbers(table, list(names)), output, len(columns))
-        except ValueError:
+        except BadTable:
             return "vector"  # ragged or not finite: reading it says so
     refuse_mixed(table, names)
     if len(columns) > 1:
@@ -69,22 +68,12 @@ def _of_text(cells: list[Any], output: bool) -> str:
         return "ranking"
     if all(text.startswith("[") and text.endswith("]") and '"' in text for text in texts):
         return "labels"
-    if output and _are_sets(texts):
+    if output and label_separator(texts):
         return "labels"
     if _are_smiles(texts):
         return "smiles"
     distinct = len(set(texts))
     return "labels" if output and distinct <= max(2, min(20, len(texts) // 5)) else "text"
-
-
-def _are_sets(texts: list[str]) -> bool:
-    """Labels come again, and are short; sentences with commas do neither."""
-    for separator, share in SEPARATORS.items():
-        having = sum(separator in text for text in texts)
-        if having >= share * len(texts):
-            labels = [part.strip() for text in texts for part in text.split(separator)]
-            return len(set(labels)) <= 0.5 * len(labels) and max(map(len, labels)) <= 40
-    return False
 
 
 def _are_smiles(texts: list[str]) -> bool:

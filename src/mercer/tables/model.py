@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import Items
+from .._from_file import FromFile
 from ..estimators import KernelDependencyCV
 from ..features import IncompleteCholesky
 from ..operators import ConditionalCovariance, Covariance, Identity
@@ -24,7 +25,7 @@ ALPHAS = tuple(np.logspace(-4, 1, 11))
 OPERATORS = (Identity(), Covariance(), ConditionalCovariance(0.1))
 
 
-class TableModel(BaseEstimator):
+class TableModel(FromFile, BaseEstimator):
     """Some columns of a table learnt from others, everything chosen by leave-one-out.
 
     Parameters
@@ -42,6 +43,8 @@ class TableModel(BaseEstimator):
         The spaces, which know how to read and write.
     estimator_
         What was fitted: a `SequenceTransducer` from text to text, else a `KernelDependencyCV`.
+    missing_
+        Text that meant an empty cell in training.
     left_out_
         How good left-out predictions of the training rows are, by measure.
     """
@@ -75,6 +78,7 @@ class TableModel(BaseEstimator):
         X = self.input_space_.learn(table, inputs)
         y = self.output_space_.learn(table, outputs)
         self.rows_ = len(table)
+        self.missing_ = tuple(table.missing)
         if self._by_letter(X, y):
             self.estimator_: Any = SequenceTransducer(unalignable="skip").fit(X, y)
             self.left_out_ = {"exact match": float(self.estimator_.left_out_accuracy_)}

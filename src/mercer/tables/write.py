@@ -1,48 +1,81 @@
-"""Predictions as CSV, TSV, JSON Lines, Parquet or NPZ."""
+"""Predictions as CSV, TSV, JSON, JSON Lines, Parquet, NPZ or a spreadsheet."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._extras import require
-from .read import SUFFIXES
+from .._files import replacing
+from .formats import SUFFIXES, TEXT, by_suffix
+from .spreadsheet import write_sheet
 
 Rows = list[dict[str, Any]]
+EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
 
 
 def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str | None:
-    """Write rows to a file by its suffix; without a file, return them as text.
+    r"""Write rows to a file by its suffix; without a file, return them as text.
 
     Parameters
     ----------
     rows
         One dictionary a row, all with the same keys.
     path
-        The file, or None.
+        The file, which is replaced only once the new one is whole; or None.
     format
         As the suffix would say; TSV where neither does.
+
+    Examples
+    --------
+    >>> from mercer.tables import write
+    >>> write([{"word": "sea", "score": 0.1}], None)
+    'word\tscore\nsea\t0.1\n'
     """
-    suffix = "" if path is None else Path(path).suffix.lower()
-    format = format or SUFFIXES.get(suffix, "tsv")
-    if format in ("csv", "tsv", "jsonl"):
-        text = _lines(rows) if format == "jsonl" else _cells(rows, "," if format == "csv" else "\t")
+    format, packed = (format or "tsv", False) if path is None else output_format(path, format)
+    if format in TEXT:
+        text = _TEXTS[format](rows)
         if path is None:
             return text
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        data = text.encode()
+        with replacing(path) as draft:  # no date in the header: equal predictions, equal files
+            draft.write_bytes(gzip.compress(data, mtime=0) if packed else data)
         return None
     if path is None:
         raise ValueError(f"{format} is no text: give a file with -o.")
-    (_parquet if format == "parquet" else _npz)(rows, Path(path))
+    with replacing(path) as draft:
+        {"parquet": _parquet, "npz": _npz, "xlsx": _xlsx}[format](rows, draft)
     return None
 
 
-def _cells(rows: Rows, delimiter: str) -> str:
+def output_format(path: str | Path, format: str | None = None) -> tuple[str, bool]:
+    """Return the format that a file is to have and whether it is gzipped; refuse unknown endings.
+
+    A name without an ending, or with .txt, is TSV.
+    """
+    named, packed = by_suffix(path)
+    ending = Path(path).suffix.lower()
+    if named is None and format is None and ending not in ("", ".txt"):
+        raise ValueError(
+            f"{path} has the ending {ending}, which names no format that can be written: "
+            f"use one of {', '.join(SUFFIXES)}."
+        )
+    format = format or named or "tsv"
+    if packed and format not in TEXT:
+        raise ValueError(f"{path}: {format} is packed already: leave out .gz.")
+    if format in EXTRAS:
+        require(*EXTRAS[format])
+    return format, packed
+
+
+def _separated(rows: Rows, delimiter: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(rows[0])
@@ -51,11 +84,13 @@ def _cells(rows: Rows, delimiter: str) -> str:
 
 
 def _cell(value: Any) -> str:
+    """A value as text that reads back as the same value."""
     if isinstance(value, str):
         return value
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return json.dumps(_plain(value), ensure_ascii=False)
+    plain = _plain(value)
+    if isinstance(plain, float):
+        return repr(plain)
+    return "" if plain is None else json.dumps(plain, ensure_ascii=False).strip('"')
 
 
 def _lines(rows: Rows) -> str:
@@ -63,20 +98,33 @@ def _lines(rows: Rows) -> str:
 
 
 def _parquet(rows: Rows, path: Path) -> None:
-    require("pyarrow", "parquet")
-    from pyarrow import Table
+    from pyarrow import ArrowException, Table
     from pyarrow.parquet import write_table
 
-    write_table(Table.from_pylist(_plain(rows)), path)
+    try:
+        table = Table.from_pylist(_plain(rows))
+    except ArrowException as problem:
+        raise ValueError(
+            f"a column has values of several kinds, which Parquet does not hold ({problem}): "
+            "write .jsonl."
+        ) from None
+    write_table(table, path)
 
 
 def _npz(rows: Rows, path: Path) -> None:
     arrays: dict[str, Any] = {}
     for name in rows[0]:
         values = [row[name] for row in rows]
-        text = any(isinstance(value, str | list | tuple) for value in values)
-        arrays[name] = np.array([_cell(value) for value in values]) if text else np.stack(values)
-    np.savez(path, **arrays)
+        plain = all(isinstance(v, bool | int | float | np.number | np.ndarray) for v in values)
+        arrays[name] = np.stack(values) if plain else np.array([_cell(v) for v in values])
+    with open(path, "wb") as file:  # numpy would add .npz to the name
+        np.savez(file, **arrays)
+
+
+def _xlsx(rows: Rows, path: Path) -> None:
+    simple = (str, bool, int, float, date, type(None))
+    cells = [{n: v if isinstance(v, simple) else _cell(v) for n, v in row.items()} for row in rows]
+    write_sheet(cells, path)
 
 
 def _plain(value: Any) -> Any:
@@ -85,5 +133,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value
+        return _plain(value.tolist())
+    return value.isoformat() if isinstance(value, date) else value
+
+
+_TEXTS: dict[str, Any] = {
+    "csv": lambda rows: _separated(rows, ","),
+    "tsv": lambda rows: _separated(rows, "\t"),
+    "jsonl": _lines,
+    "json": lambda rows: json.dumps(_plain(rows), ensure_ascii=False, indent=1) + "\n",
+}

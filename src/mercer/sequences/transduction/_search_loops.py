@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from ..._loops import parallel
 from ...kernels._window_loops import SEED, mixed
 
 
@@ -48,11 +49,11 @@ def add_row(key, weight, keys, offset, coef, scores):
     """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
     row = found(keys, key)
     if row >= 0:
-        for c in range(len(scores)):
+        for c in range(min(len(scores), len(coef) - offset[row])):
             scores[c] += weight * coef[offset[row] + c]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def local_scores(features, weights, keys, offset, coef, starts, scores):
     """Add the scores of all chunks at every position; position n has starts[n]:starts[n + 1]."""
     for n in prange(len(features)):
@@ -179,7 +180,7 @@ def search(
             at = parents[i][at]
 
 
-@njit(cache=True, parallel=True)
+@parallel
 def search_all(
     flat, starts, windows, base, base_starts, pairs, pair_weights, keys, offset, coef,
     first, width, prior, lengths, chunks, histories, logp, nexts, start,

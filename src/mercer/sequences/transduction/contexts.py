@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from .alignment import Alignment
@@ -32,6 +33,11 @@ class Contexts:
 
     kernel: LocalWindow
     history: int
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Windows, and a history that is not too long."""
+        must(isinstance(self.kernel, LocalWindow), "kernel is no LocalWindow")
+        bounded(self.history, "history", 0, limits.steps)
 
     def window_weights(self) -> np.ndarray:
         """The weights of the features that the input alone has."""

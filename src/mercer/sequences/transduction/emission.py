@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from ..._checks import Limits, array, indices, must
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
 from ...symmetric import SymMatrix
@@ -21,6 +22,13 @@ class Chunks:
 
     symbols: np.ndarray
     lengths: np.ndarray
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Symbols from the left, and as many as the length says."""
+        n, longest = array(self.symbols, "symbols", np.int64, None, None).shape
+        indices(self.lengths, "lengths", 0, longest + 1, n)
+        filled = np.arange(longest) < self.lengths[:, None]
+        must(((self.symbols >= 0) == filled).all(), "symbols do not fit lengths")
 
     @classmethod
     def of(cls, flat: np.ndarray, lengths: np.ndarray, longest: int) -> tuple[Chunks, np.ndarray]:
@@ -63,6 +71,19 @@ class Emissions:
     chunk: np.ndarray
     prior: np.ndarray
     chunks: Chunks
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Features, chunks and coefficients that there are."""
+        features, symbols = len(self.keys), len(self.width)
+        array(self.keys, "keys", np.uint64, None)
+        must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
+        array(self.coef, "coef", np.float32, None)
+        indices(self.offset, "offset", 0, len(self.coef) + 1, features)
+        indices(self.chunk, "chunk", 0, len(self.chunks.lengths))
+        array(self.prior, "prior", np.float64, len(self.chunk))
+        indices(self.width, "width", 1, len(self.chunk) + 1)
+        indices(self.first, "first", 0, len(self.chunk), symbols)
+        must((self.first + self.width <= len(self.chunk)).all(), "width goes beyond the chunks")
 
     def scores(self, symbols: np.ndarray, *features: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all chunks at every position, end to end, and where each position's begin.

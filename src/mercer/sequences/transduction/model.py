@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
 from .alignment import Alignment
 from .contexts import Contexts, last_symbols
@@ -48,6 +49,12 @@ class Model:
     emissions: Emissions
     ngram: NGram
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Chunks of symbols that the n-gram model knows, and contexts as long as the history."""
+        must(self.ngram.last.shape[1] >= self.contexts.history, "contexts are too short")
+        shape = self.emissions.chunks.symbols.shape
+        indices(self.emissions.chunks.symbols, "symbols", -1, self.ngram.end, *shape)
+
     def prepare(self, source: Codes) -> Prepared:
         """What the search needs to know of inputs, whatever its parameters."""
         # The last symbol of the emissions stands for those never seen.
@@ -74,8 +81,8 @@ class Model:
             pairs, pair_weights, E.keys, E.offset, E.coef, E.first, E.width, E.prior,
             E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
             self.contexts.histories(self.ngram.last),
-            self.ngram.logp, self.ngram.next, self.ngram.start,
-            temperature, weight, k, 2**62 if beam is None else beam, out, sizes, values,
+            self.ngram.logp, self.ngram.next, int(self.ngram.start), float(temperature),
+            float(weight), k, 2**62 if beam is None else int(beam), out, sizes, values,
         )  # fmt: skip
         return out, sizes, values
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._checks import Limits, array, bounded, indices
 from ..._memory import GIB
 from ...kernels._sequences import Codes
 
@@ -41,6 +42,13 @@ class NGram:
     next: np.ndarray
     last: np.ndarray
     start: int
+
+    def check_loaded(self, limits: Limits) -> None:
+        """States and symbols that there are."""
+        states, symbols = array(self.logp, "logp", np.float64, None, None).shape
+        indices(self.next, "next", 0, states, states, symbols - 1, dtype=np.int32)
+        indices(self.last, "last", -1, symbols, states, None)
+        bounded(self.start, "start", 0, states - 1)
 
     @classmethod
     def of(cls, codes: Codes, symbols: int, order: int) -> NGram:

@@ -53,8 +53,3 @@ class Space(BaseEstimator):
             )
         (name,) = table.names(self.columns_)
         return name, table.columns[name]
-
-
-def refused(table: Table, i: int, column: str, why: str) -> BadTable:
-    """An error that names file, line and column."""
-    return BadTable(f"{table.source}, line {table.lines[i]}, column {column!r}: {why}")

@@ -11,9 +11,43 @@ from ...decoders import Candidates, Decoder
 from ...kernels import Kernel, Labels, Normalized, Tanimoto
 from ...metrics import sample_f1, subset_accuracy
 from ..table import Table
-from .base import Space, refused
+from ..values import refused
+from .base import Space
 
-SEPARATORS = ("|", ";", ",")
+SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
+"""What stands between labels, and the share of cells in which it does; commas do so elsewhere."""
+MOVING = 0.2
+"""The share of repeated labels that stand at several places where a comma separates labels."""
+
+
+def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
+    """What separates labels in cells, if anything does: labels come again, and are short.
+
+    `certain` says that the cells hold labels, of which "|" and ";" are no parts.
+
+    A comma does so only if labels move about: in "New York, NY" the state always comes second.
+    """
+    for separator, share in SEPARATORS.items():
+        having = sum(separator in text for text in texts)
+        if having and certain and separator != ",":
+            return separator
+        if not having or having < share * len(texts):
+            continue
+        split = [[part.strip() for part in text.split(separator)] for text in texts]
+        labels = [label for parts in split for label in parts]
+        if len(set(labels)) > 0.5 * len(labels) or max(map(len, labels)) > 40:
+            return None
+        return separator if separator != "," or _move(split) else None
+    return None
+
+
+def _move(split: list[list[str]]) -> bool:
+    places: dict[str, set[int]] = {}
+    for parts in {tuple(parts) for parts in split}:
+        for place, label in enumerate(parts):
+            places.setdefault(label, set()).add(place)
+    several = sum(len(found) > 1 for found in places.values())
+    return several >= max(1.0, MOVING * len(places))
 
 
 class LabelSets(Space):
@@ -25,7 +59,7 @@ class LabelSets(Space):
         """The sets, once it is known what separates labels."""
         cells = table.columns[names[0]]
         texts = [cell for cell in cells if isinstance(cell, str)]
-        self.separator_ = next((s for s in SEPARATORS if any(s in t for t in texts)), None)
+        self.separator_ = label_separator(texts, certain=True)
         items = super().learn(table, names)
         self.single_ = all(len(item) == 1 for item in items)
         return items
@@ -45,9 +79,13 @@ class LabelSets(Space):
         if isinstance(cell, str) and cell.lstrip().startswith("["):
             try:
                 cell = json.loads(cell)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 raise refused(table, i, name, f"{cell!r:.40} is no list.") from None
-        if isinstance(cell, list | tuple):
+        labels = cell if isinstance(cell, list | tuple) else [cell]
+        if any(label is None or isinstance(label, list | tuple | dict) for label in labels):
+            raise refused(table, i, name, f"{cell!r:.40} is no set of labels, such as "
+                          '["sea", "sun"].')  # fmt: skip
+        if labels is cell:
             return sorted({str(label) for label in cell})
         separator = self.separator_
         parts = str(cell).split(separator) if separator else [str(cell)]
@@ -76,9 +114,9 @@ class LabelSets(Space):
         labels = [str(label) for label in item]
         if len(self.columns_) > 1:
             return {f"predicted {name}": int(name in labels) for name in self.columns_}
-        joined = (
-            (self.separator_ or ";").join(labels) if self.separator_ or self.single_ else labels
-        )
+        plain = self.separator_ or (";" if self.single_ and len(labels) == 1 else None)
+        clear = plain is not None and not any(plain in label for label in labels[1:])
+        joined = plain.join(labels) if plain and clear else labels
         return {f"predicted {self.columns_[0]}": joined}
 
     def measures(self, truth: Items, predicted: Items) -> dict[str, float]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +8,13 @@ import numpy as np
 from ..._arrays import Items
 from ...decoders import Decoder
 from ...kernels import L2, RBF, Gaussian, Kernel, Laplacian, Linear
+from ..notation import is_date, row, written_day
 from ..table import BadTable, Table
-from .base import Space, refused
+from ..values import is_numeric, notations_of, numbers, refuse_mixed, refused
+from .base import Space
 
 CATEGORIES = 50
 """A column of text with at most this many values stands for as many columns of zeros and ones."""
-MOSTLY = 0.8
-"""A column of which this share are numbers is meant to be one of numbers."""
 
 
 class Vectors(Space):
@@ -30,13 +29,15 @@ class Vectors(Space):
         self.categories_ = {
             name: sorted({str(cell).strip() for cell in table.columns[name]})
             for name in names
-            if not is_numeric(table.columns[name])
+            if not is_numeric(table, name)
         }
+        self._settle(table, [name for name in names if name not in self.categories_])
         for name, values in self.categories_.items():
             if len(values) > CATEGORIES:
-                i, cell = _first_text(table.columns[name])
+                cells = table.columns[name]
+                i = next(i for i, cell in enumerate(cells) if row(cell, ".") is None)
                 raise refused(
-                    table, i, name, f"{cell!r:.40} is no number, and the column has "
+                    table, i, name, f"{cells[i]!r:.40} is no number, and the column has "
                     f"{len(values)} values, too many for categories. Mend it, or say --space text."
                 )  # fmt: skip
         raw = self._raw(table)
@@ -55,15 +56,26 @@ class Vectors(Space):
         return (raw - self.mean_) / self.spread_
 
     def _raw(self, table: Table) -> np.ndarray:
-        names = table.names(self.columns_)
+        pairs = zip(self.columns_, table.names(self.columns_), strict=True)
         parts = [
-            self._coded(table, name) if name in self.categories_ else numbers(table, [name])
-            for name in names
+            self._coded(table, name, self.categories_[column])
+            if column in self.categories_
+            else self._numbers(table, [column], [name])
+            for column, name in pairs
         ]
         return np.concatenate(parts, axis=1)
 
-    def _coded(self, table: Table, name: str) -> np.ndarray:
-        values = self.categories_[name]
+    def _settle(self, table: Table, names: Sequence[str]) -> None:
+        """Keep how columns write numbers, and which of them hold moments rather than days."""
+        self.notations_ = dict(zip(names, notations_of(table, names), strict=True))
+        dates = [name for name in names if is_date(self.notations_[name])]
+        self.moments_ = [n for n in dates if (numbers(table, [n]) % 1.0).any()]
+
+    def _numbers(self, table: Table, columns: Sequence[str], names: Sequence[str]) -> np.ndarray:
+        learnt = getattr(self, "notations_", None)  # of an older version has none
+        return numbers(table, names, learnt and [learnt[column] for column in columns])
+
+    def _coded(self, table: Table, name: str, values: list[str]) -> np.ndarray:
         cells = [str(cell).strip() for cell in table.columns[name]]
         for i, cell in enumerate(cells):
             if cell not in values:
@@ -93,9 +105,14 @@ class Vectors(Space):
         if len(self.columns_) == 1 and len(values) > 1:
             return {f"predicted {self.columns_[0]}": values}
         return {
-            f"predicted {name}": float(value)
+            f"predicted {name}": self._cell(name, float(value))
             for name, value in zip(self.columns_, values, strict=True)
         }
+
+    def _cell(self, column: str, value: float) -> Any:
+        if not is_date(getattr(self, "notations_", {}).get(column, ".")):
+            return value
+        return written_day(value, column in self.moments_)
 
     def measures(self, truth: Items, predicted: Items) -> dict[str, float]:
         """The share of variance explained, where outputs vary, and the error in their units."""
@@ -116,11 +133,13 @@ class Curves(Vectors):
     def learn(self, table: Table, names: Sequence[str]) -> Items:
         """The values, as they are."""
         self.columns_ = list(names)
+        if not isinstance(table.columns[names[0]], np.ndarray):
+            self._settle(table, names)
         return self.parse(table)
 
     def parse(self, table: Table) -> np.ndarray:
         """The values, as they are."""
-        return numbers(table, table.names(self.columns_))
+        return self._numbers(table, self.columns_, table.names(self.columns_))
 
     def kernels(self, items: Items) -> list[Kernel]:
         """Gaussians of the distance between curves."""
@@ -152,7 +171,7 @@ class Images(Curves):
             if not np.isfinite(cells).all():
                 raise BadTable(f"{table.source}: {names[0]!r} has values that are not finite.")
             return cells.astype(float)
-        return numbers(table, names)
+        return super().parse(table)
 
     def kernels(self, items: Items) -> list[Kernel]:
         """Gaussians of the distance between images."""
@@ -168,79 +187,3 @@ class Images(Curves):
         if len(self.columns_) > 1:
             return super().cells(item)
         return {f"predicted {self.columns_[0]}": np.asarray(item)}
-
-
-def numbers(table: Table, names: Sequence[str]) -> np.ndarray:
-    """Columns of numbers, of lists of numbers, or arrays, side by side as one row a row."""
-    return np.concatenate([_column(table, name) for name in names], axis=1)
-
-
-def is_numeric(cells: Sequence[Any]) -> bool:
-    """Whether a column holds numbers, or rows of them, throughout."""
-    if isinstance(cells, np.ndarray):
-        return cells.dtype.kind in "biuf"
-    return all(_row(cell) is not None for cell in cells)
-
-
-def refuse_mixed(table: Table, names: Sequence[str]) -> None:
-    """Name the first cell that is no number in a column of which nearly all cells are."""
-    for name in names:
-        cells = table.columns[name]
-        if isinstance(cells, np.ndarray):
-            continue
-        text = [i for i, cell in enumerate(cells) if _row(cell) is None]
-        if 0 < len(text) <= (1.0 - MOSTLY) * len(cells):
-            raise refused(
-                table, text[0], name, f"{cells[text[0]]!r:.40} is no number, though "
-                f"{len(cells) - len(text)} of {len(cells)} cells are. Mend it, or say --space text "
-                "(--input-space for an input) if it is meant so."
-            )  # fmt: skip
-
-
-def _column(table: Table, name: str) -> np.ndarray:
-    cells = table.columns[name]
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
-        rows = cells.reshape(len(cells), -1).astype(float)
-    else:
-        rows = _parsed(table, name, cells)
-    bad = np.argwhere(~np.isfinite(rows))
-    if bad.size:
-        raise refused(table, int(bad[0, 0]), name, "the value is not finite. Mend it, or leave the "
-                      "row out.")  # fmt: skip
-    return rows
-
-
-def _parsed(table: Table, name: str, cells: Sequence[Any]) -> np.ndarray:
-    rows: list[list[float]] = []
-    for i, cell in enumerate(cells):
-        row = _row(cell)
-        if row is None:
-            raise refused(table, i, name, f"{cell!r:.40} is no number. Mend it, or leave the row "
-                          "out.")  # fmt: skip
-        if rows and len(row) != len(rows[0]):
-            raise refused(table, i, name, f"{len(row)} numbers, where the rows before have "
-                          f"{len(rows[0])}.")  # fmt: skip
-        rows.append(row)
-    return np.array(rows, dtype=float)
-
-
-def _row(cell: Any) -> list[float] | None:
-    """A number, a list of numbers, or text that is either; else None."""
-    if isinstance(cell, str):
-        text = cell.strip()
-        try:
-            if text.startswith("["):
-                return [float(v) for v in np.ravel(json.loads(text))]
-            return [float(v) for v in text.split()] or None
-        except (ValueError, TypeError):
-            return None
-    if isinstance(cell, bool | int | float | np.number):
-        return [float(cell)]
-    try:
-        return [float(v) for v in np.ravel(np.asarray(cell, dtype=float))]
-    except (ValueError, TypeError):
-        return None
-
-
-def _first_text(cells: Sequence[Any]) -> tuple[int, Any]:
-    return next((i, cell) for i, cell in enumerate(cells) if _row(cell) is None)

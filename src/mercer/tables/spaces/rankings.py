@@ -10,8 +10,8 @@ from ...decoders import Decoder
 from ...kernels import Kendall, Kernel
 from ...metrics import kendall_tau
 from ..table import Table
-from .base import Space, refused
-from .numbers import numbers
+from ..values import numbers, refused
+from .base import Space
 
 
 class Rankings(Space):
@@ -24,8 +24,7 @@ class Rankings(Space):
         self.labels_: list[str] | None = None
         cells = table.columns[names[0]]
         if len(names) == 1 and not isinstance(cells, np.ndarray):
-            first = _order(cells[0])
-            self.labels_ = sorted(first)
+            self.labels_ = sorted(_order(table, 0, names[0]))
         items = super().learn(table, names)
         return items
 
@@ -39,10 +38,11 @@ class Rankings(Space):
         (name,) = names
         place = {label: j for j, label in enumerate(self.labels_)}
         ranks = np.empty((len(table), len(place)))
-        for i, cell in enumerate(table.columns[name]):
-            order = _order(cell)
+        for i in range(len(table)):
+            order = _order(table, i, name)
             if sorted(order) != self.labels_:
-                raise refused(table, i, name, f"{cell!r:.60} does not rank {self.labels_}.")
+                cell, labels = table.columns[name][i], ", ".join(self.labels_)
+                raise refused(table, i, name, f"{cell!r:.60} does not rank {labels:.60}.")
             ranks[i, [place[label] for label in order]] = np.arange(len(order))
         return ranks
 
@@ -70,6 +70,11 @@ class Rankings(Space):
         return {"Kendall tau": float(kendall_tau(truth, predicted))}
 
 
-def _order(cell: Any) -> list[str]:
+def _order(table: Table, i: int, name: str) -> list[str]:
+    """The labels that a cell ranks, best first."""
+    cell = table.columns[name][i]
     parts = cell.split(">") if isinstance(cell, str) else cell
-    return [str(part).strip() for part in parts]
+    labels = [str(part).strip() for part in parts] if isinstance(parts, list | tuple) else []
+    if len(set(labels)) < max(len(labels), 2):
+        raise refused(table, i, name, f"{cell!r:.60} is no ranking: write it as pear > fig > plum.")
+    return labels

@@ -10,7 +10,8 @@ from ...decoders import Candidates, Decoder
 from ...kernels import Fingerprint, Kernel, Normalized, Spectrum
 from ...metrics import character_error_rate, exact_match
 from ..table import Table
-from .base import Space, refused
+from ..values import refused
+from .base import Space
 from .words import Words
 
 SENTENCE = 2

@@ -1,0 +1,61 @@
+"""Files are replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+
+@contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[Path]:
+    """Yield the path of a draft, and put the draft in the place of `path` once it is whole.
+
+    A link stays a link: the file that it points to is replaced. What is no regular file (a pipe, a
+    device) stays what it is, and the draft is written into it. An interruption or a full disk
+    leaves the old file as it was.
+    """
+    if _is_special(path):
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder) / "draft"
+            yield draft
+            with open(path, "wb") as sink, open(draft, "rb") as source:
+                shutil.copyfileobj(source, sink)
+        return
+    target = Path(os.path.realpath(path))
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(13, "it may not be written to", str(path))
+    draft = target.with_name(f".mercer-{uuid4().hex}")
+    try:
+        yield draft
+        if target.exists():
+            shutil.copymode(target, draft)
+        _flush(draft)
+        os.replace(draft, target)
+        _flush(target.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _is_special(path: str | os.PathLike) -> bool:
+    try:
+        mode = os.stat(path).st_mode  # of /dev/stdout, the pipe or file behind it
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _flush(path: Path) -> None:
+    """Wait until the disk has it: a rename may otherwise outlive the data through a power cut."""
+    if path.is_dir() and not hasattr(os, "O_DIRECTORY"):
+        return  # Windows cannot open folders
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

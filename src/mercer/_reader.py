@@ -1,0 +1,200 @@
+"""Trees of plain values and named parts, read back into models within budgets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from ._arrays import object_array
+from ._checks import DamagedModel, Limits, bounded, indices, must, offsets
+from ._from_file import MARK, FromFile
+from ._part_types import made, part_type
+
+WIDEST = 2**16
+"""Bytes of one element of a dtype that a file names."""
+
+
+class Reader:
+    """Turns a tree back into a model within budgets, `arrays` given by number.
+
+    Parameters
+    ----------
+    arrays
+        What the tree refers to by number; each may be asked for once.
+    limits
+        The budgets.
+    """
+
+    def __init__(self, arrays: Any, limits: Limits | None = None):
+        self.arrays = arrays
+        self.limits = limits or Limits()
+        self._known: list[tuple[Any, int, int]] = []  # value, and what a reference to it counts
+        self._depth = self._nodes = self._values = self._parts = 0
+        self._taken: set[int] = set()
+
+    def read(self, node: Any) -> Any:
+        """The value of a node."""
+        self._nodes += 1
+        if self._nodes > self.limits.nodes:
+            raise DamagedModel(f"it holds more than {self.limits.nodes} values")
+        if not isinstance(node, dict):
+            if isinstance(node, list) or (type(node) is int and not -(2**63) <= node < 2**64):
+                raise DamagedModel("a bare list, or a number of too many digits, is no node")
+            return node
+        ((kind, content),) = node.items()
+        if kind == "ref":
+            return self._again(content)
+        if kind == "float":
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
+        if kind == "scalar":
+            dtype, value = content
+            return _plain_dtype(dtype).type(self.read(value))
+        if kind not in _READERS:
+            raise DamagedModel(f"{kind!r:.40} is no kind of value that a model holds")
+        return self._new(kind, content)
+
+    def _new(self, kind: str, content: Any) -> Any:
+        if self._depth >= self.limits.depth:
+            raise DamagedModel(f"it is nested deeper than {self.limits.depth}")
+        values, parts = self._values, self._parts
+        self._count(1, 0)
+        self._depth += 1
+        value = _READERS[kind](self, content)
+        self._depth -= 1
+        self._known.append((value, self._values - values, self._parts - parts))
+        return value
+
+    def mark(self, file: str) -> None:
+        """Tell the estimators that were read which file they are of."""
+        for value, _, _ in self._known:
+            if isinstance(value, FromFile):
+                vars(value)[MARK] = file
+
+    def _again(self, number: Any) -> Any:
+        """What was read before; it counts again, since whoever walks the model meets it again."""
+        bounded(number, "a reference", 0, len(self._known) - 1)
+        value, values, parts = self._known[number]
+        self._count(values, parts)
+        return value
+
+    def _count(self, values: int, parts: int) -> None:
+        self._values += values
+        self._parts += parts
+        if self._values > self.limits.nodes:
+            raise DamagedModel(f"its references repeat more than {self.limits.nodes} values")
+        if self._parts > self.limits.parts:
+            raise DamagedModel(f"it refers to more than {self.limits.parts} parts")
+
+    def _items(self, nodes: list) -> list:
+        return [self.read(node) for node in nodes]
+
+    def _array(self, number: Any) -> np.ndarray:
+        bounded(number, "the number of an array", 0, 2**31)
+        must(number not in self._taken, f"array {number} is used twice other than by reference")
+        self._taken.add(number)
+        found = self.arrays[number]
+        widths = [size for size in found.shape if size]
+        empty = found.size == 0 and math.prod(widths) * found.dtype.itemsize > self.limits.size
+        must(not empty, f"array {number} is empty but claims the shape {found.shape}")
+        return found
+
+    def _objects(self, content: list) -> np.ndarray:
+        shape, nodes = content
+        for size in shape:
+            bounded(size, "a shape", 0, self.limits.size)
+        return object_array(self._items(nodes)).reshape(shape)
+
+    def _keys(self, keys: list) -> list:
+        for key in keys:
+            must(_is_plain(key), f"{type(key).__name__} is no plain value, to be found by")
+        return keys
+
+    def _dict(self, content: list) -> dict:
+        pairs = [(self.read(k), self.read(v)) for k, v in content]
+        return dict(zip(self._keys([k for k, _ in pairs]), [v for _, v in pairs], strict=True))
+
+    def _range(self, content: list) -> range:
+        found = range(*content)
+        must(len(found) <= self.limits.size, f"a range has more than {self.limits.size} numbers")
+        return found
+
+    def _sparse(self, content: list) -> Any:
+        name, shape, *parts = content
+        kinds = {f"{f}_{k}": (f, k) for f in ("csr", "csc", "coo") for k in ("array", "matrix")}
+        layout, _ = kinds[name]
+        rows, columns = (bounded(size, "a sparse shape", 0, self.limits.size) for size in shape)
+        data, columns_of, starts = self._items(parts)
+        for part, sorts in ((data, "biufc"), (columns_of, "i"), (starts, "i")):
+            plain = isinstance(part, np.ndarray) and part.dtype.kind in sorts and part.ndim == 1
+            must(plain, "a sparse matrix has other arrays than a sparse matrix has")
+        indices(columns_of, "sparse indices", 0, columns, len(data), dtype=columns_of.dtype)
+        offsets(starts, "sparse indptr", len(data), rows + 1, dtype=starts.dtype)
+        kind = getattr(sparse, name.replace(layout, "csr"))
+        return kind((data, columns_of, starts), shape=(rows, columns)).asformat(layout)
+
+    def _graph(self, content: list) -> Any:
+        import networkx
+
+        name, attributes, nodes, edges = content
+        kinds = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
+        graph = getattr(networkx, kinds[kinds.index(name)])()
+        graph.graph.update(self.read(attributes))
+        named = [(self.read(node), self.read(data)) for node, data in nodes]
+        self._keys([node for node, _ in named])
+        graph.add_nodes_from(named)
+        for a, b, data in edges:
+            ends = self._keys([self.read(a), self.read(b)])
+            must(all(end in graph for end in ends), "an edge of a graph has no node")
+            graph.add_edges_from([(*ends, self.read(data))])
+        return graph
+
+    def _part(self, content: list) -> Any:
+        name, state = content
+        kind = part_type(name)
+        self._count(0, int(issubclass(kind, BaseEstimator)))
+        read = {str(key): self.read(node) for key, node in state.items()}
+        try:
+            return made(kind, read, self.limits)
+        except DamagedModel as problem:
+            raise DamagedModel(f"{kind.__name__}: {problem}") from None
+
+
+_READERS: dict[str, Any] = {
+    "array": Reader._array,
+    "objects": Reader._objects,
+    "sparse": Reader._sparse,
+    "list": Reader._items,
+    "tuple": lambda reader, content: tuple(reader._items(content)),
+    "set": lambda reader, content: set(reader._keys(reader._items(content))),
+    "frozenset": lambda reader, content: frozenset(reader._keys(reader._items(content))),
+    "dict": Reader._dict,
+    "dtype": lambda reader, content: _plain_dtype(content),
+    "slice": lambda reader, content: slice(*map(_place, content)),
+    "range": Reader._range,
+    "bytes": lambda reader, content: bytes.fromhex(content),
+    "graph": Reader._graph,
+    "part": Reader._part,
+}
+
+
+def _plain_dtype(text: str) -> np.dtype:
+    dtype = np.dtype(text)
+    if dtype.hasobject or dtype.kind not in "biufcSUmM" or dtype.itemsize > WIDEST:
+        raise ValueError(f"{text!r:.40} is no dtype of plain numbers or text")
+    return dtype
+
+
+def _place(content: Any) -> int | None:
+    """An end of a slice."""
+    return None if content is None else bounded(content, "an end of a slice", -(2**63), 2**63)
+
+
+def _is_plain(key: Any) -> bool:
+    """Whether a value is hashed by what it holds, which is as short as what was read."""
+    if isinstance(key, tuple | frozenset):
+        return all(map(_is_plain, key))
+    return key is None or isinstance(key, bool | int | float | str | bytes | np.generic)

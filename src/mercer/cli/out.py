@@ -1,0 +1,85 @@
+"""Where commands write: never over what they read, and never over a file of another kind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+STDOUT = Path("-")
+
+
+def check_out(out: Path, *read: str) -> None:
+    """Refuse to write over a file that is read, into a folder, or where there is none."""
+    if out == STDOUT:
+        return
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder: name a file in it with -o.")
+    if not Path(os.path.realpath(out)).parent.is_dir():
+        raise ValueError(
+            f"{out.parent} is no folder, or a link that leads nowhere: make it first, or write "
+            "elsewhere with -o."
+        )
+    for source in read:
+        if out.is_file() and _is_same(out, source):
+            raise ValueError(
+                f"{out} is the file that is read, and would be lost: name another file with -o."
+            )
+
+
+def check_model_out(out: Path, *read: str) -> None:
+    """The same for a model, which may replace a model, but no other file."""
+    check_out(out, *read)
+    if out.is_file() and out.stat().st_size and not _is_model(out):
+        raise ValueError(
+            f"{out} is there already and is no mercer model, so it is not replaced: name another "
+            "file with -o, or delete it first."
+        )
+
+
+def check_table_out(out: Path, *read: str) -> None:
+    """The same for a table, which may replace any file but a model."""
+    from ..tables.write import output_format
+
+    check_out(out, *read)
+    if out == STDOUT:
+        return
+    output_format(out)
+    if out.is_file() and _is_model(out):
+        raise ValueError(f"{out} is a mercer model, and would be lost: name another file with -o.")
+
+
+def written(out: Path, write: Callable[[], object]) -> None:
+    """Write, and say which file could not be written and that the old one is as it was."""
+    try:
+        write()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+        kept = " What was there before is unchanged." if out.is_file() else ""
+        raise ValueError(f"{out} cannot be written: {why}.{kept}") from None
+
+
+def _is_same(out: Path, source: str) -> bool:
+    if source == "-":
+        try:
+            return os.path.samestat(os.fstat(sys.stdin.fileno()), out.stat())
+        except (AttributeError, OSError, ValueError):  # closed, or not a file at all
+            return False
+    try:
+        return os.path.samefile(out, source)
+    except OSError:
+        return False
+
+
+def _is_model(path: Path) -> bool:
+    from ..persistence import TREE
+
+    try:
+        with zipfile.ZipFile(path) as file:
+            return TREE in file.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False

@@ -1,0 +1,139 @@
+"""CSV and TSV: which separator, whether there is a header, and the cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from .content import check_room
+from .notation import ISO, day, number
+from .table import BadTable, Table, check_names
+
+LOOK = 100
+"""Rows that are looked at to see what separates cells and whether the first row names columns."""
+BYTES = 100
+"""Memory that a cell takes, with its share of a row."""
+SEPARATORS = (",", ";", "\t", "|")
+
+
+def separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
+    """The table in a text of separated cells.
+
+    `header` says whether the first row names the columns; None for a look: a first row of values
+    like those below is data, unless it counts columns from 0 as pandas does.
+    """
+    separator = separator or _separator(text)
+    cells = text.count(separator) + text.count("\n")
+    check_room(name, BYTES * cells + 3 * len(text))
+    rows, lines = _rows(text, name, separator)
+    width = len(rows[0])
+    given = header_names(rows, header)
+    names = given or [str(i + 1) for i in range(width)]
+    body, lines = (rows[1:], lines[1:]) if given else (rows, lines)
+    check_names(names, name)
+    for row, line in zip(body, lines, strict=True):
+        if len(row) != width:
+            raise BadTable(
+                f"{name}, line {line}: {len(row)} cells, where the first row has {width}. Quote "
+                "cells that hold the separator."
+            )
+    columns: dict[str, Sequence[str]] = {n: [r[i] for r in body] for i, n in enumerate(names)}
+    seen = f"cells separated by {separator!r}, {'a' if given else 'no'} header"
+    return Table(name, columns, lines, separator=separator, read_as=seen)
+
+
+def header_names(rows: list[list[str]], header: bool | None) -> list[str] | None:
+    """The names in the first row, or None where that row is data; `header` is as of `separated`."""
+    if _is_data(rows) if header is None else not header:
+        return None
+    return [cell.strip() or f"column {i + 1}" for i, cell in enumerate(rows[0])]
+
+
+def _rows(text: str, name: str, separator: str) -> tuple[list[list[str]], list[int]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows, lines = [], []
+    try:
+        for row in reader:
+            if "".join(row).strip():
+                rows.append(row)
+                lines.append(reader.line_num)
+    except csv.Error as problem:
+        long = "field limit" in str(problem)
+        hint = "Is a closing quote missing?" if long else "A quote inside a cell is written twice."
+        raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
+    if not rows:
+        raise BadTable(f"{name} has nothing but empty cells: is it the right file?")
+    return rows, lines
+
+
+def _separator(text: str) -> str:
+    """The separator with which all rows have one width, or the first that the first line has.
+
+    The standard library's sniffer takes letters for separators, and fails on one-column files.
+    """
+    even = [s for s in SEPARATORS if _is_even(text, s)]
+    if even:  # with decimal commas both "," and ";" may be: cells that are values decide
+        return max(even, key=lambda s: _share_of_values(text, s))
+    first = text.lstrip().split("\n", 1)[0]
+    return next((s for s in SEPARATORS[:3] if s in first), ",")
+
+
+def _head(text: str, separator: str) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows = []
+    try:
+        for row in reader:
+            rows += [row] if any(cell.strip() for cell in row) else []
+            if len(rows) == LOOK:
+                break
+    except csv.Error:
+        return []
+    return rows
+
+
+def _is_even(text: str, separator: str) -> bool:
+    widths = {len(row) for row in _head(text, separator)}
+    return len(widths) == 1 and max(widths) > 1
+
+
+def _share_of_values(text: str, separator: str) -> float:
+    cells = [cell for row in _head(text, separator)[1:] for cell in row]
+    return sum(is_value(cell) for cell in cells) / max(len(cells), 1)
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell is a number or a date, in whichever notation."""
+    text = cell.strip()
+    if any(number(text, mark) is not None for mark in (".", ",")):
+        return True
+    return any(day(text, form) is not None for form in (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y"))
+
+
+def _is_data(rows: list[list[str]]) -> bool:
+    """Whether the first row looks like those below, and not like names for them."""
+    first, below = rows[0], rows[1:LOOK]
+    if not below or any(len(row) != len(first) for row in below) or _counts(first, below):
+        return False
+    for cell, cells in zip(first, zip(*below, strict=True), strict=True):
+        full = [other for other in cells if other.strip()]
+        values = is_value(cell) and all(map(is_value, full))
+        script = not cell.isascii() and not any(other.isascii() for other in full)
+        if values or script:
+            return True
+    return False
+
+
+def _counts(first: list[str], below: list[list[str]]) -> bool:
+    """Whether the first row counts columns from 0, as pandas names them.
+
+    An empty first name is that of an index. Without one, rows below that hold nothing but such
+    counts too are rankings, or zeros and ones, and so is the first.
+    """
+    index = not first[0].strip()
+    counts = [str(j) for j in range(len(first) - index)]
+    if [cell.strip() for cell in first[index:]] != counts or not counts:
+        return False
+    return index or (
+        len(counts) > 1 and any(cell.strip() not in counts for r in below for cell in r)
+    )

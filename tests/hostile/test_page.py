@@ -1,0 +1,215 @@
+"""Requests that no page sends, many at once, and connections that say nothing.
+
+MERCER_HOSTILE=long sends a hundred times as many.
+"""
+
+import json
+import os
+import random
+import socket
+import threading
+import time
+from http.client import HTTPConnection
+
+import pytest
+
+from mercer.demo import server as page
+
+REQUESTS = 500 * (100 if os.environ.get("MERCER_HOSTILE") == "long" else 1)
+PATHS = ["/", "/digits/some", "/digits/complete", "/words/some", "/strings/learn",
+         "/strings/answer", "/etc/passwd", "/%00", "/" + "a" * 5000, "//", "*"]  # fmt: skip
+METHODS = ["GET", "POST", "PUT", "HEAD", "OPTIONS", "G\0T", "", "POST " * 20]
+VALUES = [None, True, -1, 1e308, float("nan"), 10**300, "", "x" * 5000, "\ud800", [], [[]], {},
+          [[0.0] * 8] * 4, {"upper": 1}, "a\tb\n" * 10, "a" * 90_000 + "\tb\n"]  # fmt: skip
+NAMES = ["seed", "upper", "scale", "output", "alpha", "epsilon", "number", "table", "text", "\0"]
+LENGTHS = [
+    None,
+    "-1",
+    "+5",
+    "1e3",
+    "0" * 30 + "5",
+    "0" * 20 + "99999999",
+    "9" * 5000,
+    "٣",
+    " 3",
+    "2",
+]
+
+
+def hostile(draw):
+    """A request of bytes: a plausible one with something wrong with it."""
+    body = json.dumps(
+        {draw.choice(NAMES): draw.choice(VALUES) for _ in range(draw.randrange(4))}
+    ).encode()
+    if draw.random() < 0.3:
+        body = bytes(draw.randrange(256) for _ in range(draw.randrange(200)))
+    if draw.random() < 0.1:
+        body = draw.choice([b"[" * 50_000, b'{"seed":' * 50_000, b"9" * 50_000])
+    length = draw.choice(LENGTHS) if draw.random() < 0.4 else str(len(body))
+    head = (
+        f"{draw.choice(METHODS)} {draw.choice(PATHS)} HTTP/{draw.choice(['1.0', '1.1', '9', ''])}"
+    )
+    lines = [head, f"Host: {draw.choice(['127.0.0.1', 'localhost:1', 'evil.example', ''])}"]
+    if length is not None:
+        lines.append(f"Content-Length: {length}")
+    if draw.random() < 0.2:
+        lines.append(draw.choice(["Origin: null", "X: " + "y" * 70_000, "no colon", "A: b"]))
+    data = "\r\n".join(lines).encode("utf-8", "replace") + b"\r\n\r\n" + body
+    return data[: draw.randrange(len(data))] if draw.random() < 0.2 else data
+
+
+def sent(server, data):
+    """The reply to a request, or what came until the connection ended."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as link:
+        pieces = []
+        try:
+            link.sendall(data)
+            link.shutdown(socket.SHUT_WR)
+            while piece := link.recv(2**16):
+                pieces.append(piece)
+        except ConnectionError:
+            pass
+    return b"".join(pieces)
+
+
+def good(server):
+    """Ask for the page and for digits, and return the seconds that it took."""
+    start = time.perf_counter()
+    for method, path, body in (("GET", "/", None), ("POST", "/digits/some", '{"seed": 1}')):
+        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+        connection.request(method, path, body)
+        reply = connection.getresponse()
+        assert reply.status == 200
+        content = reply.read()
+        connection.close()
+    assert len(json.loads(content)["upper"]) == 12
+    return time.perf_counter() - start
+
+
+@pytest.fixture
+def quiet(server, monkeypatch, capsys):
+    """Tracebacks of the server would be on standard error."""
+    yield server
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_hostile_requests_and_idle_connections(quiet):
+    idle = [socket.create_connection(("127.0.0.1", quiet.server_port)) for _ in range(300)]
+    for link in idle[::2]:
+        link.sendall(b"POST /digits/some HTTP/1.1\r\nContent-Length: 100\r\n")
+    draw = random.Random(0)
+    requests = iter([hostile(draw) for _ in range(REQUESTS)])
+    lock, replies = threading.Lock(), []
+
+    def attack():
+        while True:
+            with lock:
+                data = next(requests, None)
+            if data is None:
+                return
+            replies.append(sent(quiet, data))
+
+    attackers = [threading.Thread(target=attack) for _ in range(8)]
+    for attacker in attackers:
+        attacker.start()
+    slowest = 0.0
+    while any(attacker.is_alive() for attacker in attackers):
+        slowest = max(slowest, good(quiet))
+        time.sleep(0.05)
+    slowest = max(slowest, good(quiet))
+    for link in idle:
+        link.close()
+    assert len(replies) == REQUESTS
+    assert slowest < 10, f"{slowest:.1f} s"  # two seconds on a quiet machine
+    for reply in replies:
+        head, _, body = reply.partition(b"\r\n\r\n")
+        if head.startswith(b"HTTP/1.0 200") and b"application/json" in head:
+            json.loads(body, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def test_a_length_with_zeros_in_front_is_a_length(quiet):
+    over = b"0" * 20 + str(page.LARGEST + 1).encode()
+    head = b"POST /digits/some HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: "
+    assert b"too much for this page" in sent(quiet, head + over + b"\r\n\r\n")
+    assert b'"upper"' in sent(quiet, head + b"0" * 30 + b"2\r\n\r\n{}")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a" * 24_000 + "\t" + "b" * 24_000] * 4, "line 1 has a string of 24000 letters"),
+        ([f"{'ab' * 100}\t{'ba' * 100}"] * 240, "240 lines are too many for strings"),
+        (["a b"] * 6000, "between 4 and 5000 lines"),
+    ],
+)
+def test_pasted_text_that_asks_for_memory(quiet, lines, message):
+    body = json.dumps({"table": "\n".join(lines)}).encode()
+    head = f"POST /strings/learn HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    assert message in sent(quiet, head.encode() + body).decode()
+
+
+def test_no_memory_is_an_answer(quiet, monkeypatch):
+    def greedy(request):
+        raise MemoryError
+
+    monkeypatch.setitem(quiet.answers, "/digits/some", greedy)
+    reply = sent(quiet, b"POST /digits/some HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+    assert b"more memory than there is" in reply
+
+
+def test_idle_connections_end(quiet, monkeypatch):
+    monkeypatch.setattr(page, "PATIENCE", 0.3)
+    before = threading.active_count()
+    address = ("127.0.0.1", quiet.server_port)
+    idle = [socket.create_connection(address, timeout=30) for _ in range(20)]
+    drops = socket.create_connection(address, timeout=30)
+    for _ in range(20):  # a byte at a time is no request either
+        try:
+            drops.sendall(b"P")
+        except ConnectionError:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("a connection that sends drops is kept")
+    for link in [*idle, drops]:
+        try:
+            assert link.recv(100) == b""
+        except ConnectionError:
+            pass
+        link.close()
+    end = time.monotonic() + 30
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert threading.active_count() <= before
+
+
+def test_the_oldest_connection_makes_room(quiet, monkeypatch):
+    monkeypatch.setattr(page, "CONNECTIONS", 10)
+    idle = [
+        socket.create_connection(("127.0.0.1", quiet.server_port), timeout=30) for _ in range(30)
+    ]
+    good(quiet)
+    assert len(quiet.unread) <= 11
+    for link in idle:
+        link.close()
+
+
+def test_few_requests_wait_for_a_model(quiet, monkeypatch):
+    release = threading.Event()
+    monkeypatch.setitem(quiet.answers, "/strings/answer", lambda _: release.wait(30) and {})
+    request = b"POST /strings/answer HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
+    replies = []
+    waiting = [
+        threading.Thread(target=lambda: replies.append(sent(quiet, request)))
+        for _ in range(page.WAITING + 5)
+    ]
+    for thread in waiting:
+        thread.start()
+    end = time.monotonic() + 30
+    while len(replies) < 5 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(replies) == 5
+    assert all(b"ask again in a moment" in reply for reply in replies)
+    release.set()
+    for thread in waiting:
+        thread.join()

@@ -1,0 +1,109 @@
+"""Models of every estimator, route, kernel, operator, feature map and decoder on a few pairs.
+
+The fuzzer mutates their files. The lists of `test_round_trips` have a line for each public part (a
+test fails where one is missing); `MORE` adds the routes that those lists do not take.
+"""
+
+import pickle
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+import mercer
+from mercer import KernelDependency, KernelDependencyCV, OnlineKernelDependency, SequenceTransducer
+from mercer import decoders as d
+from mercer import features as f
+from mercer import kernels as k
+from mercer import operators as o
+from mercer.tables import Table, TableModel
+from test_round_trips import (
+    DECODERS,
+    FEATURES,
+    IMAGES,
+    KERNELS,
+    MODELS,
+    NUMBERS,
+    OPERATORS,
+    RANKS,
+    SETS,
+    SHARES,
+    VECTORS,
+    WORDS,
+)
+
+SPARSE = sparse.csr_array(np.round(np.abs(VECTORS)))
+LONGER = ["casa", "cane", "gatto", "cassa", "gattone", "canto"]
+SPELT = [word.replace("c", "k") for word in LONGER]
+BLOCKS = [(NUMBERS[:3], VECTORS[:3]), (NUMBERS[3:], VECTORS[3:])]
+MORE = [
+    (KernelDependency(k.Tanimoto(), features=f.Nystroem(3, random_state=0)), SPARSE, VECTORS),
+    (KernelDependency(k.Tanimoto(), k.Labels()), SPARSE, SETS),
+    (KernelDependency(k.RBF(1.0) * o.Covariance(), features=f.IncompleteCholesky(3),
+                      fit_intercept=True), NUMBERS, VECTORS),
+    (KernelDependency(k.RBF(1.0) * o.Covariance(), solver="auto", device=None), NUMBERS, IMAGES),
+    (KernelDependencyCV([k.RBF(1.0), k.RBF(2.0)], k.RBF(), alphas=[0.1, 1.0],
+                        features=f.RandomFourier(4, random_state=0)), NUMBERS, VECTORS),
+    (KernelDependencyCV(k.Spectrum(2, width=2), k.Spectrum(2, blended=True, width=2),
+                        decoder=d.NGramPath(max_nodes=500)), WORDS, WORDS),
+    (KernelDependency(k.Positions(), k.Positions(), 0.1, d.Viterbi(2, weight=0.1)), WORDS, WORDS),
+    (KernelDependency(k.Positions(), k.Positions(), 0.1, d.Lexicon(background=0.5)), WORDS, WORDS),
+    (KernelDependency(k.RBF(), k.Kendall(), decoder=d.Kemeny()), NUMBERS,
+     np.argsort(np.random.default_rng(0).normal(size=(6, 9)), axis=1)),
+    (KernelDependency(k.RBF(), k.Hamming(), decoder=d.Candidates(RANKS)), NUMBERS, RANKS),
+    (KernelDependency(k.RBF(), k.RBF(), decoder=d.Candidates(index="faiss")), NUMBERS, VECTORS),
+    (KernelDependency(k.RBF(1.0), k.Linear(), decoder=d.Simplex()), NUMBERS, SHARES),
+    (SequenceTransducer(order=2, history=1, temperature=0.15, lm_weight=0.1), LONGER, SPELT),
+    (SequenceTransducer(beam=None, history=0, order=1), LONGER, SPELT),
+]  # fmt: skip
+
+
+def pairs():
+    """Name, unfitted estimator, inputs and outputs of each model."""
+    for model, X, y in MODELS + MORE:
+        yield type(model).__name__, model, X, y
+    for decoder, kernel, y in DECODERS:
+        model = KernelDependency(k.RBF(), kernel, alpha=0.1, decoder=decoder)
+        yield type(decoder).__name__, model, NUMBERS, y
+    for kernel, items in KERNELS:
+        yield type(kernel).__name__, KernelDependency(kernel, alpha=0.1), items, NUMBERS
+        as_output = KernelDependency(k.RBF(), kernel, alpha=0.1, decoder=d.Candidates())
+        yield f"{type(kernel).__name__} of outputs", as_output, NUMBERS, items
+    for kernel in OPERATORS:
+        yield "operator", KernelDependency(kernel, alpha=0.1), VECTORS, VECTORS
+    for features in FEATURES:
+        kernel = k.Linear() if isinstance(features, f.Explicit) else k.RBF()
+        model = KernelDependency(kernel, kernel, decoder=d.Candidates(), features=features)
+        yield type(features).__name__, model, NUMBERS, VECTORS
+
+
+def fitted():
+    """Name, fitted model and inputs of each model, those of streams and tables too."""
+    for name, model, X, y in pairs():
+        yield name, model.fit(X, y), X
+    streamed = KernelDependency(k.RBF(1.0), features=f.Nystroem(3, random_state=0))
+    for X, y in BLOCKS:
+        streamed.partial_fit(X, y)
+    yield "streamed", streamed, NUMBERS
+    online = OnlineKernelDependency(k.RBF(1.0), budget=4)
+    for X, y in BLOCKS:
+        online.partial_fit(X, y)
+    yield "online", online, NUMBERS
+    for outputs in ("size", "word"):
+        columns = {"x": list("012345"), "size": list("012301"), "word": SPELT, "text": LONGER}
+        table = Table("a table", columns, range(1, 7))
+        inputs = ["text"] if outputs == "word" else ["x"]
+        yield "table", TableModel(inputs, [outputs]).fit(table), table
+
+
+def write(folder):
+    """Save all models in a folder, each beside a pickle of inputs that it knows."""
+    for number, (name, model, X) in enumerate(_quietly_fitted()):
+        file = mercer.save(model, folder / f"{number:03} {name}.mercer")
+        file.with_suffix(".inputs").write_bytes(pickle.dumps(X))
+
+
+def _quietly_fitted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of searches that stop early, and the like
+        yield from fitted()

@@ -1,0 +1,172 @@
+"""Numbers and dates in the notations of many countries, and what is one of two things."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.tables import BadTable, TableModel, read
+from mercer.tables.notation import number, row, written_day
+from mercer.tables.values import notation_of, numbers
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "value"),
+    [
+        ("1.5", ".", 1.5), ("-1.5e3", ".", -1500), ("1,234.5", ".", 1234.5), ("12%", ".", 0.12),
+        ("1,234,567", ".", 1234567), ("12.5 %", ".", 0.125), ("−3", ".", -3), (".5", ".", 0.5),
+        ("1,5", ",", 1.5), ("1.234,5", ",", 1234.5), ("1\u00a0234,5", ",", 1234.5),
+        ("1'234.5", ".", 1234.5), ("12,5 %", ",", 0.125), (",5", ",", 0.5),
+        ("1 234,5", ", ", 1234.5),
+        ("1,23", ".", None), ("1.2.3", ".", None), ("1_000", ".", None), ("12,34", ".", None),
+        ("1,2,3", ",", None), ("", ".", None), ("%", ".", None), ("0,123", ".", None),
+        ("3 apples", ".", None), ("1 234", ".", None), ("1e", ",", None),
+    ],
+)  # fmt: skip
+def test_numbers(text, mark, value):
+    assert number(text, mark) == (None if value is None else pytest.approx(value))
+
+
+def column(file, cells, separator=";", **how):
+    """What a column says beside another of plain text."""
+    text = "x;name\n" + "".join(f'"{cell}";n\n' for cell in cells)
+    return numbers(read(file(text.replace(";", separator)), **how), ["x"]).ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator", "values"),
+    [
+        (["1,5", "2,25"], ";", [1.5, 2.25]),
+        (["1.234,5", "2,25"], ";", [1234.5, 2.25]),
+        (["1,234", "2,500"], ";", [1.234, 2.5]),
+        (["1,234", "2,500"], ",", [1234, 2500]),
+        (["1,234.5", "12"], ",", [1234.5, 12]),
+        (["1,234.5", "12"], "\t", [1234.5, 12]),
+        (["950", "1 250", "12 345 678"], ";", [950, 1250, 12345678]),
+        (["1.234", "2.500"], ";", [1.234, 2.5]),
+        (["10 %", "5 %"], ";", [0.1, 0.05]),
+        (["10,5%", "5%"], ";", [0.105, 0.05]),
+    ],
+)
+def test_columns_of_numbers(file, cells, separator, values):
+    assert column(file, cells, separator) == pytest.approx(values)
+
+
+def test_one_column_tells_the_mark_of_another(file):
+    table = read(file("price;number\n1,5;1.234\n2,75;2.500\n"))
+    assert table.decimal == ","
+    assert "decimal commas" in table.read_as
+    assert numbers(table, ["price", "number"]).tolist() == [[1.5, 1234], [2.75, 2500]]
+
+
+def test_one_of_two_numbers_is_asked_for(file):
+    with pytest.raises(BadTable, match=r"line 2, column 'x': '1,234' is one of two numbers.*--dec"):
+        column(file, ["1,234", "2,500"], "\t")
+    assert column(file, ["1,234", "2,500"], "\t", decimal=",") == [1.234, 2.5]
+    assert column(file, ["1,234", "2,500"], "\t", decimal=".") == [1234, 2500]
+
+
+def test_label_numbers_in_a_comma_file_are_no_decimals(file):
+    table = read(file('x,y\n1,"1,2"\n2,"3"\n3,"2,3"\n4,"1,2"\n'))
+    with pytest.raises(BadTable, match="no number"):
+        numbers(table, ["y"])
+
+
+def days(*dates):
+    return [(date.fromisoformat(text) - date(1970, 1, 1)).days for text in dates]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["2024-03-04", "2024-12-31"], days("2024-03-04", "2024-12-31")),
+        (["4.3.2024", "31.12.2024"], days("2024-03-04", "2024-12-31")),
+        (["04/03/2024", "31/12/2024"], days("2024-03-04", "2024-12-31")),
+        (["03/04/2024", "12/31/2024"], days("2024-03-04", "2024-12-31")),
+        (["4 Mar 2024", "31 Dec 2024"], days("2024-03-04", "2024-12-31")),
+        (["2024-03-04T12:00", "2024-12-31T00:00"],
+         [days("2024-03-04")[0] + 0.5, *days("2024-12-31")]),
+        (["04.03.2024 12:00", "31.12.2024 00:00:00"],
+         [days("2024-03-04")[0] + 0.5, *days("2024-12-31")]),
+        (["2024-03-04T12:00+02:00", "2024-12-31T02:00+02:00"],
+         [days("2024-03-04")[0] + 10 / 24, *days("2024-12-31")]),
+    ],
+)  # fmt: skip
+def test_dates(file, cells, values):
+    assert column(file, cells) == pytest.approx(values)
+
+
+def test_one_of_two_days_is_asked_for(file):
+    cells = ["05/05/2024", "03/04/2024", "04/03/2024"]
+    with pytest.raises(BadTable, match=r"line 3, column 'x': '03/04/2024' is one of two days: say"):
+        column(file, cells)
+    assert column(file, cells, day_first=True)[1:] == days("2024-04-03", "2024-03-04")
+    assert column(file, cells, day_first=False)[1:] == days("2024-03-04", "2024-04-03")
+
+
+def test_dates_are_learnt_and_predicted(file, tmp_path):
+    rows = "".join(f"{i};{i % 28 + 1:02d}/{i // 28 + 1:02d}/2024\n" for i in range(60))
+    model = TableModel(["x"], ["when"]).fit(read(file("x;when\n" + rows)))
+    assert model.output_space_.name == "vector"
+    (cells,) = [model.output_space_.cells(y) for y in model.predict(read(file("x\n33\n34\n")))][:1]
+    assert abs(date.fromisoformat(cells["predicted when"]) - date(2024, 2, 6)).days < 4
+    back = TableModel(["when"], ["x"]).fit(read(file("x;when\n" + rows)))
+    back = mercer.load(mercer.save(back, tmp_path / "m.mercer"))
+    one = read(file("when;other\n03/02/2024;1\n04/02/2024;1\n"))  # either of two days, but learnt
+    assert float(back.output_space_.cells(back.predict(one)[0])["predicted x"]) == pytest.approx(
+        30, abs=3
+    )
+
+
+def test_a_word_among_dates_is_named(file):
+    cells = [*["2024-03-04"] * 9, "soon"]
+    table = read(file("x;when\n" + "".join(f"{i};{cell}\n" for i, cell in enumerate(cells))))
+    with pytest.raises(BadTable, match="line 11, column 'when': 'soon' is no date, though 9 of 10"):
+        TableModel(["when"], ["x"]).fit(table)
+
+
+def test_days_are_written_within_the_calendar():
+    assert written_day(0.4, moment=False) == "1970-01-01"
+    assert written_day(0.5, moment=True) == "1970-01-01T12:00:00"
+    assert written_day(1e12, moment=False) == "9999-12-30"
+    assert written_day(-1e12, moment=False) == "0001-01-01"
+
+
+@pytest.mark.parametrize("cell", [10**400, "1" * 400, [10**400], float("inf")])
+def test_numbers_beyond_floating_point_are_refused(cell, file):
+    assert not np.isfinite(row(cell, ".")).all()
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e61", "1e400", "9" * 400])
+def test_values_that_leave_floating_point_are_named(file, value):
+    rows = "".join(f"{i},{i}\n" for i in range(8))
+    for text in (f"x,y\n{rows}8,{value}\n", f"x,y\n{rows}{value},8\n"):
+        with pytest.raises(BadTable, match=r"line 10, column '[xy]': the value is (over|not)"):
+            TableModel(["x"], ["y"]).fit(read(file(text)))
+
+
+def test_large_values_are_learnt(file):
+    rows = "".join(f"{i},{i}e58,{i}\n" for i in range(8))
+    for space in ("vector", "curve"):
+        table = read(file("x,y,z\n" + rows))
+        model = TableModel(["x"], ["y", "z"], output_space=space).fit(table)
+        cells = [model.output_space_.cells(y) for y in model.predict(table)]
+        assert all(np.isfinite(cell["predicted y"]) for cell in cells)
+
+
+def test_arrays_have_one_notation(file):
+    table = read(file("x,y\n1,2\n"))
+    table = type(table)("a.npz", {"x": np.array(["2024-01-01"], dtype="datetime64[D]")}, [1])
+    assert notation_of(table, "x") == "iso"
+    assert numbers(table, ["x"]).ravel().tolist() == days("2024-01-01")
