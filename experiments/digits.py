@@ -30,7 +30,9 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     for r in results:
         report.add(r.method, r.decoder, "rbf loss", r.losses[0], seconds=r.seconds)
         report.settings[r.method] = r.chosen[0]
-    for name, predicted, seconds in predictions(upper[train], lower[train], upper[test]):
+    for name, predicted, seconds in predictions(
+        upper[train], lower[train], upper[test], quick=quick
+    ):
         loss = rbf_loss(lower[test], predicted, OUTPUT_SCALE)
         report.add(name, "fixed point", "rbf loss", loss, seconds=seconds)
     report.notes.append(

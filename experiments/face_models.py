@@ -45,7 +45,9 @@ def literal(operator: Operator, scale: float) -> Fit:
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
         kernels = [RBF(scale) * o for o in _family(operator)]
-        return KernelDependencyCV(kernels, alphas=[0.1]).fit(X, Y, groups=people)
+        return KernelDependencyCV(kernels, alphas=[0.1], fit_intercept=False).fit(
+            X, Y, groups=people
+        )
 
     return fit
 
@@ -68,7 +70,7 @@ def literal_patches(
     X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
 ) -> Any:
     """Patches in the ridge equation, at the length scale that the paper has for them."""
-    return KernelDependency(patches(shape, RBF(3.0)), alpha=0.1).fit(X, Y)
+    return KernelDependency(patches(shape, RBF(3.0)), alpha=0.1, fit_intercept=False).fit(X, Y)
 
 
 def chosen_patches(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:

@@ -133,7 +133,11 @@ def evaluated(
     """Hits on test spectra of mercer and of two floors."""
     K, L = task.inputs[mixture], task.outputs
     model = KernelDependency(
-        Precomputed(K), Precomputed(L), alpha=alpha, decoder=Candidates(task.candidates)
+        Precomputed(K),
+        Precomputed(L),
+        alpha=alpha,
+        decoder=Candidates(task.candidates),
+        fit_intercept=False,
     ).fit(train, task.truth[train])
     ranked = [[y for y, _ in row] for row in model.predict_top(test, 5)]
     nearest = task.truth[train[K[np.ix_(test, train)].argmax(axis=1)]]

@@ -79,6 +79,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         [RBF(scale) for scale in SCALES],
         output_kernel(),
         alphas=np.logspace(-3, 1, 9),
+        fit_intercept=False,
     ).fit(X[train], graphs[train], groups=formulas[train])
     pools = [np.flatnonzero(formulas == formula) for formula in formulas[test]]
     lists = [list(graphs[pool]) for pool in pools]

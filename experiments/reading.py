@@ -89,6 +89,7 @@ def by_words(
             scoring=make_scorer(symbol_accuracy),
             decoder=PerPosition("input"),
             output_features=Explicit(),
+            fit_intercept=False,
         ).fit(X, y, groups=groups)
         return Dependency(model, model.loo_embed(), y, f"{model.kernel_}, alpha {model.alpha_:g}")
 
@@ -121,7 +122,8 @@ def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
 
 
 def _model(kernel: Positionwise) -> KernelDependency:
-    return KernelDependency(kernel, Positions(letters=LETTERS), LAMBDA, PerPosition("input"))
+    letters, decoder = Positions(letters=LETTERS), PerPosition("input")
+    return KernelDependency(kernel, letters, LAMBDA, decoder, fit_intercept=False)
 
 
 def _right(half: Dependency, words: np.ndarray, unseen: bool) -> float:

@@ -53,7 +53,11 @@ def _paths(width: int, alpha: float, bonus: float | str) -> KernelDependency:
     kernel = Normalized(Spectrum(3, blended=True, width=3))
     output_kernel = Spectrum(3, blended=True, width=width)
     return KernelDependency(
-        kernel, output_kernel, alpha, decoder=NGramPath(bonus=bonus, max_nodes=NODES)
+        kernel,
+        output_kernel,
+        alpha,
+        decoder=NGramPath(bonus=bonus, max_nodes=NODES),
+        fit_intercept=False,
     )
 
 
