@@ -79,7 +79,7 @@ class Gathered:
         more = [gathering.copy() for gathering in self.gatherings]
         for gathering in more:
             gathering.add_block(self.blocks, inputs, outputs)
-        start = self.gatherings[0].n
+        start = int(self.gatherings[0].n)
         sample = self.sample.with_block(start, inputs, outputs)
         return Gathered(self.expected, sample, more, self.blocks + 1)
 

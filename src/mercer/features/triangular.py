@@ -70,7 +70,7 @@ class Triangular(LandmarkMap):
         return turn(solve_triangular(self.factor_, turn(K)))
 
     @property
-    def weights_(self) -> Array:  # type: ignore[override]
+    def weights_(self) -> Array:
         """L⁻ᵀ."""
         L = self.factor_
         inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))

@@ -112,6 +112,8 @@ class SpectralMoments(Moments):
         EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV).
     """
 
+    EV: Array
+
     def __init__(self, n: float, s: Array, EV: Array):
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "uu", SymMatrix(diagonal=s))
@@ -123,13 +125,13 @@ class SpectralMoments(Moments):
         return namespace(self.EV).ones_like(self.EV[0, :])
 
     @cached_property
-    def vu(self) -> Array:  # type: ignore[override]
+    def vu(self) -> Array:
         """S_vu."""
         xp = namespace(self.EV)
         return xp.matrix_transpose(self.EV * xp.sqrt(self.uu.diagonal)[:, None])
 
     @cached_property
-    def vv(self) -> SymMatrix:  # type: ignore[override]
+    def vv(self) -> SymMatrix:
         """S_vv."""
         return SymMatrix(namespace(self.EV).matrix_transpose(self.EV) @ self.EV)
 

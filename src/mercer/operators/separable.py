@@ -183,6 +183,11 @@ class OperatorSum(OperatorKernel):
 class DeferredMoments(SpectralMoments):
     """Moments of exact coordinates whose input side is factored only when an operator asks."""
 
+    kernel: Kernel
+    X: Items
+    V: Array
+    roots: Array | None
+
     def __init__(self, kernel: Kernel, X: Items, V: Array, weights: np.ndarray | None):
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
         state = {"kernel": kernel, "X": X, "roots": roots, "V": V if roots is None else roots * V}
@@ -198,7 +203,7 @@ class DeferredMoments(SpectralMoments):
         return eigh(K, "Gram matrix", drop=False)
 
     @cached_property
-    def uu(self) -> SymMatrix:  # type: ignore[override]
+    def uu(self) -> SymMatrix:
         """The spectrum of the Gram matrix."""
         return SymMatrix(diagonal=self._spectrum[0])
 
@@ -208,7 +213,7 @@ class DeferredMoments(SpectralMoments):
         return namespace(self.V).matrix_transpose(self._spectrum[1]) @ self.V
 
     @cached_property
-    def vv(self) -> SymMatrix:  # type: ignore[override]
+    def vv(self) -> SymMatrix:
         """S_vv, which needs no spectrum."""
         return SymMatrix(namespace(self.V).matrix_transpose(self.V) @ self.V)
 

@@ -129,17 +129,19 @@ class GramInputs(InputSpectrum):
 class LazyParts:
     """Parts that are made when they are iterated over, and kept where there is room."""
 
-    def __init__(self, makers: list[Callable[[], Part]], keep: bool):
-        self.makers, self.keep = makers, keep
+    def __init__(
+        self, make: Callable[[DirectionGram], Part], grams: list[DirectionGram], keep: bool
+    ):
+        self.make, self.grams, self.keep = make, grams, keep
         self.made: list[Part] = []
 
     def __len__(self) -> int:
-        return len(self.makers)
+        return len(self.grams)
 
     def __iter__(self) -> Iterator[Part]:
         yield from self.made
-        for make in self.makers[len(self.made) :]:
-            part = make()
+        for gram in self.grams[len(self.made) :]:
+            part = self.make(gram)
             if self.keep:
                 self.made.append(part)
             yield part
@@ -188,8 +190,8 @@ def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
 def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:
     """The directions that a fitted kernel does not couple, with their Gram matrices; else None."""
     if kernel.componentwise:
-        gram = kernel.by_component(X)
-        return None, [_component(kernel, gram, X, label) for label in range(gram.number)]
+        parts = kernel.by_component(X)
+        return None, [_component(kernel, parts, X, label) for label in range(parts.number)]
     gram = kernel.gram(X)
     if gram.terms is None:
         return None
@@ -218,17 +220,18 @@ def common_directions(
             return None
         Q, weights = like(found[0], Ks[0]), found[1]
 
-    def total(terms: Iterable[Array], j: int) -> Array:
-        return sum(float(w) * K for w, K in zip(weights[:, j], terms, strict=True))
+    def gram_of(columns: np.ndarray) -> DirectionGram:
+        shares = [float(w) for w in weights[:, int(columns[0])]]
 
-    def against(A: Items, j: int) -> Array:
-        return total([K for K, _ in kernel.gram(A, X).terms or ()], j)
+        def total(terms: Iterable[Array]) -> Array:
+            return sum(w * K for w, K in zip(shares, terms, strict=True))
 
-    grams = []
-    for columns in _alike(weights):
-        j = int(columns[0])
-        grams.append(DirectionGram(columns, lambda j=j: total(Ks, j), lambda A, j=j: against(A, j)))
-    return Q, grams
+        def against(A: Items) -> Array:
+            return total([K for K, _ in kernel.gram(A, X).terms or ()])
+
+        return DirectionGram(columns, lambda: total(Ks), against)
+
+    return Q, [gram_of(columns) for columns in _alike(weights)]
 
 
 def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -274,8 +277,8 @@ class Directions(Parts):
         T = outputs.rows if Q is None else outputs.rows @ Q
         self.T = T
         bytes_kept = 8.0 * PART_SQUARES * problem.n**2 * len(grams)
-        makers = [lambda gram=gram: self._part(gram) for gram in grams]
-        self.parts = LazyParts(makers, bytes_kept <= KEPT * available())  # type: ignore[assignment]
+        keep = bytes_kept <= KEPT * available()
+        self.parts = LazyParts(self._part, grams, keep)  # type: ignore[assignment]
 
     def _part(self, gram: DirectionGram) -> Part:
         T = _columns(self.T, gram.columns)

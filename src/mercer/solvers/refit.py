@@ -159,8 +159,8 @@ class Refitted(Factorization):
         if kernel.pairwise:
             K = kernel.checked_gram(X)
             return _from_gram(K, train, test, self.problem.intercept)
-        inputs = ExactInputs(kernel, take(X, train), None, self.problem.intercept)
-        return inputs, inputs.project(take(X, test))
+        exact = ExactInputs(kernel, take(X, train), None, self.problem.intercept)
+        return exact, exact.project(take(X, test))
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Predictions of every example by the refit without its fold."""

@@ -218,8 +218,12 @@ class Spanned(Factorization):
         """1 - H_ii."""
         squares, s = self.part.squares, self.part.inputs.s
         rest = squares @ (alpha / (s + alpha))
-        rest = rest if self.part.inputs.complete else rest + self.part.free[:, 0]
+        rest = rest if self.part.inputs.complete else rest + self._free[:, 0]
         return namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
+
+    @property
+    def _free(self) -> Array:
+        return self.part.free
 
     @cached_property
     def beyond(self) -> Array:

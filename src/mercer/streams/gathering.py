@@ -83,7 +83,7 @@ class Gathering:
         self.uu = Ut @ U[:0, :]
         self.vu, self.vv = Vt @ U[:0, :], Vt @ V[:0, :]
         self.u, self.v = namespace(U).sum(U[:0, :], axis=0), namespace(V).sum(V[:0, :], axis=0)
-        self.n = 0
+        self.n: float = 0
 
     def blank(self) -> Gathering:
         """The same maps, and nothing added yet."""
