@@ -46,7 +46,7 @@ class Constants:
         R = N.copy()
         R[first, np.arange(len(present))] += 1.0  # N is positive there: nothing cancels
         R /= np.sqrt((R * R).sum(axis=0))
-        kept = np.delete(np.arange(len(roots)), first)
+        kept = np.delete(np.arange(len(roots)), first)  # the first row of every place goes
         return cls(like(N, where), like(R, where), kept)
 
     def reflected(self, A: Array) -> Array:
@@ -54,7 +54,14 @@ class Constants:
         return A - 2.0 * (self.R @ (namespace(A).matrix_transpose(self.R) @ A))
 
     def reduced(self, K: Array) -> Array:
-        """MᵀKM."""
+        """MᵀKM for a symmetric K."""
+        if self.N.shape[1] == 1:  # one constant: two outer products, and the first row goes
+            v = self.R[:, 0]
+            p = K @ v
+            p = 2.0 * (p - (v @ p) * v)
+            A = K[1:, 1:] - v[1:, None] * p[None, 1:]
+            A -= p[1:, None] * v[None, 1:]
+            return A
         turn = namespace(K).matrix_transpose
         half = take(self.reflected(K), self.kept)
         return take(self.reflected(turn(half)), self.kept)
@@ -65,6 +72,11 @@ class Constants:
 
     def back(self, A: Array) -> Array:
         """M A."""
+        if self.N.shape[1] == 1:
+            v = self.R[:, 0]
+            rows = -2.0 * v[:, None] * (v[1:] @ A)[None, :]
+            rows[1:, :] += A
+            return rows
         lost = np.setdiff1d(np.arange(self.N.shape[0]), self.kept)
         zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
         order = np.argsort(np.concatenate([lost, self.kept]))

@@ -263,7 +263,9 @@ class Parts(Factorization):
     @property
     def nbytes(self) -> float:
         """E and the outputs of every part, in float64."""
-        return sum(8.0 * (part.inputs.E.size + 2 * part.T.size) for part in self.parts)
+        size = self.outputs.rows.shape[0] * self.outputs.rows.shape[1]
+        spectra = sum(part.inputs.E.shape[0] * part.inputs.E.shape[1] for part in self.parts)
+        return 8.0 * (spectra + 3 * size)
 
     def evidence(self, alpha: float) -> float:
         """−½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT; with an intercept of n - 1 rows.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -47,7 +47,7 @@ class Part(Smoother):
         The eigenvalues of the operator, one a direction.
     T
         Outputs in the eigenbasis of the operator, rows times the roots of their weights, means
-        taken off where there is an intercept.
+        taken off where there is an intercept; or a function that returns them.
     inside
         EᵀT, where it is known; of a sample of a stream it comes from the moments of all.
     columns
@@ -66,13 +66,19 @@ class Part(Smoother):
         self,
         inputs: InputSpectrum,
         b: Array,
-        T: Array,
+        T: Array | Callable[[], Array],
         inside: Array | None = None,
         columns: np.ndarray | None = None,
     ):
-        self.inputs, self.b, self.T, self.columns = inputs, b, T, columns
-        turned = namespace(T).matrix_transpose
-        self.inside = turned(inputs.E) @ T if inside is None else inside
+        self.inputs, self.b, self.columns = inputs, b, columns
+        self._targets = T
+        turned = namespace(b).matrix_transpose
+        self.inside = turned(inputs.E) @ self.T if inside is None else inside
+
+    @cached_property
+    def T(self) -> Array:
+        """The outputs, rotated only where more than a solution is wanted."""
+        return self._targets() if callable(self._targets) else self._targets
 
     @cached_property
     def alike(self) -> bool:

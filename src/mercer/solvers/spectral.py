@@ -163,6 +163,6 @@ def separated(
     """The factorisation of a scalar kernel times an operator, inputs factored already."""
     operator = problem.operator
     b, Q = SymMatrix.of(operator.matrix(moments)).eigh("output operator")
-    T, inside = (outputs.rows, EV) if Q is None else (outputs.rows @ Q, EV @ Q)
-    kernel = Separable(problem.inputs.kernel, operator)
-    return Parts(problem, kernel, outputs, [Part(inputs, b, T, inside)], Q)
+    rows, inside = outputs.rows, EV if Q is None else EV @ Q
+    part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)
+    return Parts(problem, Separable(problem.inputs.kernel, operator), outputs, [part], Q)
