@@ -89,7 +89,7 @@ def moments(n, m, rows):
     """Moments of n pairs at m landmarks, float32 products, against the bare product loop."""
     from mercer.features import Explicit, Nystroem
     from mercer.kernels import Linear
-    from mercer.streams import Gathering
+    from mercer.sources import Gathering
 
     torch.manual_seed(0)
     X = torch.randn(n, 64, dtype=torch.float32)  # on the host: blocks stream from there

@@ -26,8 +26,8 @@ ORDER = [
     {"features"},
     {"operators", "losses", "embedding"},
     {"problem"},
-    {"solvers", "streams"},
-    {"decoders", "metrics"},
+    {"solvers", "sources"},
+    {"decoders", "metrics", "streams"},
     {"estimators"},
     {"sequences"},
     {"testing", "persistence", "plots"},
@@ -90,7 +90,7 @@ def test_this_test_sees_imports():
     assert "kernels" in set(imported_rooms(Path("decoders/direct.py")))
 
 
-ROOMS = ["kernels", "features", "operators", "streams", "solvers", "decoders"]
+ROOMS = ["kernels", "features", "operators", "sources", "solvers", "decoders"]
 ROOMS += ["estimators", "sequences"]
 
 

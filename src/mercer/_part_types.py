@@ -15,7 +15,7 @@ ROOMS = (
     "operators",
     "losses",
     "solvers",
-    "streams",
+    "sources",
     "decoders",
     "estimators",
     "sequences",
@@ -51,7 +51,7 @@ MOVED: dict[str, str] = {
         "sequence_transducer",
         "transduction",
     )
-}
+} | {"streams.expected": "sources.blocks", "streams": "sources"}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
 

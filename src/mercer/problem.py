@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ._arrays import Array, Items, count, is_foreign, take
+from ._plan import require_low_rank
 from .features import Explicit, FeatureMap, Fixed, Triangular, check_map
 from .kernels import Kernel
 from .losses import Loss
@@ -30,22 +31,29 @@ class Side:
         The kernel, fitted, and the items that it checked.
     features
         The feature map as given; None for an exact fit.
+    sample
+        The rows that the feature map is fitted on; None for all.
     """
 
     kernel: Kernel
     items: Items
     features: FeatureMap | None = None
+    sample: np.ndarray | None = None
 
     @cached_property
     def coordinates(self) -> tuple[FeatureMap, Array]:
         """The feature map, fitted, and the coordinates of the items; drawn once for all uses."""
         map = clone(self.features)
-        return map, map.fit_transform(self.kernel, self.items)
+        if self.sample is None:
+            return map, map.fit_transform(self.kernel, self.items)
+        map.fit(self.kernel, take(self.items, self.sample))
+        require_low_rank(count(self.items), map.transform(take(self.items, [0])).shape[1])
+        return map, map.transform(self.items)
 
     def fixed(self) -> Side:
         """The same side with its feature map as it was drawn, the coordinates let go."""
         if self.features is None or self.features.operator_valued:
-            return Side(self.kernel, self.items, self.features)
+            return Side(self.kernel, self.items, self.features, self.sample)
         return Side(self.kernel, self.items, Fixed(self.coordinates[0]))
 
     @cached_property

@@ -9,7 +9,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.streams import DaskStream, Rows, Shards, Stream
+from mercer.sources import DaskStream, Rows, Shards, Stream
 
 AGREE = 1e-9
 X, Y = vectors(60)

@@ -172,8 +172,11 @@ class ByDirection(CoupledSolver):
 
 def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
     """The operator-valued kernel, fitted on inputs and (centred) output coordinates."""
-    V = outputs.unweighted(outputs.rows)
-    return fitted(problem.kernel, problem.inputs.items, V, problem.weights)
+    V, X, w = outputs.unweighted(outputs.rows), problem.inputs.items, problem.weights
+    rows = problem.inputs.sample
+    if rows is not None:  # operator features, whose kernel is settled on the sample
+        V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
+    return fitted(problem.kernel, X, V, w)
 
 
 def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:

@@ -97,7 +97,7 @@ def _named(solver: Any) -> list[Solver]:
 def _refusal(problem: Problem, want: Want, reasons: list[str]) -> str:
     """The reason of the solver that was asked for, or of the one that comes nearest."""
     if want.solver == "cholesky":
-        return reasons[0] + ": use solver='auto'"
+        return max(reasons, key=len) + ": use solver='auto'"
     return max(reasons, key=len)
 
 

@@ -15,7 +15,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import Covariance, Identity
-from mercer.streams import BadBlock, DaskStream, Stream
+from mercer.sources import BadBlock, DaskStream, Stream
 from tolerances import IDENTITY
 
 dask = pytest.importorskip("dask")

@@ -13,7 +13,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, Nystroem
 from mercer.kernels import RBF
 from mercer.operators import Covariance, Identity, Matrix
-from mercer.streams import BadCheckpoint, Stream
+from mercer.sources import BadCheckpoint, Stream
 from tolerances import IDENTITY
 
 
