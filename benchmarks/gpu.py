@@ -107,12 +107,12 @@ def moments(n, m, rows):
         return S
 
     def gather(precision):
-        gathering = Gathering(map, outputs, landmarks[:256], sample, precision=precision)
+        gathering = Gathering.of(map, outputs, landmarks[:256], sample, precision=precision)
         for start in range(0, n, rows):
             x = X[start : start + rows].to("cuda", dtype=torch.float64)
             y = Y[start : start + rows].to("cuda", dtype=torch.float64)
-            gathering.add(x, y)
-        return gathering.raw.uu
+            gathering = gathering.plus(gathering.moments_of(x, y))
+        return gathering.raw.uu.full
 
     bare()
     floor = timed(bare, 2)

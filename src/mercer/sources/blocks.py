@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import check_array
 
 from .._arrays import Items, count, is_foreign
 from ..kernels import Kernel
@@ -100,7 +100,10 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
     """Finite weights ≥ 0, one a pair."""
     if count(w) != n:
         raise ValueError(f"it has {n} pairs and {count(w)} weights: give one weight a pair.")
-    return _check_sample_weight(w, np.empty(n), dtype=np.float64, ensure_non_negative=True)
+    w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="the weights")
+    if w.shape != (n,) or (w < 0).any():
+        raise ValueError("weights are numbers ≥ 0, one a pair: some are negative, or no numbers.")
+    return w
 
 
 def _refuse_empty(X: Items) -> None:
