@@ -27,8 +27,8 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "mercer stream 2"
-PARTS = ("uu", "vu", "vv", "u", "v")
-"""The sums that add up."""
+PARTS = ("n", "uu", "vu", "vv", "u", "v")
+"""The sums that moments are."""
 DAMAGE = (
     OSError,
     EOFError,
@@ -123,8 +123,9 @@ class Checkpoint:
         """Write how far a run came, and only then let go of older checkpoints."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
-            arrays[f"{i}.n"] = np.array(float(raw.n))
-            arrays |= {f"{i}.{name}": np.asarray(_plain(getattr(raw, name))) for name in PARTS}
+            sums = float(raw.n), raw.uu.full, raw.vu, raw.vv.full, raw.u, raw.v
+            named = zip(PARTS, sums, strict=True)
+            arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
         header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
         header |= asdict(done) | {"arrays": _digests(arrays)}
@@ -138,54 +139,52 @@ class Checkpoint:
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
         """How far the run of the file came, with its moments; nowhere where there is no file."""
-        arrays = self._load()
-        if arrays is None:
+        # Killed between its two renames, a run leaves the previous file alone, and that is whole.
+        path = self.path if self.path.exists() else self.previous
+        if not path.exists():
             return Progress(), None
-        header = json.loads(str(arrays["header"]))
+        try:
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return self._read({name: file[name] for name in file.files}, gatherings)
+        except BadCheckpoint:
+            raise
+        except DAMAGE as error:
+            kept = self.previous if path == self.path and self.previous.exists() else None
+            way = f"move {kept}, which is kept, in its place" if kept else "delete it to start over"
+            raise BadCheckpoint(
+                f"the checkpoint {path} is damaged or is none ({error}): {way}."
+            ) from error
+
+    def _read(
+        self, arrays: dict[str, np.ndarray], gatherings: list[Gathering]
+    ) -> tuple[Progress, list[Moments]]:
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != FORMAT or header["arrays"] != _digests(arrays):
+            raise ValueError("its format, or what it holds, is not what was written")
+        done = Progress(int(header["blocks"]), int(header["pairs"]), header["digest"])
+        if done.blocks < 1:
+            raise ValueError("it stands for no block")
         if header["models"] != len(gatherings):
             raise self.foreign(f"it holds {header['models']} kernels, not {len(gatherings)}")
         if header["center"] != gatherings[0].center:
             raise self.foreign(f"it was written with fit_intercept={header['center']}")
-        found = [self._moments(arrays, i, gathering) for i, gathering in enumerate(gatherings)]
-        return Progress(header["blocks"], header["pairs"], header["digest"]), found
+        return done, [self._moments(arrays, i, one) for i, one in enumerate(gatherings)]
 
     def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
         """The moments of the file for one gathering, whose coordinates they have to be of."""
         for side, name in enumerate(("inputs", "outputs")):
             self._compare(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         q, p = gathering.widths
-        shapes = dict(zip(PARTS, [(p, p), (q, p), (q, q), (p,), (q,)], strict=True))
-        for name, shape in shapes.items():
-            part = arrays[f"{i}.{name}"]
+        shapes = [(), (p, p), (q, p), (q, q), (p,), (q,)]
+        n, *parts = (arrays[f"{i}.{name}"] for name in PARTS)
+        for part, shape in zip((n, *parts), shapes, strict=True):
             if part.shape != shape or part.dtype.kind != "f" or not np.isfinite(part).all():
-                raise self._damaged(self.path, f"{i}.{name} is no finite array of shape {shape}")
-        parts = [like(arrays[f"{i}.{name}"], gathering.probe[0]) for name in PARTS]
-        n = float(arrays[f"{i}.n"])
-        return Moments(int(n) if n.is_integer() else n, *parts)
-
-    def _load(self) -> dict[str, np.ndarray] | None:
-        # Killed between its two renames, a run leaves the previous file alone, and that is whole.
-        path = self.path if self.path.exists() else self.previous
-        if not path.exists():
-            return None
-        try:
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            _check_names(arrays)
-        except DAMAGE as error:
-            raise self._damaged(path, str(error)) from error
-        return arrays
-
-    def _damaged(self, path: Path, why: str) -> BadCheckpoint:
-        kept = self.previous if path == self.path and self.previous.exists() else None
-        way = f"move {kept}, which is kept, in its place" if kept else "delete it to start over"
-        return BadCheckpoint(f"the checkpoint {path} is damaged or is none ({why}): {way}.")
+                raise ValueError(f"it has no finite array of shape {shape}")
+        return Moments(float(n), *(like(part, gathering.probe[0]) for part in parts))
 
     def _compare(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
-        if there.ndim != 2 or there.dtype.kind != "f":
-            raise self._damaged(self.path, f"the coordinates of its {name} are no matrix")
         if there.shape != here.shape:
-            raise self.foreign(f"its {name} have {there.shape[1]} coordinates, not {here.shape[1]}")
+            raise self.foreign(f"its {name} have coordinates of shape {there.shape[1:]}")
         scale = max(1.0, float(np.abs(here).max(initial=0.0)))
         if not np.allclose(there, here, rtol=0, atol=SAME * scale):
             raise self.foreign(f"the same pairs have other coordinates of their {name}")
@@ -211,25 +210,7 @@ def _digest(items: Items) -> str:
 
 
 def _digests(arrays: dict[str, np.ndarray]) -> dict[str, str]:
-    return {name: _digest(array) for name, array in arrays.items() if name != "header"}
-
-
-def _plain(A: Any) -> Any:
-    return host(getattr(A, "full", A))
-
-
-def _check_names(arrays: dict[str, np.ndarray]) -> None:
-    """Refuse, by a KeyError or ValueError, arrays that are not all that a checkpoint has."""
-    header = json.loads(str(arrays["header"]))
-    if not isinstance(header, dict) or header["format"] != FORMAT:
-        raise ValueError("its header is of another format")
-    for name in ("blocks", "pairs", "models"):
-        if not isinstance(header[name], int) or header[name] < 0:
-            raise ValueError(f"{name} in its header is no number")
-    if not isinstance(header["digest"], str) or not isinstance(header["center"], bool):
-        raise ValueError("its header has no digest")
-    if header["arrays"] != _digests(arrays):
-        raise ValueError("its arrays are not those that were written")
+    return {name: _digest(array) for name, array in arrays.items()}
 
 
 def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:

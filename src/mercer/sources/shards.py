@@ -95,7 +95,7 @@ def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, 
             found = {name: file[name] for name in names if name in known}
     except (OSError, EOFError, ValueError, NotImplementedError, BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
-    missing = [name for name in names if not np.ndim(found.get(name))]
+    missing = [name for name in names if not getattr(found.get(name), "ndim", 0)]
     if missing:
         raise ValueError(f"{path} has no array {missing[0]!r}: it has {known}.")
     parts = [found[name] for name in names]
