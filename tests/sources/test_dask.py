@@ -204,6 +204,15 @@ def test_choosing_over_blocks(here):
     assert_allclose(there.cv_results_["risk"], stream.cv_results_["risk"], rtol=AGREE)
 
 
+def test_the_cluster_judges_all_pairs(client):
+    kernels = [RBF(2.0) * operator for operator in (Identity(), Covariance())]
+    choice = KernelDependencyCV(kernels, features=IncompleteCholesky(15))
+    there = clone(choice).fit(DaskStream(delayed_blocks(), sample=40))
+    stream = clone(choice).fit(Stream(PAIRS, sample=40))
+    assert_allclose(there.cv_results_["risk"], stream.cv_results_["risk"], rtol=AGREE)
+    assert there.loo_risk_ == pytest.approx(stream.loo_risk_, rel=AGREE)
+
+
 def test_mistakes(here):
     import dask.array as da
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._part_types import part_type
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.sources import Rows, Stream
@@ -95,3 +96,8 @@ def test_the_former_name_warns():
     assert streams.Stream is Stream
     for name in ("Stream", "DaskStream", "Shards", "BadBlock", "BadCheckpoint"):
         assert hasattr(streams, name)
+
+
+def test_files_that_name_former_modules():
+    for name in ("expected:Expected", "sample:Sample", "gathering:Gathering"):
+        assert part_type(f"streams.{name}").__module__.startswith("mercer.sources")

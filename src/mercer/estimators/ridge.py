@@ -44,7 +44,8 @@ class Data:
     given
         The inputs as the user gave them.
     sample
-        The rows that length scales and landmarks are settled on; None for all.
+        The rows that length scales and landmarks are settled on, where the same pairs could come
+        in blocks; None for all.
     """
 
     X: Items
@@ -129,7 +130,8 @@ class RidgeEstimator(StructuredEstimator):
                 raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
         w = None if w is None or (w == 1.0).all() else w
         sample = None
-        if self._low_rank() and not kernel.pairwise:
+        finite = self.output_features is not None or output_kernel.finite
+        if self._low_rank() and finite and not kernel.pairwise:  # they might come in blocks too
             size = sample_size(self.features, self.output_features)
             sample = sampled_rows(given_pairs, size, kept)
         return Data(X, y, group_labels(groups, n), w, given, sample)
