@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Array, Items, count, is_foreign, take
+from ._arrays import Array, Items, concatenated, count, is_foreign, take
 from ._plan import require_low_rank
 from .features import Explicit, FeatureMap, Fixed, Triangular, check_map
 from .kernels import Kernel
@@ -46,9 +46,13 @@ class Side:
         map = clone(self.features)
         if self.sample is None:
             return map, map.fit_transform(self.kernel, self.items)
-        map.fit(self.kernel, take(self.items, self.sample))
-        require_low_rank(count(self.items), map.transform(take(self.items, [0])).shape[1])
-        return map, map.transform(self.items)
+        few = map.fit_transform(self.kernel, take(self.items, self.sample))
+        n = count(self.items)
+        require_low_rank(n, few.shape[1])
+        rest = np.setdiff1d(np.arange(n), self.sample)
+        more = map.transform(take(self.items, rest))
+        back = np.argsort(np.concatenate([self.sample, rest]))
+        return map, take(concatenated([few, more]), back)
 
     def fixed(self) -> Side:
         """The same side with its feature map as it was drawn, the coordinates let go."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
 
-from .._arrays import Items, count, namespace, take
+from .._arrays import Items, concatenated, count, take
 
 SIZE = 4096
 """Pairs that are kept, where neither the source nor a rank asks for more."""
@@ -72,7 +71,7 @@ class Sample:
         places = np.concatenate([self.places, other.places])
         best = smallest(keys, self.size)
         best = best[np.argsort(places[best])]
-        X, y = (take(_joined(a, b), best) for a, b in ((self.X, other.X), (self.y, other.y)))
+        X, y = (take(concatenated([a, b]), best) for a, b in ((self.X, other.X), (self.y, other.y)))
         w = None
         if self.w is not None or other.w is not None:
             w = np.concatenate([_weights(self), _weights(other)])[best]
@@ -118,7 +117,3 @@ def smallest(keys: np.ndarray, size: int) -> np.ndarray:
 
 def _weights(sample: Sample) -> np.ndarray:
     return np.ones(count(sample.y)) if sample.w is None else sample.w
-
-
-def _joined(a: Items, b: Items) -> Items:
-    return vstack([a, b], format="csr") if issparse(a) else namespace(a, b).concat([a, b], axis=0)
