@@ -89,7 +89,7 @@ def moments(n, m, rows):
     """Moments of n pairs at m landmarks, float32 products, against the bare product loop."""
     from mercer.features import Explicit, Nystroem
     from mercer.kernels import Linear
-    from mercer.streams import Gathering
+    from mercer.sources import Gathering
 
     torch.manual_seed(0)
     X = torch.randn(n, 64, dtype=torch.float32)  # on the host: blocks stream from there
@@ -107,12 +107,12 @@ def moments(n, m, rows):
         return S
 
     def gather(precision):
-        gathering = Gathering(map, outputs, landmarks[:256], sample, precision=precision)
+        gathering = Gathering.of(map, outputs, landmarks[:256], sample, precision=precision)
         for start in range(0, n, rows):
             x = X[start : start + rows].to("cuda", dtype=torch.float64)
             y = Y[start : start + rows].to("cuda", dtype=torch.float64)
-            gathering.add(x, y)
-        return gathering.raw.uu
+            gathering = gathering.plus(gathering.moments_of(x, y))
+        return gathering.raw.uu.full
 
     bare()
     floor = timed(bare, 2)

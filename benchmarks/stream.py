@@ -21,7 +21,7 @@ from rich.table import Table
 from mercer import KernelDependency
 from mercer.features import Nystroem
 from mercer.kernels import RBF
-from mercer.streams import Stream
+from mercer.sources import Stream
 
 BLOCK = 8192
 SLICE = 1024

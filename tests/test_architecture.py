@@ -33,8 +33,8 @@ ORDER = [
     {"features", "_capability_checks"},
     {"operators", "losses", "embedding"},
     {"problem"},
-    {"solvers", "streams"},
-    {"decoders", "metrics"},
+    {"solvers", "sources"},
+    {"decoders", "metrics", "streams"},
     {"estimators"},
     {"sequences"},
     {"testing", "persistence", "plots"},
@@ -97,7 +97,7 @@ def test_this_test_sees_imports():
     assert "kernels" in set(imported_rooms(Path("decoders/direct.py")))
 
 
-ROOMS = ["kernels", "features", "operators", "streams", "solvers", "decoders"]
+ROOMS = ["kernels", "features", "operators", "sources", "solvers", "decoders"]
 ROOMS += ["estimators", "sequences"]
 
 

@@ -16,7 +16,7 @@ from mercer.features import (
     RandomPivotedCholesky,
 )
 from mercer.kernels import RBF, Linear
-from mercer.streams import BadCheckpoint, Shards, Stream
+from mercer.sources import BadCheckpoint, Shards, Stream
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def refused(path, pairs, match):
     assert path.exists()
 
 
-HEADER = {"format": "mercer stream 1", "blocks": 1, "models": 1}
+HEADER = {"format": "mercer stream 2", "blocks": 1, "pairs": 10, "models": 1}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ HEADER = {"format": "mercer stream 1", "blocks": 1, "models": 1}
         ("0.n", np.array(-3)),
         ("0.probe.0", np.zeros(3)),
         ("header", np.array("[1]")),
-        ("header", np.array(json.dumps({"format": "mercer stream 1"}))),
+        ("header", np.array(json.dumps({"format": "mercer stream 2"}))),
         ("header", np.array(json.dumps(HEADER | {"blocks": -1}))),
         ("0.vv", None),
     ],

@@ -74,17 +74,6 @@ def ridged(K: Array, alpha: float | Array) -> Array:
     return K
 
 
-def add_square(S: Array, A: Array) -> Array:
-    """S + AᵀA for a sum that goes on, in place where S is numpy's.
-
-    numpy's own product of a matrix with its transpose: it does half of the multiplications too,
-    and scipy's BLAS has threads of its own, which would fight with those of numpy's.
-    """
-    square = namespace(A).matrix_transpose(A) @ A
-    square = namespace(S).astype(square, S.dtype, copy=False)  # summed with all digits
-    return S + square if is_foreign(S) else np.add(S, square, out=S)
-
-
 def congruent(S: Array, W: Array) -> Array:
     """WᵀSW for a symmetric S, in half of the time where W is numpy's and upper triangular."""
     triangular = not is_foreign(W) and W.shape[0] == W.shape[1]

@@ -23,7 +23,7 @@ ROOMS = (
     "operators",
     "losses",
     "solvers",
-    "streams",
+    "sources",
     "decoders",
     "estimators",
     "sequences",
@@ -64,7 +64,7 @@ MOVED: dict[str, str] = {
         "sequence_transducer",
         "transduction",
     )
-}
+} | {"streams.expected": "sources.blocks", "streams": "sources"}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
 UNBOUNDED = {

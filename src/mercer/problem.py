@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Array, Items, count, host, is_foreign, take
+from ._arrays import Array, Items, concatenated, count, host, is_foreign, take
+from ._plan import require_low_rank
 from .features import Explicit, FeatureMap, check_map
 from .features.fixed import Fixed
 from .features.triangular import Triangular
@@ -32,22 +33,33 @@ class Side:
         The kernel, fitted, and the items that it checked.
     features
         The feature map as given; None for an exact fit.
+    sample
+        The rows that the feature map is fitted on; None for all.
     """
 
     kernel: Kernel
     items: Items
     features: FeatureMap | None = None
+    sample: np.ndarray | None = None
 
     @cached_property
     def coordinates(self) -> tuple[FeatureMap, Array]:
         """The feature map, fitted, and the coordinates of the items; drawn once for all uses."""
         map = clone(self.features)
-        return map, map.fit_transform(self.kernel, self.items)
+        if self.sample is None:
+            return map, map.fit_transform(self.kernel, self.items)
+        few = map.fit_transform(self.kernel, take(self.items, self.sample))
+        n = count(self.items)
+        require_low_rank(n, few.shape[1])
+        rest = np.setdiff1d(np.arange(n), self.sample)
+        more = map.transform(take(self.items, rest))
+        back = np.argsort(np.concatenate([self.sample, rest]))
+        return map, take(concatenated([few, more]), back)
 
     def fixed(self) -> Side:
         """The same side with its feature map as it was drawn, the coordinates let go."""
         if self.features is None or self.features.operator_valued:
-            return Side(self.kernel, self.items, self.features)
+            return Side(self.kernel, self.items, self.features, self.sample)
         return Side(self.kernel, self.items, Fixed(self.coordinates[0]))
 
     @cached_property

@@ -49,7 +49,7 @@ from mercer.operators import (
     Transformed,
 )
 from mercer.solvers import BlockConjugateGradient
-from mercer.streams import Stream
+from mercer.sources import Stream
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
 N = 24

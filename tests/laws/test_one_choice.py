@@ -10,7 +10,7 @@ from mercer.features import IncompleteCholesky, KernelPCA, Nystroem, RandomOpera
 from mercer.kernels import RBF, Kendall, Labels
 from mercer.losses import Huber
 from mercer.operators import Covariance, CurlFree, LearnedOperator
-from mercer.streams import Stream
+from mercer.sources import Stream
 
 AGREE = 1e-9
 

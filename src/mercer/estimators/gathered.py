@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,17 @@ from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side
-from ..streams import Expected, Gathering, PairSource, Sample, Stream, as_stream
-
-SAMPLE = 4096
-"""Pairs of a stream that are kept, where neither the stream nor a rank asks for more."""
+from ..solvers.streamed import LeftOutSums, StreamFactorization
+from ..sources import (
+    Expected,
+    Gathering,
+    Sample,
+    Source,
+    as_source,
+    gathered,
+    sample_size,
+)
+from ..sources.blocks import naming
 
 
 @dataclass(frozen=True)
@@ -36,28 +45,28 @@ class StreamParts:
         check_map(self.features, "features")
         check_map(self.output_features, "output_features")
 
-    @property
-    def size(self) -> int:
-        """How many pairs to keep: at least twice as many as landmarks are wanted."""
-        maps = [map for map in (self.features, self.output_features) if map is not None]
-        ranks = [map.get_params(deep=False).get("rank") or 0 for map in maps]
-        return max([SAMPLE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
-
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a model keeps of a stream: what blocks look like, a sample, and their moments."""
+    """What a model keeps of a source: what blocks look like, a sample, and their moments."""
 
     expected: Expected
     sample: Sample
     gatherings: list[Gathering]
     blocks: int = 1
+    pairs: int = 0
 
     @classmethod
-    def of(cls, stream: PairSource, parts: StreamParts) -> Gathered:
-        """Read the stream: once for the sample where that is possible, and for the moments."""
-        expected = stream.expected(tuple(parts.kernels), parts.output_kernel)
-        sample = stream.sampled(expected, stream.size or parts.size)
+    def of(cls, source: Source, parts: StreamParts) -> Gathered:
+        """Read the source: once for the sample where that is possible, and for the moments."""
+        expected = source.expected(tuple(parts.kernels), parts.output_kernel)
+        size = source.size or sample_size(parts.features, parts.output_features)
+        sample = source.sample(expected, size)
+        if sample is None or sample.y is None:
+            raise ValueError(
+                "the stream has no pair to learn from: its weights are all zero, or its blocks "
+                "cannot be read again."
+            )
         if count(sample.y) < 2:
             raise ValueError("a stream needs at least 2 samples, got n_samples = 1.")
         kernels = [clone(kernel).fit(sample.X) for kernel in parts.kernels]
@@ -66,22 +75,20 @@ class Gathered:
         gatherings = []
         for kernel in kernels:
             inputs = _inputs(parts, kernel, outputs, sample)
-            how = parts.intercept, stream.precision
-            gatherings.append(Gathering(inputs, outputs, sample.X, sample.y, *how))
-        require_moments([tuple(gathering.vu.shape) for gathering in gatherings])
+            how = parts.intercept, source.precision
+            gatherings.append(Gathering.of(inputs, outputs, sample.X, sample.y, *how))
+        require_moments([gathering.widths for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
-        stream.gather(expected, gatherings)
-        return cls(expected, sample, gatherings)
+        gatherings = gathered(source, expected, gatherings)
+        return cls(expected, sample, gatherings, pairs=len(source))
 
-    def plus(self, X: Items, y: Items) -> Gathered:
+    def plus(self, block: tuple) -> Gathered:
         """The same with one more block; this one stays as it is."""
-        inputs, outputs = self.expected.checked(self.blocks, (X, y))
-        more = [gathering.copy() for gathering in self.gatherings]
-        for gathering in more:
-            gathering.add_block(self.blocks, inputs, outputs)
-        start = int(self.gatherings[0].n)
-        sample = self.sample.with_block(start, inputs, outputs)
-        return Gathered(self.expected, sample, more, self.blocks + 1)
+        X, y, w = self.expected.checked(self.blocks, block)
+        with naming(self.blocks):
+            more = [gathering.plus(gathering.moments_of(X, y, w)) for gathering in self.gatherings]
+        sample = self.sample.with_block(self.pairs, X, y, w)
+        return Gathered(self.expected, sample, more, self.blocks + 1, self.pairs + count(y))
 
     def problem(self, number: int, kernel: OperatorKernel, intercept: bool) -> Problem:
         """The ridge problem of one of its scalar kernels, under an operator-valued kernel."""
@@ -95,30 +102,57 @@ class Gathered:
             kernel,
             intercept,
             labels=np.arange(count(sample.y)),
+            weights=sample.w,
             given=sample.X,
             gathered=gathering,
         )
 
 
-def held_out(validation: Any, gathered: Gathered) -> list[Gathering]:
+def held_out(validation: Any, known: Gathered) -> list[Gathering]:
     """The moments of pairs that took no part, under the maps of those that did."""
-    whole = isinstance(validation, tuple) and len(validation) == 2 and not _blocks(validation)
-    stream = Stream(*validation) if whole else as_stream(validation)
-    if stream is None:
+    whole = isinstance(validation, tuple) and len(validation) in (2, 3) and not _blocks(validation)
+    source = as_source([validation] if whole else validation)
+    if source is None:
         raise TypeError(
             "validation must be a pair (X, y) or a stream of blocks, as fit takes them; got "
             f"{type(validation).__name__}."
         )
-    blank = [gathering.blank() for gathering in gathered.gatherings]
-    stream.gather(gathered.expected, blank)
-    stream.finish()
-    if not blank[0].n:
+    blank = [replace(gathering, raw=None) for gathering in known.gatherings]
+    with source.running():
+        found = gathered(source, known.expected, blank)
+    if not found[0].n:
         raise ValueError("validation is an empty stream: it has no block to judge by.")
-    return blank
+    return found
+
+
+def left_out_risks(
+    source: Source, known: Gathered, groups: list[list[tuple[StreamFactorization, list[float]]]]
+) -> np.ndarray:
+    """The left-out risk of all trials at all of their ridges, over all pairs, in one reading.
+
+    Parameters
+    ----------
+    source, known
+        What is read again, and what is known of it.
+    groups
+        Factorisations with their ridges, those of one scalar kernel together.
+    """
+    sums = [LeftOutSums.of(group) for group in groups]
+    found = source.map_reduce(partial(left_out, known.expected, sums), add)
+    return found / known.gatherings[0].n
+
+
+def left_out(
+    expected: Expected, sums: list[LeftOutSums], number: int, start: int, block: Any
+) -> np.ndarray:
+    """The sums of squared left-out residuals of one block."""
+    X, y, w = expected.checked(number, block)
+    with naming(number):
+        return np.concatenate([one(X, y, w) for one in sums])
 
 
 def _blocks(validation: tuple) -> bool:
-    return all(isinstance(block, tuple) and len(block) == 2 for block in validation)
+    return all(isinstance(block, tuple) and len(block) in (2, 3) for block in validation)
 
 
 def _inputs(parts: StreamParts, kernel: Kernel, outputs: FeatureMap, sample: Sample) -> FeatureMap:

@@ -16,7 +16,7 @@ from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Want
 from ..solvers import factor
 from ..solvers.route import check_name
-from ..streams import PairSource, Stream
+from ..sources import Source, Stream
 from .checks import input_default, on_device, output_default, positive_alpha
 from .gathered import Gathered, separated, streamless
 from .ridge import RidgeEstimator, judge_of, planned_sizes
@@ -136,8 +136,8 @@ class KernelDependency(RidgeEstimator):
         ----------
         X
             Inputs: an array, or a sequence of whatever the input kernel compares. Or pairs that
-            come in blocks: an iterable of (X, y), the path of files, a `mercer.streams.Stream`,
-            Dask's arrays, bags and delayed blocks.
+            come in blocks: an iterable of (X, y) or (X, y, weights), the path of files, a
+            `mercer.sources.Stream`, Dask's arrays, bags and delayed blocks.
         y
             As many outputs, likewise; None where `X` has them, and None for a single output that is
             not known.
@@ -147,7 +147,8 @@ class KernelDependency(RidgeEstimator):
         unlabelled
             Further inputs, for a kernel that learns from them (`LaplacianRegularized`).
         sample_weight
-            How much each pair counts; zero leaves a pair out.
+            How much each pair counts; zero leaves a pair out. Of pairs in blocks an array over
+            all of them, or in the blocks.
         """
         return self._fit_afresh(
             X, y, groups=groups, unlabelled=unlabelled, sample_weight=sample_weight
@@ -167,11 +168,11 @@ class KernelDependency(RidgeEstimator):
         kernel = self._operator_kernel()
         alpha, loss = positive_alpha(self.alpha), checked_loss(self.loss)
         check_name(self.solver)
-        stream = self._as_stream(X, y, groups)
-        if stream is not None:
+        source = self._as_source(X, y, groups, sample_weight)
+        if source is not None:
             refuse_in_streams([kernel], [loss], unlabelled)
-            self._learn(self._gathered(stream))
-            stream.finish()
+            with source.running():
+                self._learn(self._gathered(source))
             return
         problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
         self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
@@ -209,7 +210,7 @@ class KernelDependency(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     @available_if(_adds_up)
-    def partial_fit(self, X: Items, y: Items) -> KernelDependency:
+    def partial_fit(self, X: Items, y: Items, sample_weight: Any = None) -> KernelDependency:
         """Learn from one more block of pairs.
 
         The first block settles kernels and landmarks, so it should look like the rest. Every call
@@ -219,29 +220,32 @@ class KernelDependency(RidgeEstimator):
         ----------
         X, y
             Pairs, as in `fit`. A block that is refused changes nothing.
+        sample_weight
+            How much each of them counts.
         """
+        block = (X, y) if sample_weight is None else (X, y, sample_weight)
         if "stream_" in vars(self):
-            gathered = self.stream_.plus(X, y)
+            gathered = self.stream_.plus(block)
         elif "points_" in vars(self):
             raise ValueError(
                 "this model was fitted on pairs held whole and kept no moments to add to: fit it "
                 "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
             )
         else:
-            gathered = self._gathered(Stream([(X, y)]))
+            gathered = self._gathered(Stream([block]))
         fresh = copy.copy(self)
         fresh._learn(gathered)
         self.__dict__ = fresh.__dict__
         return self
 
-    def _gathered(self, stream: PairSource) -> Gathered:
+    def _gathered(self, source: Source) -> Gathered:
         output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
         check_map(self.features, "features")
         if self.features is None or not self.features.operator_valued:
             parts = self._stream_parts([separated(kernel).scalar], output_kernel)
-            return Gathered.of(stream, parts)
+            return Gathered.of(source, parts)
         parts = self._stream_parts([kernel.inputs], output_kernel)
-        return Gathered.of(stream, replace(parts, operator_kernel=kernel))
+        return Gathered.of(source, replace(parts, operator_kernel=kernel))
 
     def _learn(self, gathered: Gathered) -> None:
         """Solve in the moments of a stream."""

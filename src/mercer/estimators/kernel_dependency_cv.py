@@ -15,13 +15,13 @@ from ..kernels import Kernel
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, factor
+from ..solvers import Cache, Factorization, LeftOut, factor
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
-from ..streams import Gathering, PairSource, Stream
+from ..sources import Gathering, Source, Stream
 from .checks import all_or_none, input_default, on_device, output_default, positive_alpha
 from .choice import Told, Trial, calibrated, check_combination
-from .gathered import Gathered, held_out, separated
+from .gathered import Gathered, held_out, left_out_risks, separated
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
@@ -67,9 +67,11 @@ class KernelDependencyCV(RidgeEstimator):
     kernel_, output_kernel_, alpha_
         What was chosen; `alpha_` is always absolute.
     loo_risk_, loo_score_
-        Its leave-one-out risk (mean squared distance in feature space), and its score; of a
-        stream, over the pairs of its sample. Where a loss is robust, so is the risk: no distance
-        counts as more than three medians (`mercer.losses.tau_risk`).
+        Its leave-one-out risk (mean squared distance in feature space), and its score. Of pairs
+        that come in blocks the risk is over all of them, in one more reading, and the score over
+        their sample; of a generator, which cannot be read again, and beside `validation`, both
+        are over the sample. Where a loss is robust, so is the risk: no distance counts as more
+        than three medians (`mercer.losses.tau_risk`).
     loss_
         The loss chosen, its threshold settled; None for the square.
     cv_results_
@@ -147,7 +149,8 @@ class KernelDependencyCV(RidgeEstimator):
         Parameters
         ----------
         X, y
-            As in `KernelDependency`. Of a stream, the pairs of its sample are left out.
+            As in `KernelDependency`. Pairs that come in blocks are read once more, to leave every
+            one of them out; of a generator, which cannot be read again, those of its sample are.
         groups
             A label for each pair: pairs of one label (a subject, a speaker) are left out together.
         validation
@@ -156,7 +159,8 @@ class KernelDependencyCV(RidgeEstimator):
         unlabelled
             Further inputs, for kernels that learn from them (`LaplacianRegularized`).
         sample_weight
-            How much each pair counts, in the fit and in the risk; zero leaves a pair out.
+            How much each pair counts, in the fit and in the risk; zero leaves a pair out. Of
+            pairs in blocks an array over all of them, or in the blocks.
         """
         return self._fit_afresh(
             X,
@@ -179,14 +183,14 @@ class KernelDependencyCV(RidgeEstimator):
         sample_weight: Any,
     ) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
-        stream = self._as_stream(X, y, groups)
-        if stream is None and validation is not None:
-            stream = Stream([(X, y)])
+        source = self._as_source(X, y, groups, sample_weight)
+        if source is None and validation is not None:
+            source = Stream([(X, y) if sample_weight is None else (X, y, sample_weight)])
         self._check_choices(kernels, outputs, groups)
-        if stream is not None:
+        if source is not None:
             refuse_in_streams(kernels, self._losses(), unlabelled)
-            self._fit_stream(stream, validation)
-            stream.finish()
+            with source.running():
+                self._fit_source(source, validation)
             return
         given = Given(X, y, groups, unlabelled, sample_weight)
         X, y, groups, unlabelled, sample_weight = given.parted()
@@ -227,7 +231,7 @@ class KernelDependencyCV(RidgeEstimator):
             decoder = self._fitted_decoder(side.kernel, side.items)
             cache = Cache()
             for problem in self._problems(kernels, side, data):
-                yield from self._path(problem, decoder, want, cache)
+                yield from self._path(factor(problem, want, cache), decoder, want)
 
     def _problems(
         self, kernels: list[OperatorKernel], outputs: Side, data: Data
@@ -240,23 +244,31 @@ class KernelDependencyCV(RidgeEstimator):
                 yield self._problem(side, outputs, kernel, data, loss)
 
     def _path(
-        self, problem: Problem, decoder: Decoder, want: Want, cache: Cache
+        self,
+        factorization: Factorization,
+        decoder: Decoder,
+        want: Want,
+        risks: np.ndarray | None = None,
     ) -> Iterator[Trial]:
-        """The trials of one problem, one for every ridge."""
-        factorization = factor(problem, want, cache)
-        alphas = [float(a) for a in want.alphas]
-        if want.relative:
-            alphas = [a * factorization.scale for a in alphas]
-        robust = any(loss is not None for loss in self._losses())
+        """The trials of one problem, one for every ridge; their risks may be known already."""
+        problem, alphas = factorization.problem, _ridges(factorization, want)
         names = str(problem.kernel), str(problem.outputs.kernel)
-        for left_out in factorization.left_out(alphas, self.criterion == "gcv"):
-            risk = tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
+        if risks is not None and self.scoring is None:
+            for alpha, risk in zip(alphas, risks, strict=True):
+                yield Trial(problem, factorization, decoder, alpha, float(risk), np.nan, names)
+            return
+        for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
+            risk = self._risk(left_out, problem) if risks is None else float(risks[i])
             score = np.nan
             if self.scoring is not None:
                 points = left_out.embed()
                 predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
                 score = self._scored(predictions, problem)
             yield Trial(problem, factorization, decoder, left_out.alpha, risk, score, names)
+
+    def _risk(self, left_out: LeftOut, problem: Problem) -> float:
+        robust = any(loss is not None for loss in self._losses())
+        return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
 
     def _scored(self, predictions: Items, problem: Problem) -> float:
         from sklearn.metrics import check_scoring  # slow to import, not always needed
@@ -301,8 +313,8 @@ class KernelDependencyCV(RidgeEstimator):
 
     # -- streams ------------------------------------------------------------------------------
 
-    def _fit_stream(self, stream: PairSource, validation: Any) -> None:
-        """Choose over a stream: by pairs held out, or by those of its sample, left out."""
+    def _fit_source(self, source: Source, validation: Any) -> None:
+        """Choose over a source: by pairs held out, or by all of its pairs, left out."""
         outputs = self._output_kernels()
         if self.criterion == "gcv" or len(outputs) > 1:
             raise ValueError('on a stream give one output kernel, and criterion="loo".')
@@ -315,38 +327,40 @@ class KernelDependencyCV(RidgeEstimator):
             raise ValueError(f"features={self.features} are chosen over pairs held whole only.")
         groups = by_scalar([separated(kernel) for kernel in self._kernels()])
         scalars = [group[0].separated().scalar for group in groups]
-        gathered = Gathered.of(stream, self._stream_parts(scalars, outputs[0]))
+        gathered = Gathered.of(source, self._stream_parts(scalars, outputs[0]))
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
         want = self._want(self._kernels())
-        best, rows = self._best(self._stream_trials(gathered, groups, others, want))
+        best, rows = self._best(self._source_trials(source, gathered, groups, others, want))
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
-        self.loo_risk_ = self.fitted_.left_out().risk()
+        if others is not None:
+            self.loo_risk_ = self.fitted_.left_out().risk(best.problem.weights)
 
-    def _stream_trials(
+    def _source_trials(
         self,
+        source: Source,
         gathered: Gathered,
         groups: list[list[OperatorKernel]],
         others: list[Gathering] | None,
         want: Want,
     ) -> Iterator[Trial]:
+        """Every kernel and ridge, judged together; a generator by its sample."""
+        cache, ways = Cache(), []
         for number, group in enumerate(groups):
-            for kernel in group:
-                problem = gathered.problem(number, kernel, self.fit_intercept)
-                if others is None:
-                    yield from self._path(problem, self.decoder_, want, Cache())
-                else:
-                    yield from self._validated(problem, others[number], want)
-
-    def _validated(self, problem: Problem, other: Gathering, want: Want) -> Iterator[Trial]:
-        """The trials of one problem, judged by the moments of other pairs."""
-        factorization: Any = factor(problem, want)
-        unit = factorization.scale if want.relative else 1.0
-        names = str(problem.kernel), str(problem.outputs.kernel)
-        for alpha in (float(a) * unit for a in want.alphas):
-            risk = factorization.held_out(other, alpha)
-            yield Trial(problem, factorization, self.decoder_, alpha, risk, np.nan, names)
+            problems = [gathered.problem(number, k, self.fit_intercept) for k in group]
+            found: Any = [factor(problem, want, cache) for problem in problems]
+            ways.append([(way, _ridges(way, want)) for way in found])
+        risks = None
+        if others is not None:
+            beside = [(*way, o) for g, o in zip(ways, others, strict=True) for way in g]
+            risks = np.array([way.held_out(o, a) for way, alphas, o in beside for a in alphas])
+        elif source.repeats:
+            risks = left_out_risks(source, gathered, ways)
+        step = len(want.alphas)
+        for i, (way, _) in enumerate(way for group in ways for way in group):
+            own = None if risks is None else risks[i * step : (i + 1) * step]
+            yield from self._path(way, self.decoder_, want, own)
 
     # -- checking -----------------------------------------------------------------------------
     def _kernels(self) -> list[OperatorKernel]:
@@ -417,3 +431,9 @@ def by_scalar(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
         key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"
         gathered.setdefault(key, []).append(kernel)
     return list(gathered.values())
+
+
+def _ridges(factorization: Factorization, want: Want) -> list[float]:
+    """The ridges in absolute numbers."""
+    unit = factorization.scale if want.relative else 1.0
+    return [float(alpha) * unit for alpha in want.alphas]

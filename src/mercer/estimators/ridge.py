@@ -23,7 +23,7 @@ from ..operators import Covariance, OperatorKernel, Separable
 from ..problem import Problem, Side, Want, group_labels, sample_weights
 from ..solvers import Factorization, Solution
 from ..solvers.route import plan, sizes_of
-from ..streams import PairSource, as_stream, is_dask, mapped
+from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator
 from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
@@ -46,8 +46,9 @@ class Data:
         The group of each pair; the sample weights, None for ones.
     given
         The inputs as the user gave them.
-    unlabelled
-        Further inputs without outputs.
+    sample
+        The rows that length scales and landmarks are settled on, where the same pairs could come
+        in blocks; None for all.
     """
 
     X: Items
@@ -55,6 +56,22 @@ class Data:
     labels: np.ndarray
     weights: np.ndarray | None
     given: Items
+    sample: np.ndarray | None = None
+
+    def settled(self, kernel: Kernel, items: Items) -> Kernel:
+        """Fit a kernel on the sample, as sources that are not held whole do.
+
+        Finite features name what occurs in the data (labels, n-grams), and so does whatever a
+        kernel that has seen the sample alone refuses: then on all.
+        """
+        if self.sample is None or kernel.features is not None:
+            return kernel.fit(items if kernel.pairwise else self.counted(items))
+        fitted = clone(kernel).fit(take(items, self.sample))
+        try:
+            fitted.check(items)
+        except ValueError:
+            return kernel.fit(items)
+        return fitted
 
     def counted(self, items: Items) -> Items:
         """Items as often as they weigh, for what kernels take from data, such as a median."""
@@ -85,18 +102,25 @@ class RidgeEstimator(StructuredEstimator):
 
     # -- data ---------------------------------------------------------------------------------
 
-    def _as_stream(self, X: Items, y: Items, groups: Items | None) -> PairSource | None:
-        """Return a stream if X is a block source, else None.
+    def _as_source(
+        self, X: Items, y: Items, groups: Items | None, weights: Any = None
+    ) -> Source | None:
+        """Return a source if X comes in blocks, else None.
 
         Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
         """
-        stream = as_stream(X, y)
-        exact = self.features is None and any(k.features is None for k in self._scalar_kernels())
-        if stream is None or (isinstance(X, np.memmap) and exact):
+        if isinstance(X, np.memmap) and not self._low_rank():
             return None
-        if groups is not None:
+        source = as_source(X, y, weights)
+        if source is not None and groups is not None:
             raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
-        return stream
+        return source
+
+    def _low_rank(self) -> bool:
+        """Whether the inputs have finite coordinates, so that pairs may come in blocks."""
+        return self.features is not None or all(
+            k.features is not None for k in self._scalar_kernels()
+        )
 
     def _data(
         self,
@@ -111,6 +135,7 @@ class RidgeEstimator(StructuredEstimator):
         given = X
         X, y = self._check_pairs(kernel, output_kernel, X, y)
         n = count(y)
+        given_pairs, kept = n, None
         w = sample_weights(weights, n)
         if w is not None and not (w > 0).all():
             kept = np.flatnonzero(w > 0)
@@ -120,7 +145,12 @@ class RidgeEstimator(StructuredEstimator):
             if n < 2:
                 raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
         w = None if w is None or (w == 1.0).all() else w
-        return Data(X, y, group_labels(groups, n), w, given)
+        sample = None
+        finite = self.output_features is not None or output_kernel.features is not None
+        if self._low_rank() and finite and not kernel.pairwise:  # they might come in blocks too
+            size = sample_size(self.features, self.output_features)
+            sample = sampled_rows(given_pairs, size, kept)
+        return Data(X, y, group_labels(groups, n), w, given, sample)
 
     def _stream_parts(self, kernels: Sequence[Kernel], output_kernel: Kernel) -> StreamParts:
         """What a stream is learnt with, on the device where one is named."""
@@ -141,17 +171,17 @@ class RidgeEstimator(StructuredEstimator):
 
     def _output_side(self, output_kernel: Kernel, data: Data) -> Side:
         """The outputs under a kernel, which is fitted here."""
-        kernel = on_device(clone(output_kernel), self.device).fit(data.counted(data.y))
+        kernel = data.settled(on_device(clone(output_kernel), self.device), data.y)
         warn_if_constant(kernel, data.y)
-        return Side(kernel, data.y, self.output_features)
+        return Side(kernel, data.y, self.output_features, data.sample)
 
     def _input_side(self, kernel: OperatorKernel, data: Data) -> Side:
         """The inputs under the scalar kernel, fitted where the kernel separates."""
         if not kernel.separable:
-            return Side(kernel.inputs, data.X, self.features)
+            return Side(kernel.inputs, data.X, self.features, data.sample)
         scalar = on_device(clone(kernel.separated().scalar), self.device)
-        X = data.X if scalar.pairwise else data.counted(data.X)
-        return Side(scalar.fit(scalar.check(X, "X")), data.X, self.features)
+        scalar = data.settled(scalar, scalar.check(data.X, "X"))
+        return Side(scalar, data.X, self.features, data.sample)
 
     def _problem(
         self, inputs: Side, outputs: Side, kernel: OperatorKernel, data: Data, loss: Loss | None

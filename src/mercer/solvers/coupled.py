@@ -182,9 +182,13 @@ def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
 
     The outputs are centred where there is an intercept, unless the kernel asks for them as given.
     """
-    centred = problem.kernel.centred_outputs
-    V = outputs.unweighted(outputs.rows) if centred else outputs.coordinates
-    return fitted(problem.kernel, problem.inputs.items, V, problem.weights)
+    V = outputs.coordinates
+    if problem.kernel.centred_outputs:
+        V = outputs.unweighted(outputs.rows)
+    X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
+    if rows is not None:  # operator features, whose kernel is settled on the sample
+        V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
+    return fitted(problem.kernel, X, V, w)
 
 
 def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:

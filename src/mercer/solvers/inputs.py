@@ -6,7 +6,8 @@ eigenbasis of the operator, g_j(x) = Σ_p z_p(x) b_j (EᵀT)_pj / (b_j s_p + α)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -236,7 +237,7 @@ class LowRankRows:
     map: FeatureMap
     rows: Any
     mean: Array | None
-    moment: Array
+    moment: Any
     weights: np.ndarray | None
     total: float
     whole: bool = True
@@ -282,15 +283,36 @@ class LowRankInputs(InputSpectrum):
         self.s, self.P = eigh(at.moment + 0.0, "input moment")
         if self.P is None:  # no coordinate at all
             self.P = at.moment
-        self.E = dense(at.rows @ self.P) / namespace(self.s).sqrt(self.s)
-        directions = int(self.s.shape[0]) + (at.mean is not None)
-        self.complete = at.whole and directions == self.E.shape[0]
-        self.roots = weight_roots(at.weights, self.E)
-        if at.mean is not None:
-            ones = np.ones(self.E.shape[0]) if at.weights is None else np.sqrt(at.weights)
-            # The rows may be a sample: the constant has its length over all examples.
-            N = like(ones[:, None] * at.total**-0.5, self.E)
+        self._put(at.rows, at.weights, at.whole)
+
+    def _put(self, rows: Any, weights: np.ndarray | None, whole: bool) -> None:
+        """Take rows of centred and weighted coordinates as those of E."""
+        self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
+        directions = int(self.s.shape[0]) + (self.mean is not None)
+        self.complete = whole and directions == self.E.shape[0]
+        self.roots = weight_roots(weights, self.E)
+        if self.mean is not None:
+            ones = np.ones(self.E.shape[0]) if weights is None else np.sqrt(weights)
+            # The rows may be some of all: the constant has its length over all examples.
+            N = like(ones[:, None] * self.total**-0.5, self.E)
             self.constants = Constants(N, N, np.arange(0))
+
+    def lean(self) -> LowRankInputs:
+        """The spectrum alone, without rows."""
+        other = copy(self)
+        other.at = replace(self.at, rows=None, moment=None)
+        other.E, other.roots, other.constants = self.E[:0, :], None, None
+        return other
+
+    def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
+        """The same spectrum with some other training inputs as rows."""
+        other = copy(self)
+        U = dense(self.at.map.transform(X))
+        U = U if self.mean is None else U - self.mean
+        roots = weight_roots(weights, U)
+        whole = weights is None and U.shape[0] == self.total
+        other._put(U if roots is None else roots * U, weights, whole)
+        return other
 
     def project(self, X: Items) -> Array:
         """√s ∘ Pᵀ(u(x) - mean)."""

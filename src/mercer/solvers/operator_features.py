@@ -55,7 +55,9 @@ class FeatureFactorization(Factorization):
 
     def __init__(self, problem: Problem, kernel: OperatorKernel, outputs: Outputs):
         self.problem, self.kernel, self.outputs = problem, kernel, outputs
-        self.map: Any = clone(problem.inputs.features).fit(kernel, problem.inputs.items)
+        side = problem.inputs
+        few = side.items if side.sample is None else take(side.items, side.sample)
+        self.map: Any = clone(side.features).fit(kernel, few)
         self._gather()
         self._smoother: FeatureSmoother | None = None
 

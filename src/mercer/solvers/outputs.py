@@ -51,6 +51,13 @@ class Outputs:
         if intercept:
             share = None if weights is None else like(weights / weights.sum(), V)
             mean = namespace(V).mean(V, axis=0) if share is None else share @ V
+        return cls.about(V, mean, weights, frame)
+
+    @classmethod
+    def about(
+        cls, V: Array, mean: Array | None, weights: np.ndarray | None, frame: Frame
+    ) -> Outputs:
+        """Coordinates less a given mean, times the roots of the weights."""
         rows = V if mean is None else V - mean
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
         return cls(rows if roots is None else roots * rows, mean, roots, frame)

@@ -1,23 +1,31 @@
-"""Ridge problems in the moments of a stream, of which a sample of pairs is held."""
+"""Ridge problems in the moments of a source of pairs, of which a sample is held."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, dense, like, namespace
+from .._arrays import Array, Items, blocks, count, dense, namespace, part
 from .._plan import Route, Sizes
 from ..embedding import OrthonormalFrame, PointMap
+from ..features import FeatureMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix
 from .base import Cache, Solver, closed_form
-from .factorization import Factorization, Parts, Solution
+from .factorization import Factorization, LeftOut, Parts, Solution
 from .inputs import LowRankInputs, LowRankRows
+from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
 from .spectral import separated
 from .weights import NoWeights, factored
+
+ROWS = 1024
+"""Pairs whose left-out residuals are held at once."""
 
 
 class Streamed(Solver):
@@ -29,6 +37,9 @@ class Streamed(Solver):
         """Pairs that came in blocks."""
         if problem.gathered is None:
             return "the pairs are held whole"
+        uniform = problem.operator_features or problem.operator.uniform is not None
+        if want.solver == "cholesky" and not uniform:
+            return f"solver='cholesky' is for the identity operator, not {problem.operator}"
         return closed_form(problem, want)
 
     def cost(self, sizes: Sizes) -> Route:
@@ -37,66 +48,46 @@ class Streamed(Solver):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Take the moments about their means."""
-        return StreamFactorization(problem, want)
+        return StreamFactorization(problem, want, cache)
 
 
 class StreamFactorization(Factorization):
-    """The ridge equation in the moments of a stream, for every operator and α."""
+    """The ridge equation in the moments of a source, for every operator and α."""
 
-    def __init__(self, problem: Problem, want: Want):
-        self.problem, self.want = problem, want
-        gathering = problem.gathered
-        moments = gathering.moments
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        self.problem, self.want, self.cache = problem, want, cache
+        moments = problem.gathered.moments
         self.means = moments.means if problem.intercept else None
         self.moments: Moments = moments.about(*self.means) if self.means else moments
-        self._parts: Parts | None = None
 
     @property
     def origins(self) -> tuple[Any, Any]:
-        """The means of input and output coordinates."""
-        assert self.means is not None
+        """The means of input and output coordinates; None without an intercept."""
+        if self.means is None:
+            return None, None
         (a, b), (u, v) = self.problem.gathered.origins, self.means
         return a + u, b + v
 
-    @property
+    @cached_property
     def parts(self) -> Parts:
         """The factorisation for every α, with the sample as rows."""
-        if self._parts is None:
-            self._parts = self._factored()
-        return self._parts
-
-    def _factored(self) -> Parts:
         problem, m = self.problem, self.moments
-        inputs = LowRankInputs(self._at())
+        inputs = self.cache.inputs(problem.inputs.kernel, self._inputs)
+        self.cache = Cache()  # or it would keep the inputs of another kernel alive
         xp = namespace(m.vu)
         vu = m.vu @ inputs.P
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
         turned = Moments(m.n, SymMatrix(diagonal=inputs.s), vu, m.vv)
-        return separated(problem, inputs, self._outputs(), turned, EV)
+        map, mean = problem.gathered.outputs, self.origins[1]
+        V = dense(map.transform(problem.outputs.items))
+        outputs = Outputs.about(V, mean, problem.weights, OrthonormalFrame(map))
+        return separated(problem, inputs, outputs, turned, EV)
 
-    def _at(self) -> LowRankRows:
-        """The coordinates of the sample, and the moment of the whole stream."""
-        problem = self.problem
-        U = dense(problem.gathered.inputs.transform(problem.inputs.items))
-        mean = None
-        if self.means is not None:
-            mean = self.origins[0]
-            U = U - mean
-        w = problem.weights
-        rows = U if w is None else like(np.sqrt(w)[:, None], U) * U
-        moment = self.moments.uu.full
-        total = float(self.moments.n)
-        whole = w is None and total == problem.n
-        return LowRankRows(problem.gathered.inputs, rows, mean, moment, w, total, whole)
-
-    def _outputs(self) -> Outputs:
-        problem = self.problem
-        V = problem.gathered.outputs.transform(problem.outputs.items)
-        mean = None if self.means is None else self.origins[1]
-        rows = V if mean is None else V - mean
-        roots = None if problem.weights is None else like(np.sqrt(problem.weights)[:, None], V)
-        frame = OrthonormalFrame(problem.gathered.outputs)
-        return Outputs(rows if roots is None else roots * rows, mean, roots, frame)
+    def _inputs(self) -> LowRankInputs:
+        """The spectrum of the input moment of all pairs, with the sample as rows."""
+        m, map, problem = self.moments, self.problem.gathered.inputs, self.problem
+        at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu.full, None, float(m.n), False)
+        return LowRankInputs(at).at_pairs(problem.inputs.items, problem.weights)
 
     # -- solve --------------------------------------------------------------------------------
 
@@ -107,7 +98,7 @@ class StreamFactorization(Factorization):
             coef = features.solve(self.moments.uu.full, self.moments.vu, alpha)
             return Solution(self._map(coef), features.operator_kernel_)
         uniform = self.problem.operator.uniform
-        if uniform is not None and self._parts is None and self.want.solver != "spectral":
+        if uniform is not None and "parts" not in vars(self) and self.want.solver != "spectral":
             try:
                 ridge = factored(self.moments.uu.full + 0.0, alpha / uniform)
                 vu = self.moments.vu
@@ -119,18 +110,16 @@ class StreamFactorization(Factorization):
         return self.parts.solve(alpha)
 
     def _map(self, coef: Array) -> PointMap:
-        offset = None
-        if self.means is not None:
-            a, b = self.origins
-            offset = b - a @ coef
+        a, b = self.origins
+        offset = None if a is None else b - a @ coef
         gathering = self.problem.gathered
         frame = OrthonormalFrame(gathering.outputs)
         return PointMap(gathering.inputs.compose(coef), offset, frame, NoWeights())
 
     # -- judge --------------------------------------------------------------------------------
 
-    def left_out(self, alphas: Any, averaged: bool = False) -> Any:
-        """The pairs of the sample, each predicted as if it had not been in the stream."""
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """The pairs of the sample, each predicted as if it had not been among the pairs."""
         return self.parts.left_out(alphas, averaged)
 
     def held_out(self, gathering: Any, alpha: float) -> float:
@@ -149,17 +138,13 @@ class StreamFactorization(Factorization):
         rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
         return max(0.0, moments.vv.trace() + float(xp.sum(rest * C))) / moments.n
 
-    def evidence(self, alpha: float) -> float:
-        """Refused: the sample alone would be judged."""
-        return super().evidence(alpha)
-
     def variance(self, X: Any, alpha: float) -> Array:
         """As at low rank."""
         return self.parts.variance(X, alpha)
 
     @property
     def scale(self) -> float:
-        """(tr K_x / n) · tr(B S_vv) / tr S_vv, over the whole stream."""
+        """(tr K_x / n) · tr(B S_vv) / tr S_vv, over all pairs."""
         (part,) = self.parts.parts
         xp = namespace(part.T)
         Q, vv = self.parts.Q, self.moments.vv
@@ -168,3 +153,56 @@ class StreamFactorization(Factorization):
         level = float(xp.sum(part.inputs.s)) / float(self.moments.n)
         reached, size = float(xp.sum(part.b * spread)), float(xp.sum(spread))
         return level * reached / size if reached > 0 and size > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class LeftOutSums:
+    """Σ w‖e‖² of left-out residuals e over any pairs, for all trials of one scalar kernel.
+
+    Residual and leverage of a pair need its own coordinates and the spectra of all pairs, nothing
+    of any other pair: so blocks are judged one by one, wherever they lie.
+
+    Attributes
+    ----------
+    inputs
+        The spectrum of the inputs.
+    outputs, mean
+        The output map, and the mean that is taken off; None without an intercept.
+    trials
+        For each operator its eigenvalues b, directions Q (None for the coordinates), EᵀT, and the
+        ridges.
+    """
+
+    inputs: LowRankInputs
+    outputs: FeatureMap
+    mean: Array | None
+    trials: list[tuple[Array, Array | None, Array, list[float]]]
+
+    @classmethod
+    def of(cls, trials: list[tuple[StreamFactorization, list[float]]]) -> LeftOutSums:
+        """Of factorisations that share a scalar kernel, with the ridges of each."""
+        found: Any = []
+        for factorization, alphas in trials:
+            (part,) = factorization.parts.parts
+            found.append((part.b, factorization.parts.Q, part.inside, alphas))
+        inputs: Any = part.inputs
+        return cls(
+            inputs.lean(), factorization.problem.gathered.outputs, factorization.origins[1], found
+        )
+
+    def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
+        """The sums over some pairs, one number a trial and ridge."""
+        some = blocks(count(y), ROWS)
+        cut = [(part(X, r), part(y, r), None if w is None else w[r]) for r in some]
+        return np.sum([self._sums(*block) for block in cut], axis=0)
+
+    def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
+        inputs = self.inputs.at_pairs(X, w)
+        V = dense(self.outputs.transform(y))
+        V = Outputs.about(V, self.mean, w, OrthonormalFrame(self.outputs)).rows
+        found = []
+        for b, Q, inside, alphas in self.trials:
+            smoother = Part(inputs, b, V if Q is None else V @ Q, inside)
+            path = LeaveOneOut(smoother).path(alphas)
+            found += [float(namespace(R).sum(R * R)) for R in path]
+        return np.array(found)

@@ -7,9 +7,9 @@ from typing import Any
 
 from .._arrays import Items
 from .._extras import require
+from .blocks import BadBlock
 from .dask_blocks import batch, untabled
 from .dask_tasks import shared
-from .expected import BadBlock
 
 
 def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any) -> Any:

@@ -30,13 +30,15 @@ class Shards:
         Of an archive the names of the two arrays ("X" and "y" by default); of a table the column
         of each, or a list of columns, which become the components of vectors. A column of lists
         becomes vectors too; a column of text stays text.
+    weights
+        The array or column of sample weights; None where there are none.
     block
         At most so many rows make a block.
 
     Examples
     --------
     >>> import numpy as np, tempfile
-    >>> from mercer.streams import Shards
+    >>> from mercer.sources import Shards
     >>> folder = tempfile.TemporaryDirectory()
     >>> for i in range(2):
     ...     np.savez(f"{folder.name}/part-{i}.npz", X=np.ones((3, 2)), y=np.ones(3))
@@ -51,15 +53,18 @@ class Shards:
         inputs: str | Sequence[str] = "X",
         outputs: str | Sequence[str] = "y",
         block: int = BLOCK,
+        weights: str | None = None,
     ):
         self.paths = _found(paths)
         self.inputs = inputs
         self.outputs = outputs
+        self.weights = weights
         self.block = block
 
-    def __iter__(self) -> Iterator[tuple[Items, Items]]:
+    def __iter__(self) -> Iterator[tuple[Items, ...]]:
+        names = [self.inputs, self.outputs, *([] if self.weights is None else [self.weights])]
         for path in self.paths:
-            yield from READERS[path.suffix](path, self.inputs, self.outputs, self.block)
+            yield from READERS[path.suffix](path, names, self.block)
 
 
 def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -81,37 +86,38 @@ def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     return found
 
 
-def _archive(path: Path, inputs: Any, outputs: Any, block: int) -> Iterator[tuple[Items, Items]]:
+def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
     if not is_zipfile(path):
         raise ValueError(f"{path} is damaged or no NPZ archive: write it with numpy.savez.")
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             known = file.files
-            found = {name: file[name] for name in (inputs, outputs) if name in known}
+            found = {name: file[name] for name in names if name in known}
     except (OSError, EOFError, ValueError, NotImplementedError, BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
-    missing = [name for name in (inputs, outputs) if name not in found]
+    missing = [name for name in names if not getattr(found.get(name), "ndim", 0)]
     if missing:
         raise ValueError(f"{path} has no array {missing[0]!r}: it has {known}.")
-    X, y = found[inputs], found[outputs]
-    if len(X) != len(y):
-        raise ValueError(f"{path} has {len(X)} inputs and {len(y)} outputs.")
+    parts = [found[name] for name in names]
+    X, y = parts[:2]
+    if len({len(A) for A in parts}) > 1:
+        raise ValueError(f"{path} has {len(X)} inputs and {len(y)} outputs, or other weights.")
     for rows in blocks(len(X), block):
-        yield X[rows], y[rows]
+        yield tuple(A[rows] for A in parts)
 
 
-def _table(path: Path, inputs: Any, outputs: Any, block: int) -> Iterator[tuple[Items, Items]]:
+def _table(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
     require("pyarrow", "parquet")
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        names = [*_listed(inputs), *_listed(outputs)]
-        missing = [name for name in names if name not in file.schema_arrow.names]
+        columns = [column for name in names for column in _listed(name)]
+        missing = [name for name in columns if name not in file.schema_arrow.names]
         if missing:
             known = file.schema_arrow.names
             raise ValueError(f"{path} has no column {missing[0]!r}: it has {known}.")
-        for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(names))):
-            yield _columns(batch, inputs), _columns(batch, outputs)
+        for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(columns))):
+            yield tuple(_columns(batch, name) for name in names)
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

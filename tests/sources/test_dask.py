@@ -15,7 +15,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import Covariance, Identity
-from mercer.streams import BadBlock, DaskStream, Stream
+from mercer.sources import BadBlock, DaskStream, Stream
 from tolerances import IDENTITY
 
 dask = pytest.importorskip("dask")
@@ -202,6 +202,15 @@ def test_choosing_over_blocks(here):
     there = clone(choice).fit(delayed_blocks(), validation=delayed_blocks(loaders.pairs, 20))
     stream = clone(choice).fit(PAIRS, validation=[loaders.pairs(seed, 20) for seed in range(9)])
     assert_allclose(there.cv_results_["risk"], stream.cv_results_["risk"], rtol=AGREE)
+
+
+def test_the_cluster_judges_all_pairs(client):
+    kernels = [RBF(2.0) * operator for operator in (Identity(), Covariance())]
+    choice = KernelDependencyCV(kernels, features=IncompleteCholesky(15))
+    there = clone(choice).fit(DaskStream(delayed_blocks(), sample=40))
+    stream = clone(choice).fit(Stream(PAIRS, sample=40))
+    assert_allclose(there.cv_results_["risk"], stream.cv_results_["risk"], rtol=AGREE)
+    assert there.loo_risk_ == pytest.approx(stream.loo_risk_, rel=AGREE)
 
 
 def test_mistakes(here):

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, Nystroem
-from mercer.kernels import RBF
+from mercer.kernels import RBF, Labels, Spectrum
 from mercer.operators import Covariance, Identity, Matrix
-from mercer.streams import BadCheckpoint, Stream
+from mercer.sources import BadCheckpoint, Rows, Stream
 from tolerances import IDENTITY
 
 
@@ -104,6 +104,10 @@ OTHERS = {
     "another rank": lambda: model(features=IncompleteCholesky(14)),
     "other landmarks": lambda: model(features=Nystroem(landmarks=X[:15])),
     "an output kernel": lambda: model(output_kernel=2.0 * RBF(1.0), output_features=Nystroem(5)),
+    "no intercept": lambda: model(fit_intercept=False),
+    "more kernels": lambda: KernelDependencyCV(
+        [RBF(2.0), RBF(1.0)], features=IncompleteCholesky(15)
+    ),
 }
 
 
@@ -117,6 +121,86 @@ def test_the_checkpoint_of_another_model_is_refused(interrupted, name):
 def test_the_checkpoint_of_other_data_is_refused(interrupted):
     with pytest.raises(BadCheckpoint, match="the same pairs have other coordinates"):
         model().fit(Stream([(1.5 * x, y) for x, y in blocks()], checkpoint=interrupted))
+
+
+def changed(number, part):
+    """The blocks with one number changed in one of them, which the sample may not hold."""
+    found = [tuple(A.copy() for A in block) for block in blocks()]
+    found[number][part][-1, -1] += 1e-3
+    return found
+
+
+CHANGES = {
+    "an output": lambda: changed(3, 1),
+    "an input": lambda: changed(3, 0),
+    "weights": lambda: [(x, y, np.full(len(x), 1.0 + (i == 2))) for i, (x, y) in blocks_numbered()],
+    "larger blocks": lambda: Rows(*whole_pairs(), block=80),
+    "smaller blocks": lambda: Rows(*whole_pairs(), block=20),
+    "another order": lambda: [list(blocks())[i] for i in (1, 0, *range(2, 12))],
+}
+
+
+def blocks_numbered():
+    return enumerate(blocks())
+
+
+def whole_pairs():
+    return tuple(np.concatenate(parts) for parts in zip(*blocks(), strict=True))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_checkpoint_of_changed_blocks_is_refused(interrupted, name):
+    fixed = Nystroem(landmarks=X[:15])
+    interrupted.unlink()
+    interrupted.with_name("run.npz.previous").unlink()
+    with pytest.raises(Interrupted):
+        model(features=fixed).fit(Stream(Broken(8), sample=10, checkpoint=interrupted, every=3))
+    with pytest.raises(BadCheckpoint, match="is of another run: .*delete it to start over"):
+        model(features=fixed).fit(Stream(CHANGES[name](), sample=10, checkpoint=interrupted))
+    assert interrupted.exists()
+    again = model(features=fixed).fit(Stream(blocks, sample=10, checkpoint=interrupted))
+    assert_allclose(again.predict(X), model(features=fixed).fit(blocks).predict(X), atol=IDENTITY)
+
+
+def test_words_and_labels_resume(tmp_path):
+    """The digest of items that are no arrays does not depend on which objects are shared."""
+    words = [["ab", "abc", "bca", "cab", "bb", "ca"][i % 6] for i in range(36)]
+    passes = []
+
+    def pairs():
+        passes.append(1)
+        for i in range(0, 36, 9):
+            if i == 27 and len(passes) == 3:
+                raise Interrupted
+            some = ["".join(list(word)) for word in words[i : i + 9]]
+            yield some, [frozenset(word[:2]) for word in some]
+
+    path = tmp_path / "run"
+    tags = KernelDependency(
+        Spectrum(2), Labels(), alpha=0.1, features=Nystroem(landmarks=words[:6])
+    )
+    with pytest.raises(Interrupted):
+        tags.fit(Stream(pairs, checkpoint=path, every=1))
+    resumed = tags.fit(Stream(pairs, checkpoint=path)).predict(words)
+    assert list(resumed) == list(tags.fit(pairs).predict(words))
+
+
+def test_two_fits_on_one_checkpoint(tmp_path):
+    """The second is refused with a sentence, and the first is not disturbed."""
+    path, refusals = tmp_path / "run.npz", []
+
+    def meanwhile():
+        for number, block in enumerate(blocks()):
+            if number == 5:
+                with pytest.raises(BadCheckpoint, match="in use by another process or fit: wait"):
+                    model().fit(Stream(blocks, checkpoint=path))
+                refusals.append(number)
+            yield block
+
+    fitted = model().fit(Stream(meanwhile, checkpoint=path, every=1))
+    assert len(refusals) == 2  # in both passes
+    assert_allclose(fitted.predict(X), model().fit(blocks).predict(X), rtol=0, atol=IDENTITY)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("keep", [0, 10, 1000, -200])

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear, VectorKernel
-from mercer.streams import BadBlock, Stream
+from mercer.sources import BadBlock, Stream
 from tolerances import IDENTITY
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -69,7 +69,7 @@ def test_a_generator_is_refused_alike():
         model().fit(iter([(X, Y), (X, None), (X, Y)]))
 
 
-@pytest.mark.parametrize("block", [X, (X,), (X, Y, Y), {"X": X, "y": Y}], ids=type)
+@pytest.mark.parametrize("block", [X, (X,), (X, Y, Y, Y), {"X": X, "y": Y}], ids=type)
 def test_blocks_are_pairs(block):
     with pytest.raises(BadBlock, match=r"block 1 of the stream: a block is a pair \(X, y\)"):
         model().fit(iter([(X, Y), block]))
@@ -83,7 +83,7 @@ class Wild(VectorKernel):
 
 
 def test_kernel_values_that_are_not_finite(monkeypatch):
-    monkeypatch.setattr("mercer.streams.gathering.ROWS", 7)
+    monkeypatch.setattr("mercer.sources.gathering.ROWS", 7)
     fitted = KernelDependency(Wild(), alpha=0.1, features=Nystroem(landmarks=np.eye(3)))
     fitted.partial_fit(X, Y)
     before = fitted.stream_.gatherings[0].moments

@@ -1,16 +1,21 @@
-"""What every block of a stream has to be like, and the refusal of one that is not."""
+"""What every block of a source has to be like, and the refusal of one that is not."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
 
 from .._arrays import Items, count, is_foreign
 from ..kernels import Kernel
 
 
 class BadBlock(ValueError):
-    """A block of a stream that cannot be learnt from; its message has the block's number."""
+    """A block that cannot be learnt from; its message has the block's number."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Expected:
     shapes, dtypes
         Of an input and an output, where they are vectors or arrays.
     X, y
-        The first pair of the stream, as it was given, as batches of one; None once it was seen.
+        The first pair, as it was given, as batches of one; None once it was seen.
     """
 
     kernels: tuple[Kernel, ...]
@@ -37,18 +42,18 @@ class Expected:
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
         """Read off the first block."""
-        X, y = _pair(0, block)
         with naming(0):
+            X, y, _ = _parts(block)
             _refuse_empty(X)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
             dtypes = _dtype(X), _dtype(y)
             return cls(kernels, output_kernel, shapes, dtypes, _first(X), _first(y))
 
-    def checked(self, number: int, block: Any) -> tuple[Items, Items]:
-        """Inputs and outputs of a block, or a `BadBlock` that names it."""
-        X, y = _pair(number, block)
+    def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
+        """Inputs, outputs and weights of a block, or a `BadBlock` that names it."""
         with naming(number):
+            X, y, w = _parts(block)
             _refuse_empty(X)
             _same_dtype(_dtype(X), self.dtypes[0], "X")
             _same_dtype(_dtype(y), self.dtypes[1], "y")
@@ -64,36 +69,47 @@ class Expected:
                 )
             _same_shape(_shape(self.kernels[0], inputs), self.shapes[0], "X")
             _same_shape(_shape(self.output_kernel, outputs), self.shapes[1], "y")
-        return inputs, outputs
+            return inputs, outputs, None if w is None else _checked_weights(w, count(inputs))
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Put the number of the block in front of whatever is wrong with it."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise BadBlock(f"block {number} of the stream: {error}") from error
+
+
+def length(block: Any) -> int:
+    """The pairs of a block; none of one that will be refused."""
+    whole = isinstance(block, tuple | list) and len(block) in (2, 3) and block[1] is not None
+    return count(block[1]) if whole else 0
+
+
+def _parts(block: Any) -> tuple[Items, Items, Any]:
+    if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+        raise ValueError(
+            "a block is a pair (X, y) or has weights too, (X, y, w); got "
+            f"{type(block).__name__}{f' of {len(block)}' if hasattr(block, '__len__') else ''}."
+        )
+    return block[0], block[1], block[2] if len(block) == 3 else None
+
+
+def _checked_weights(w: Any, n: int) -> np.ndarray:
+    """Finite weights ≥ 0, one a pair."""
+    if count(w) != n:
+        raise ValueError(f"it has {n} pairs and {count(w)} weights: give one weight a pair.")
+    w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="the weights")
+    if w.shape != (n,) or (w < 0).any():
+        raise ValueError("weights are numbers ≥ 0, one a pair: some are negative, or no numbers.")
+    return w
 
 
 def _refuse_empty(X: Items) -> None:
     """A list without items has no kind that a kernel could speak of."""
     if isinstance(X, list | tuple) and not X:
         raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
-
-
-class naming:
-    """Put the number of the block in front of whatever is wrong with it."""
-
-    def __init__(self, number: int):
-        self.number = number
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ValueError | TypeError):
-            raise BadBlock(f"block {self.number} of the stream: {error}") from error
-
-
-def _pair(number: int, block: Any) -> tuple[Items, Items]:
-    if not isinstance(block, tuple | list) or len(block) != 2:
-        raise BadBlock(
-            f"block {number} of the stream: a block is a pair (X, y), got {type(block).__name__}"
-            f"{f' of {len(block)}' if isinstance(block, tuple | list) else ''}."
-        )
-    return block[0], block[1]
 
 
 def _first(items: Items) -> Items:

@@ -14,7 +14,7 @@ from mercer.decoders import Candidates, FixedPoint
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.streams import Rows, Shards, Stream
+from mercer.sources import Rows, Shards, Stream
 from tolerances import SINGLE
 
 AGREE = 1e-8
@@ -98,7 +98,7 @@ def test_the_sample_does_not_depend_on_the_cut(pairs):
 
 
 def test_a_sample_makes_room_for_the_rank(pairs, monkeypatch):
-    monkeypatch.setattr("mercer.estimators.streamed.SAMPLE", 20)
+    monkeypatch.setattr("mercer.sources.sample.SIZE", 20)
     for rank, kept in ((5, 20), (30, 60)):
         model = KernelDependency(RBF(1.0), features=Nystroem(rank, random_state=0)).fit([pairs])
         assert len(model.outputs_) == kept
@@ -239,7 +239,9 @@ def test_on_a_device(pairs, operator):
 
 def test_sparse_features(pairs):
     X, Y = csr_array(np.maximum(pairs[0], 0.0)), pairs[1]
-    model = KernelDependency(Linear(), alpha=0.1, features=Explicit(sparse=True))
+    model = KernelDependency(
+        Linear(), alpha=0.1, features=Explicit(sparse=True), fit_intercept=False
+    )
     blocks = [(X[:70], Y[:70]), (X[70:], Y[70:])]
     assert_allclose(
         clone(model).fit(blocks).predict(X), clone(model).fit(X, Y).predict(X), atol=AGREE
@@ -302,7 +304,7 @@ def test_products_of_fewer_digits(pairs, asarray):
     model = KernelDependency(RBF(2.0), alpha=0.1, features=IncompleteCholesky(10))
     exact = clone(model).fit(Stream([(X, Y)]))
     single = clone(model).fit(Stream([(X, Y)], precision="float32"))
-    assert str(single.stream_.gatherings[0].uu.dtype).endswith("float64")
+    assert str(single.stream_.gatherings[0].raw.vu.dtype).endswith("float64")
     error = np.abs(np.asarray(single.predict(X)) - np.asarray(exact.predict(X))).max()
     assert 0 < error < SINGLE
 

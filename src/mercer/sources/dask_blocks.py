@@ -15,16 +15,27 @@ def delayed_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | N
     X, y = untabled(X), untabled(y)
     if hasattr(X, "chunks"):
         return _array_blocks(X, y)
+    parts = [delayed_parts(A) for A in (X, y) if A is not None]
     if hasattr(X, "to_delayed"):
-        parts = [X.to_delayed()] if y is None else [X.to_delayed(), _delayed(y)]
-        return (_unzipped if y is None else _columns), list(_zipped(parts)), None
-    parts = [list(X)] if y is None else [list(X), _delayed(y)]
-    return (_given if y is None else _pair), list(_zipped(parts)), None
+        return (_unzipped if y is None else _columns), zipped(*parts), None
+    return (_given if y is None else _pair), zipped(*parts), None
 
 
 def untabled(A: Any) -> Any:
     """The array of a table; anything else as it is."""
     return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
+
+
+def delayed_parts(A: Any) -> list:
+    """The delayed parts of a collection, or a list of them."""
+    return np.ravel(A.to_delayed()).tolist() if hasattr(A, "to_delayed") else list(A)
+
+
+def zipped(*parts: list) -> list[tuple]:
+    """The parts of every block together; as many of each."""
+    if len({len(part) for part in parts}) > 1:
+        raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
+    return list(zip(*parts, strict=True))
 
 
 def _array_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
@@ -39,18 +50,7 @@ def _array_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | No
             f"{X.shape[0]} inputs and {y.shape[0]} outputs."
         )
     y = y.rechunk({0: X.chunks[0]}) if known else y
-    parts = [A.to_delayed().reshape(-1).tolist() for A in (X, y)]
-    return _pair, list(_zipped(parts)), list(X.chunks[0]) if known else None
-
-
-def _delayed(y: Any) -> list:
-    return y.to_delayed() if hasattr(y, "to_delayed") else list(y)
-
-
-def _zipped(parts: list[list]) -> Any:
-    if len({len(part) for part in parts}) > 1:
-        raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
-    return zip(*parts, strict=True)
+    return _pair, zipped(*map(delayed_parts, (X, y))), list(X.chunks[0]) if known else None
 
 
 def _given(block: Any) -> Any:
@@ -65,9 +65,9 @@ def _columns(X: list, y: list) -> tuple[Items, Items]:
     return batch(X), batch(y)
 
 
-def _unzipped(pairs: list) -> tuple[Items, Items]:
-    X, y = zip(*pairs, strict=True) if pairs else ((), ())  # an empty block is refused by name
-    return batch(X), batch(y)
+def _unzipped(pairs: list) -> tuple[Items, ...]:
+    # An empty block is refused by its number.
+    return tuple(map(batch, zip(*pairs, strict=True))) if pairs else ([], [])
 
 
 def batch(items: Any) -> Items:

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from mercer._arrays import object_array
-from mercer.streams import Sample
+from mercer.sources import Sample
 
 
 def folded(items, cuts, size, seed=0):

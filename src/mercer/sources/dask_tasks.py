@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 from uuid import uuid4
 
 WIDTH = 8
-"""Results that one task adds up."""
+"""Results that one task merges."""
 
 
 def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
@@ -26,11 +27,11 @@ def shared(what: Any) -> Any:
 
 
 def tree(tasks: list, merge: Callable) -> Any:
-    """The sum of the results, some at a time and in a fixed order."""
+    """The results merged, some at a time and in a fixed order."""
     from dask import delayed
 
     while len(tasks) > 1:
-        tasks = [delayed(merge)(tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
+        tasks = [delayed(reduce)(merge, tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
     return tasks[0]
 
 

@@ -10,23 +10,27 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from mercer._arrays import host
-from mercer._linalg import add_square, congruent, spectral_norm
+from mercer._linalg import congruent, spectral_norm
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import Moments
-from mercer.streams import Gathering
-from mercer.streams import gathering as module
+from mercer.sources import Gathering
+from mercer.sources import gathering as module
 from tolerances import IDENTITY
 
 FIELDS = ("uu", "vu", "vv", "u", "v")
 
 
+def plain(A):
+    return host(getattr(A, "full", A))
+
+
 def same(a, b, tolerance=IDENTITY):
     assert a.n == b.n
     for name in FIELDS:
-        wanted = host(getattr(b, name))
+        wanted = plain(getattr(b, name))
         scale = max(1.0, float(np.abs(wanted).max()))
-        assert_allclose(host(getattr(a, name)), wanted, rtol=0, atol=tolerance * scale)
+        assert_allclose(plain(getattr(a, name)), wanted, rtol=0, atol=tolerance * scale)
 
 
 @settings(max_examples=20)
@@ -50,12 +54,8 @@ def test_moments_without_sums_still_add(rng):
     assert plain.mapped(np.eye(3)).u is None
 
 
-def test_squares_add_in_place(rng):
-    A, S = rng.normal(size=(30, 5)), np.zeros((5, 5))
-    for rows in (A[:10], A[10:, :], A[:0]):
-        again = add_square(S, rows)
-        assert again is S or np.shares_memory(again, S)
-    assert_allclose(S, A.T @ A, atol=IDENTITY)
+def test_triangular_congruence_and_norm(rng):
+    A = rng.normal(size=(30, 5))
     W = np.triu(rng.normal(size=(5, 5)))
     assert_allclose(congruent(A.T @ A, W), (A @ W).T @ (A @ W), atol=IDENTITY)
     assert_allclose(congruent(A.T @ A, W.T), (A @ W.T).T @ (A @ W.T), atol=IDENTITY)
@@ -80,44 +80,52 @@ def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng
     X, Y = rng.normal(size=(60, 3)) + 2, rng.normal(size=(60, 2)) + 5
     inputs = MAPS[name]().fit(Linear() if name == "explicit" else RBF(1.0), X)
     outputs = Explicit().fit(Linear(), Y)
-    gathering = Gathering(inputs, outputs, X[:20], Y[:20], center)
+    gathering = Gathering.of(inputs, outputs, X[:20], Y[:20], center)
     for start in range(0, 60, 13):
-        gathering.add(X[start : start + 13], Y[start : start + 13])
+        rows = slice(start, start + 13)
+        gathering = gathering.plus(gathering.moments_of(X[rows], Y[rows]))
     origins = gathering.origins if center else (0.0, 0.0)
     same(gathering.moments, Moments.of(inputs.transform(X) - origins[0], Y - origins[1]), 1e-9)
     landmarks = name not in ("explicit", "centred kernel PCA")
     assert (gathering.weights is not None) == (landmarks and steady > 0)
     same(pickle.loads(pickle.dumps(gathering)).moments, gathering.moments)
-    assert pickle.loads(pickle.dumps(gathering.blank())).n == 0
 
 
-def test_a_copy_leaves_the_original_alone(rng):
+@pytest.mark.parametrize("steady", [0.0, np.inf], ids=["turned", "bare"])
+@pytest.mark.parametrize("center", [False, True])
+def test_weighted_moments_are_those_of_repeated_rows(center, steady, rng, monkeypatch):
+    monkeypatch.setattr(module, "STEADY", steady)
+    monkeypatch.setattr(module, "ROWS", 7)
+    X, Y, times = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), np.arange(30) % 4
+    inputs, outputs = Nystroem(landmarks=X[:8]).fit(RBF(1.0), X), Explicit().fit(Linear(), Y)
+    gathering = Gathering.of(inputs, outputs, X, Y, center)
+    weighted = gathering.plus(gathering.moments_of(X, Y, times.astype(float))).moments
+    repeated = gathering.moments_of(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+    same(weighted, gathering.plus(repeated).moments)
+
+
+def test_adding_leaves_the_original_alone(rng):
     X = rng.normal(size=(30, 3))
-    gathering = Gathering(Explicit().fit(Linear(), X), Explicit().fit(Linear(), X), X, X)
-    gathering.add(X[:10], X[:10])
+    gathering = Gathering.of(Explicit().fit(Linear(), X), Explicit().fit(Linear(), X), X, X)
+    gathering = gathering.plus(gathering.moments_of(X[:10], X[:10]))
     before = gathering.moments
-    gathering.copy().add(X[10:], X[10:])
+    gathering.plus(gathering.moments_of(X[10:], X[10:]))
     same(gathering.moments, before, 0.0)
 
 
 def test_what_is_sent_to_workers_gathers_the_same(rng):
     X = rng.normal(size=(40, 3))
     inputs = Nystroem(rank=5, random_state=0).fit(RBF(1.0), X)
-    whole = Gathering(inputs, Explicit().fit(Linear(), X), X, X)
+    whole = Gathering.of(inputs, Explicit().fit(Linear(), X), X, X)
     sent = pickle.loads(pickle.dumps(whole.for_worker()))
     assert sent.weights is None
-    sent.add(X, X)
-    whole.merge(sent.raw)
-    same(whole.moments, Moments.of(inputs.transform(X), X))
+    same(whole.plus(sent.moments_of(X, X)).moments, Moments.of(inputs.transform(X), X))
 
 
 def test_other_array_libraries(rng):
     X = rng.normal(size=(30, 3))
     foreign = array_api_strict.asarray(X)
     map = Explicit().fit(Linear(), foreign)
-    gathering = Gathering(map, map, foreign, foreign, center=True)
-    part = gathering.copy()
-    gathering.add(foreign, foreign)
-    assert part.n == 0 and float(np.abs(host(part.vu)).max()) == 0
-    moments = gathering.moments
+    gathering = Gathering.of(map, map, foreign, foreign, center=True)
+    moments = gathering.plus(gathering.moments_of(foreign, foreign)).moments
     same(moments.about(*moments.means), Moments.of(X - X.mean(0), X - X.mean(0)))

@@ -1,0 +1,37 @@
+"""Sources: where pairs come from: arrays, blocks, files, arrays on disk or a cluster.
+
+All that a ridge equation needs of the data are its moments, and they add over blocks. So every
+source is one `map_reduce`: here block by block (`Stream`), with checkpoints from which a killed run
+goes on, or on a cluster (`DaskStream`), where blocks lie. The same pairs give the same model
+whatever holds them.
+"""
+
+from .base import Source
+from .blocks import BadBlock, Expected
+from .checkpoint import BadCheckpoint, Checkpoint
+from .dask_map import mapped
+from .dask_stream import DaskStream
+from .gathering import Gathering, gathered
+from .sample import Sample, sample_size, sampled_rows
+from .shards import Shards
+from .stream import Rows, Stream, as_source, is_dask
+
+__all__ = [
+    "BadBlock",
+    "BadCheckpoint",
+    "Checkpoint",
+    "DaskStream",
+    "Expected",
+    "Gathering",
+    "Rows",
+    "Sample",
+    "Shards",
+    "Source",
+    "Stream",
+    "as_source",
+    "gathered",
+    "is_dask",
+    "mapped",
+    "sample_size",
+    "sampled_rows",
+]

@@ -1,0 +1,100 @@
+"""What a source of pairs is: one way to fold a function over its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel
+from .blocks import Expected
+from .sample import Sample
+
+PRECISIONS = ("float64", "float32")
+
+
+class Source:
+    """Pairs that come in blocks (X, y) or (X, y, weights), wherever they lie.
+
+    A kind of source implements `first` and `map_reduce`. Everything that is learnt of the pairs
+    (a sample, moments, left-out risks) is a `map_reduce`, so that the kind does not matter.
+
+    Parameters
+    ----------
+    sample
+        How many pairs to keep; None leaves it to the model.
+    random_state
+        The seed of the sample, a number.
+    precision
+        Of the products of a block, "float64" or "float32"; their sums are float64.
+
+    Attributes
+    ----------
+    repeats
+        Whether the blocks can be read again.
+    pairs
+        How many pairs there are; None while that is not known.
+    """
+
+    repeats: bool = True
+    pairs: int | None = None
+
+    def __init__(
+        self, sample: int | None = None, random_state: int = 0, precision: str = "float64"
+    ):
+        if sample is not None and (not isinstance(sample, int | np.integer) or sample < 2):
+            raise ValueError(f"sample must be a whole number of pairs, at least 2, got {sample!r}.")
+        if not isinstance(random_state, int | np.integer):
+            raise ValueError(f"random_state of a stream must be a number, got {random_state!r}.")
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
+        self.size, self.seed, self.precision = sample, int(random_state), precision
+
+    def __len__(self) -> int:
+        if self.pairs is None:
+            raise TypeError("the number of pairs of this stream is known once it was read.")
+        return self.pairs
+
+    def first(self, function: Callable[[Any], Any]) -> Any:
+        """The value of a function of the first block."""
+        raise NotImplementedError
+
+    def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
+        """Merge `step(number, start, block)` over all blocks; None where there is no block.
+
+        Parameters
+        ----------
+        step
+            A function of the number of a block, the place of its first pair, and the block.
+        merge
+            An associative function of two results of `step`.
+        resumable
+            The gatherings whose moments are summed, where a checkpoint of them may be kept.
+        """
+        raise NotImplementedError
+
+    def weighted(self, weights: Any) -> Source:
+        """The same pairs with sample weights, one for each pair of the whole."""
+        raise NotImplementedError
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Hold what a fit needs until it ends; only one that succeeds lets go of checkpoints."""
+        yield
+
+    def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
+        """What its blocks are like, read off the first."""
+        return self.first(partial(Expected.of, kernels, output_kernel))
+
+    def sample(self, expected: Expected, size: int) -> Sample | None:
+        """A uniform sample of its pairs; None where there are none."""
+        return self.map_reduce(partial(sample, expected, Sample(size, self.seed)), add)
+
+
+def sample(expected: Expected, empty: Sample, number: int, start: int, block: Any) -> Sample:
+    """The sample of one block."""
+    return empty.with_block(start, *expected.checked(number, block))

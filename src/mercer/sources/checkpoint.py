@@ -1,0 +1,222 @@
+"""A run that was killed goes on where its last checkpoint left it."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from .._arrays import Items, host, is_foreign, like
+from ..operators import Moments
+from .blocks import length
+from .gathering import Gathering
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = "mercer stream 2"
+PARTS = ("n", "uu", "vu", "vv", "u", "v")
+"""The sums that moments are."""
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a file that is damaged, or no archive at all, is known to raise."""
+SAME = 1e-9
+"""How near the coordinates of a few pairs have to be for two runs to be the same."""
+
+
+class BadCheckpoint(ValueError):
+    """A checkpoint that is damaged, of another run, or in use by another process."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run came: blocks and pairs read, and a digest of their content, order and cut."""
+
+    blocks: int = 0
+    pairs: int = 0
+    digest: str = ""
+
+    def plus(self, block: Any, hashed: bool) -> Progress:
+        """One block further."""
+        digest = joblib.hash([self.digest, *map(_digest, block)]) if hashed else ""
+        return Progress(self.blocks + 1, self.pairs + length(block), digest)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file of plain arrays that moments are written to every `every` blocks.
+
+    The new file is complete on disk before it takes the place of the last one, which is kept
+    beside it as ``NAME.previous``. Nothing in it is ever executed: numbers, and a header in JSON.
+    What has to match on resuming is all that moments depend on: kernels, feature maps, intercept,
+    and the blocks that were read, by their digest. Alpha, operator and decoder are free. One
+    process at a time holds the file, by a lock on ``NAME.lock`` where the system has such locks.
+    """
+
+    path: Path
+    every: int
+
+    @property
+    def previous(self) -> Path:
+        """Where the checkpoint before the last one is kept."""
+        return self._beside("previous")
+
+    @property
+    def unfinished(self) -> Path:
+        """Where the next one is written; a run killed meanwhile leaves a part of it there."""
+        return self._beside("unfinished")
+
+    def _beside(self, kind: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{kind}")
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Hold the file for this process; a run that succeeds leaves nothing to resume."""
+        lock = self._beside("lock")
+        with open(lock, "ab") as held:
+            self._lock(held, lock)
+            try:
+                yield
+                for path in (self.path, self.previous, self.unfinished):
+                    path.unlink(missing_ok=True)
+            finally:
+                if fcntl is not None:  # nobody else may hold what has no name
+                    lock.unlink(missing_ok=True)
+
+    def _lock(self, held: Any, lock: Path) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = lock.exists() and os.path.samestat(os.fstat(held.fileno()), lock.stat())
+        except BlockingIOError:
+            free = False
+        except OSError:  # a file system without locks
+            return
+        if not free:
+            raise BadCheckpoint(
+                f"the checkpoint {self.path} is in use by another process or fit: wait for its "
+                "end, or give another path."
+            )
+
+    def save(self, done: Progress, moments: list[Moments], gatherings: list[Gathering]) -> None:
+        """Write how far a run came, and only then let go of older checkpoints."""
+        arrays: dict[str, np.ndarray] = {}
+        for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
+            sums = float(raw.n), raw.uu.full, raw.vu, raw.vv.full, raw.u, raw.v
+            named = zip(PARTS, sums, strict=True)
+            arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
+            arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
+        header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
+        header |= asdict(done) | {"arrays": _digests(arrays)}
+        with open(self.unfinished, "wb") as file:
+            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        if self.path.exists():
+            os.replace(self.path, self.previous)
+        os.replace(self.unfinished, self.path)
+
+    def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
+        """How far the run of the file came, with its moments; nowhere where there is no file."""
+        # Killed between its two renames, a run leaves the previous file alone, and that is whole.
+        path = self.path if self.path.exists() else self.previous
+        if not path.exists():
+            return Progress(), None
+        try:
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return self._read({name: file[name] for name in file.files}, gatherings)
+        except BadCheckpoint:
+            raise
+        except DAMAGE as error:
+            kept = self.previous if path == self.path and self.previous.exists() else None
+            way = f"move {kept}, which is kept, in its place" if kept else "delete it to start over"
+            raise BadCheckpoint(
+                f"the checkpoint {path} is damaged or is none ({error}): {way}."
+            ) from error
+
+    def _read(
+        self, arrays: dict[str, np.ndarray], gatherings: list[Gathering]
+    ) -> tuple[Progress, list[Moments]]:
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != FORMAT or header["arrays"] != _digests(arrays):
+            raise ValueError("its format, or what it holds, is not what was written")
+        done = Progress(int(header["blocks"]), int(header["pairs"]), header["digest"])
+        if done.blocks < 1:
+            raise ValueError("it stands for no block")
+        if header["models"] != len(gatherings):
+            raise self.foreign(f"it holds {header['models']} kernels, not {len(gatherings)}")
+        if header["center"] != gatherings[0].center:
+            raise self.foreign(f"it was written with fit_intercept={header['center']}")
+        return done, [self._moments(arrays, i, one) for i, one in enumerate(gatherings)]
+
+    def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
+        """The moments of the file for one gathering, whose coordinates they have to be of."""
+        for side, name in enumerate(("inputs", "outputs")):
+            self._compare(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
+        q, p = gathering.widths
+        shapes = [(), (p, p), (q, p), (q, q), (p,), (q,)]
+        n, *parts = (arrays[f"{i}.{name}"] for name in PARTS)
+        for part, shape in zip((n, *parts), shapes, strict=True):
+            if part.shape != shape or part.dtype.kind != "f" or not np.isfinite(part).all():
+                raise ValueError(f"it has no finite array of shape {shape}")
+        return Moments(float(n), *(like(part, gathering.probe[0]) for part in parts))
+
+    def _compare(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
+        if there.shape != here.shape:
+            raise self.foreign(f"its {name} have coordinates of shape {there.shape[1:]}")
+        scale = max(1.0, float(np.abs(here).max(initial=0.0)))
+        if not np.allclose(there, here, rtol=0, atol=SAME * scale):
+            raise self.foreign(f"the same pairs have other coordinates of their {name}")
+
+    def foreign(self, why: str) -> BadCheckpoint:
+        """The refusal of a checkpoint that another run wrote."""
+        return BadCheckpoint(
+            f"the checkpoint {self.path} is of another run: {why}. Kernels, feature maps (with "
+            "their random_state a number), intercept, data and their cut into blocks have to be "
+            "those of the run that wrote it; give another path, or delete it to start over."
+        )
+
+
+def _digest(items: Items) -> str:
+    """Of the content of a batch: equal for equal items, in whatever process."""
+    items = host(items) if is_foreign(items) else items
+    if isinstance(items, np.ndarray) and items.dtype != object:
+        kind = f"{items.dtype.str}{items.shape}".encode()
+        return blake2b(kind + np.ascontiguousarray(items).tobytes()).hexdigest()
+    if not isinstance(items, list | tuple | np.ndarray):
+        return joblib.hash(items)
+    return joblib.hash([joblib.hash(item) for item in items])  # whatever parts they share
+
+
+def _digests(arrays: dict[str, np.ndarray]) -> dict[str, str]:
+    return {name: _digest(array) for name, array in arrays.items()}
+
+
+def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
+    """A checkpoint from a path; None where there is none."""
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise ValueError(f"every must be a positive whole number of blocks, got {every!r}.")
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
+    return None if path is None else Checkpoint(Path(path), int(every))

@@ -1,0 +1,152 @@
+"""Pairs on a cluster: Dask loads the blocks and folds functions over them where they lie."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._extras import require
+from .base import Source
+from .blocks import BadBlock, length
+from .dask_blocks import delayed_blocks, delayed_parts, zipped
+from .dask_tasks import problems, shared, task, tree
+from .stream import is_dask
+
+
+class DaskStream(Source):
+    """Pairs in the blocks of a Dask collection.
+
+    Only a sample of the pairs and the sum of the moments ever reach the client. A block is loaded
+    by its own task wherever it is needed, so that what a lost worker held is made again.
+
+    Parameters
+    ----------
+    X
+        A Dask array (with `y` another one), a bag of pairs or two bags, a list of delayed blocks
+        (X, y) or (X, y, weights), or two lists.
+    y
+        The outputs, where `X` has the inputs alone.
+    sample_weight
+        One number for each pair: an array, or a Dask collection in the blocks of `X`.
+    sample, random_state, precision
+        As in `Stream`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        sample: int | None = None,
+        random_state: int = 0,
+        precision: str = "float64",
+    ):
+        require("dask", "dask")
+        super().__init__(sample, random_state, precision)
+        self.read, self.parts, self.lengths = delayed_blocks(X, y)
+        if sample_weight is not None:
+            self._weigh(sample_weight)
+
+    def weighted(self, weights: Any) -> DaskStream:
+        """The same pairs with sample weights, one for each pair of the whole."""
+        other = copy.copy(self)
+        other._weigh(weights)
+        return other
+
+    def _weigh(self, weights: Any) -> None:
+        """Give each block its weights as a further part."""
+        if hasattr(weights, "chunks") and self.lengths is not None:
+            weights = weights.rechunk((tuple(self.lengths),))
+        if is_dask(weights):
+            cut = delayed_parts(weights)
+        else:
+            lengths = self._lengths()
+            if len(weights) != sum(lengths):
+                raise ValueError(
+                    f"sample_weight has {len(weights)} numbers for {sum(lengths)} pairs: give one "
+                    "for each pair."
+                )
+            cut = np.split(np.asarray(weights), np.cumsum(lengths)[:-1])
+        self.parts = [(*parts, w) for (parts, w) in zipped(self.parts, cut)]
+        self.read = partial(_with_weights, self.read)
+
+    def first(self, function: Callable[[Any], Any]) -> Any:
+        """The value of a function of the first block, computed where it is."""
+        return self._compute(task("look", 0, _looked, function, self.read, *self.parts[0]))
+
+    def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
+        """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""
+        lengths = self._lengths()
+        starts = np.cumsum([0, *lengths])
+        name = getattr(getattr(step, "func", step), "__name__", "step")
+        what = shared((step, self.read))
+        tasks = [
+            task(name, number, _stepped, what, number, int(starts[number]), lengths[number], *parts)
+            for number, parts in enumerate(self.parts)
+        ]
+        return self._compute(tree(tasks, merge))
+
+    def _lengths(self) -> list[int]:
+        """How many pairs each block has, where Dask does not know: one number a block."""
+        if self.lengths is None:
+            tasks = [task("count", i, _count, self.read, *p) for i, p in enumerate(self.parts)]
+            self.lengths = list(self._compute(tasks))
+        self.pairs = sum(self.lengths)
+        return self.lengths
+
+    def _compute(self, what: Any) -> Any:
+        """Run on whatever cluster there is, and name the block whose loading fails."""
+        import dask
+
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                return dask.compute(what)[0]
+        except BadBlock:
+            raise
+        except Exception as error:
+            self._blame(error)
+            raise
+
+    def _blame(self, error: Exception) -> None:
+        """Load the blocks alone, on the failing path only, to say which one it was."""
+        if type(error).__name__ == "KilledWorker":
+            return  # it would kill others; the error has the name of the task, with its block
+        for number, problem in enumerate(problems(self.parts)):
+            if problem is not None:
+                raise BadBlock(
+                    f"block {number} of the stream could not be loaded: "
+                    f"{type(problem).__name__}: {problem}"
+                ) from error
+
+
+# -- what the workers do ----------------------------------------------------------------------
+
+
+def _with_weights(read: Callable, *parts: Any) -> tuple:
+    return (*read(*parts[:-1]), parts[-1])
+
+
+def _looked(function: Callable, read: Callable, *parts: Any) -> Any:
+    return function(read(*parts))
+
+
+def _count(read: Callable, *parts: Any) -> int:
+    return length(read(*parts))
+
+
+def _stepped(what: tuple, number: int, start: int, pairs: int, *parts: Any) -> Any:
+    step, read = what
+    block = read(*parts)
+    if length(block) != pairs:
+        raise BadBlock(
+            f"block {number} of the stream had {pairs} pairs when it was first read and "
+            f"{length(block)} when read again: give blocks that stay."
+        )
+    return step(number, start, block)

@@ -1,0 +1,193 @@
+"""Moments of pairs in the coordinates of two feature maps, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, blocks, count, dense, is_foreign, like, namespace, part, take
+from .._linalg import spectral_norm
+from ..features import FeatureMap
+from ..operators import Moments
+from .base import Source
+from .blocks import Expected, naming
+
+ROWS = 1024
+"""Pairs whose coordinates are held at once: small enough to stay in the cache."""
+FOREIGN_ROWS = 16384
+"""The same for arrays on a device, which wants them by the thousand."""
+PROBE = 16
+"""Pairs by whose coordinates two gatherings are told apart."""
+CENTRE = 256
+"""Pairs whose mean is the origin that moments are taken about."""
+STEADY = 1e3
+"""How much W may magnify the rounding of bare moments: 1e3 ε ≈ 2e-13."""
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """Moments in the coordinates of two fitted feature maps, and how they are gathered.
+
+    Attributes
+    ----------
+    inputs, outputs
+        Fitted maps.
+    center
+        Whether means matter: moments are then taken about the mean of some pairs, which is near
+        that of all, so that nothing cancels when the mean is taken off in the end.
+    precision
+        Of the products of a block, "float64" or "float32"; their sums are float64.
+    bare, weights
+        The input map without the matrix that it applies last, and that matrix; None where every
+        block is turned by it.
+    origin
+        What the rows of both sides are taken about; None for zero.
+    probe
+        The coordinates of a few pairs and their mean: of another run they would differ.
+    raw
+        The moments so far, of bare kernel values about the origin; None before the first pair.
+
+    Notes
+    -----
+    Where the input map ends in a matrix W (`FeatureMap.unweighted`), moments are gathered of the
+    kernel values k = k(x, Z) alone and turned by W once, at the end: for m landmarks that saves
+    2m² of the 3m² multiplications that a pair costs. The price is digits. The moments are summed
+    to a relative ε, and W multiplies what is lost: the moment of u = Wᵀk, of length one at most,
+    is off by ε‖C‖‖W‖², with C the second moment of what is summed. Summed about a mean, C is the
+    covariance of kernel values, small where they are all alike, which is where ‖W‖ is large; the
+    mean is turned by itself. Where ‖C‖‖W‖² is still above STEADY, every block is turned.
+    """
+
+    inputs: FeatureMap
+    outputs: FeatureMap
+    center: bool
+    precision: str
+    bare: FeatureMap
+    weights: Array | None
+    origin: tuple[Any, Any] | None
+    probe: tuple[Any, Any]
+    raw: Moments | None = None
+
+    @classmethod
+    def of(
+        cls,
+        inputs: FeatureMap,
+        outputs: FeatureMap,
+        X: Items,
+        y: Items,
+        center: bool = False,
+        precision: str = "float64",
+    ) -> Gathering:
+        """Decide how to gather by some pairs X, y such as will come."""
+        few = np.arange(min(CENTRE, count(y)))
+        X, V = take(X, few), dense(outputs.transform(take(y, few)))
+        bare, weights = inputs.unweighted()
+        U = dense(bare.transform(X))
+        if weights is not None and not _steady(U, weights):
+            bare, weights = inputs, None
+            U = inputs.transform(X)
+        a, b = (namespace(A).mean(A, axis=0) for A in (U, V))
+        origin = None if weights is None and not center else (a, b if center else 0.0 * b)
+        probe = _with_row(U[:PROBE, :], a), _with_row(V[:PROBE, :], b)
+        return cls(inputs, outputs, center, precision, bare, weights, origin, probe)
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """How many output and (bare) input coordinates there are."""
+        return int(self.probe[1].shape[1]), int(self.probe[0].shape[1])
+
+    @property
+    def n(self) -> float:
+        """The number of pairs so far, or the sum of their weights."""
+        return 0 if self.raw is None else self.raw.n
+
+    def for_worker(self) -> Gathering:
+        """The same maps without what only the end needs, to be sent to where blocks lie."""
+        return replace(self, inputs=self.bare, weights=None, raw=None)
+
+    def plus(self, raw: Moments) -> Gathering:
+        """The same with the moments of further pairs."""
+        return replace(self, raw=raw if self.raw is None else self.raw + raw)
+
+    def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
+        """The raw moments of checked pairs with sample weights; None for ones."""
+        step = FOREIGN_ROWS if is_foreign(self.probe[0]) else ROWS
+        total = None
+        for rows in blocks(count(y), step):
+            more = self._products(part(X, rows), part(y, rows), None if w is None else w[rows])
+            total = more if total is None else total + more
+        assert total is not None
+        return total
+
+    def _products(self, X: Items, y: Items, w: np.ndarray | None) -> Moments:
+        U, V = dense(self.bare.transform(X)), dense(self.outputs.transform(y))
+        if self.origin is not None:
+            U, V = U - self.origin[0], V - self.origin[1]
+        xp, roots = namespace(U, V), None
+        if w is not None:
+            roots = like(np.sqrt(w)[:, None], U)
+            U, V = roots * U, roots * V
+        u, v = (xp.sum(A if roots is None else roots * A, axis=0) for A in (U, V))
+        if not bool(xp.all(xp.isfinite(u))) or not bool(xp.all(xp.isfinite(v))):
+            raise ValueError(
+                "its kernel values or features are not finite: the items are too large for the "
+                "kernel. Rescale them, or choose another kernel."
+            )
+        full = u.dtype
+        if self.precision == "float32":
+            U, V = xp.astype(U, xp.float32), xp.astype(V, xp.float32)
+        Ut, Vt = xp.matrix_transpose(U), xp.matrix_transpose(V)
+        uu, vu, vv = (xp.astype(A, full, copy=False) for A in (Ut @ U, Vt @ U, Vt @ V))
+        return Moments(int(U.shape[0]) if w is None else float(w.sum()), uu, vu, vv, u, v)
+
+    @property
+    def moments(self) -> Moments:
+        """The moments of the coordinates, about the origin where means matter."""
+        assert self.raw is not None
+        turned = self.raw if self.weights is None else self.raw.mapped(self.weights)
+        if self.center or self.origin is None:
+            return turned
+        a, b = self.origins
+        return turned.about(-a, -b)
+
+    @property
+    def origins(self) -> tuple[Array, Array]:
+        """What the moments are taken about, in coordinates."""
+        assert self.origin is not None
+        a, b = self.origin
+        return (a if self.weights is None else a @ self.weights), b
+
+
+def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
+    """The gatherings with the moments of all pairs of a source, in one reading."""
+    step = partial(moments, expected, [gathering.for_worker() for gathering in gatherings])
+    found = source.map_reduce(step, _added, gatherings)
+    if found is None:
+        return gatherings
+    return [gathering.plus(raw) for gathering, raw in zip(gatherings, found, strict=True)]
+
+
+def moments(
+    expected: Expected, gatherings: list[Gathering], number: int, start: int, block: Any
+) -> list[Moments]:
+    """The raw moments of one block under every gathering."""
+    X, y, w = expected.checked(number, block)
+    with naming(number):
+        return [gathering.moments_of(X, y, w) for gathering in gatherings]
+
+
+def _added(some: list[Moments], more: list[Moments]) -> list[Moments]:
+    return [a + b for a, b in zip(some, more, strict=True)]
+
+
+def _with_row(A: Array, row: Array) -> Array:
+    return namespace(A).concat([A, row[None, :]], axis=0)
+
+
+def _steady(K: Array, W: Array) -> bool:
+    """Whether the weights magnify what is lost of the moments of these kernel values by little."""
+    spread = spectral_norm(K - namespace(K).mean(K, axis=0)) ** 2 / K.shape[0]
+    return spread * spectral_norm(W) ** 2 <= STEADY

@@ -1,0 +1,119 @@
+"""A uniform sample of pairs that depends neither on their container nor on how it is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, concatenated, count, take
+
+SIZE = 4096
+"""Pairs that are kept, where neither the source nor a rank asks for more."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The `size` pairs with the smallest random keys: each pair equally likely.
+
+    The key of a pair is a function of the seed and of its place alone, so that samples of parts
+    add up to the sample of the whole in any order and under any cut. Data no longer than `size`
+    are their own sample, in order. Pairs of weight zero are left out.
+
+    Attributes
+    ----------
+    keys, places
+        The random keys of the pairs that were kept, and their places in the whole.
+    X, y
+        The pairs, in order; None before the first.
+    w
+        Their sample weights; None for ones.
+
+    References
+    ----------
+    Vitter 1985 (reservoirs); Cohen and Kaplan 2007 (bottom-k sketches, which add).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.sources import Sample
+    >>> X = np.arange(100)
+    >>> whole = Sample(3).with_block(0, X, X)
+    >>> parts = Sample(3).with_block(0, X[:70], X[:70]) + Sample(3).with_block(70, X[70:], X[70:])
+    >>> bool((whole.X == parts.X).all())
+    True
+    """
+
+    size: int
+    seed: int = 0
+    keys: np.ndarray | None = None
+    places: np.ndarray | None = None
+    X: Items = None
+    y: Items = None
+    w: np.ndarray | None = None
+
+    def with_block(self, start: int, X: Items, y: Items, w: np.ndarray | None = None) -> Sample:
+        """The sample of what it was taken of so far and of a block that starts at place `start`."""
+        keys = place_keys(self.seed, start, count(X))
+        limit = np.inf if self.keys is None or len(self.keys) < self.size else self.keys.max()
+        near = np.flatnonzero((keys < limit) if w is None else (keys < limit) & (w > 0))
+        near = near[smallest(keys[near], self.size)]
+        if not len(near):
+            return self
+        kept = take(X, near), take(y, near), None if w is None else w[near]
+        return self + Sample(self.size, self.seed, keys[near], start + near, *kept)
+
+    def __add__(self, other: Sample) -> Sample:
+        if self.keys is None or other.keys is None:
+            return self if other.keys is None else other
+        keys = np.concatenate([self.keys, other.keys])
+        places = np.concatenate([self.places, other.places])
+        best = smallest(keys, self.size)
+        best = best[np.argsort(places[best])]
+        X, y = (take(concatenated([a, b]), best) for a, b in ((self.X, other.X), (self.y, other.y)))
+        w = None
+        if self.w is not None or other.w is not None:
+            w = np.concatenate([_weights(self), _weights(other)])[best]
+        return Sample(self.size, self.seed, keys[best], places[best], X, y, w)
+
+
+def sample_size(*maps: Any) -> int:
+    """How many pairs to keep: at least twice as many as landmarks are wanted."""
+    known = [map for map in maps if hasattr(map, "get_params")]
+    ranks = [map.get_params(deep=False).get("rank") or 0 for map in known]
+    return max([SIZE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
+
+
+def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarray | None:
+    """The rows of the sample of pairs that are held whole; None where that is all of them.
+
+    Parameters
+    ----------
+    n
+        How many pairs were given.
+    size
+        How many to sample.
+    kept
+        The places of the pairs that count, to whose rows the answer refers; None for all.
+    """
+    if (n if kept is None else len(kept)) <= size:
+        return None
+    keys = place_keys(0, 0, n)
+    return np.sort(smallest(keys if kept is None else keys[kept], size))
+
+
+def place_keys(seed: int, start: int, n: int) -> np.ndarray:
+    """Uniform numbers, one a place: the generator is advanced to the start, not run up to it."""
+    return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
+
+
+def smallest(keys: np.ndarray, size: int) -> np.ndarray:
+    """The positions of the smallest keys, in increasing order of position."""
+    if len(keys) <= size:
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, size)[:size])
+
+
+def _weights(sample: Sample) -> np.ndarray:
+    return np.ones(count(sample.y)) if sample.w is None else sample.w

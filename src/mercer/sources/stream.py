@@ -1,0 +1,272 @@
+"""Pairs that are read block by block in this process: arrays, generators, functions, files."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, blocks, count, part
+from .base import Source
+from .blocks import BadBlock, Expected, length
+from .checkpoint import Progress, as_checkpoint
+from .sample import Sample
+from .shards import Shards
+
+BLOCK = 8192
+"""Rows that are read at once from an array."""
+EVERY = 64
+"""Blocks between two checkpoints."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Two arrays of equal length, read some rows at a time: they may lie on disk (`np.memmap`)."""
+
+    X: Items
+    y: Items
+    block: int = BLOCK
+
+    def __post_init__(self) -> None:
+        if count(self.X) != count(self.y):
+            raise ValueError(
+                f"X and y must have the same length, one output for each input: got "
+                f"{count(self.X)} inputs and {count(self.y)} outputs."
+            )
+
+    def __iter__(self) -> Iterator[tuple[Items, Items]]:
+        for rows in blocks(count(self.y), self.block):
+            yield part(self.X, rows), part(self.y, rows)
+
+
+class Stream(Source):
+    """Pairs that come in blocks (X, y), or (X, y, weights), of which one is held at a time.
+
+    Parameters
+    ----------
+    source
+        An iterable of blocks (a list, a generator, `Shards`, a loader of one's own), a function
+        of no arguments that returns one, the path or pattern of files (as in `Shards`), or, with
+        `y`, an array. What can be read again (all but a generator) is read twice, once for the
+        sample, once for the moments, and by a choice of parameters a third time, for left-out
+        predictions of every pair.
+    y
+        The outputs, where `source` is the array of inputs.
+    sample_weight
+        One number for each pair of the whole, where blocks do not have weights of their own.
+    block
+        Rows to read at once where `source` is an array.
+    sample
+        How many pairs are kept: landmarks, length scales and the outputs that decoders choose
+        among come from them. None is 4,096, or twice the largest rank asked for. Of a generator
+        they are the first ones, of anything else a uniform sample.
+    random_state
+        The seed of the sample, a number. Cut otherwise into blocks, the same pairs in the same
+        order give the same sample.
+    checkpoint, every
+        A file that the moments are written to every so many blocks. A run that finds the file
+        goes on after the last block in it; one that ends removes it.
+    precision
+        Of the products of a block: "float32" is faster on a GPU and rounds moments to about 1e-7
+        of their size, which shows where alpha is smaller than that; their sums are float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> from mercer.sources import Stream
+    >>> def blocks():
+    ...     for seed in range(5):
+    ...         X = np.random.default_rng(seed).uniform(-1, 1, size=(200, 1))
+    ...         yield X, np.hstack([np.sin(3 * X), np.cos(3 * X)])
+    >>> model = KernelDependency(RBF(0.5), alpha=1e-3, features=IncompleteCholesky(rank=20))
+    >>> model.fit(Stream(blocks, sample=100)).predict([[0.5]]).round(2)
+    array([[1.  , 0.07]])
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        y: Items = None,
+        *,
+        sample_weight: Any = None,
+        block: int = BLOCK,
+        sample: int | None = None,
+        random_state: int = 0,
+        checkpoint: str | Path | None = None,
+        every: int = EVERY,
+        precision: str = "float64",
+    ):
+        super().__init__(sample, random_state, precision)
+        self.source = _readable(source, y, block)
+        self.checkpoint = as_checkpoint(checkpoint, every)
+        self.repeats = callable(self.source) or iter(self.source) is not self.source
+        self.weights = sample_weight
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.buffer: list[Any] = []  # the first blocks of a generator, which cannot go back
+        self.rest = None if self.repeats else self._read()
+
+    def weighted(self, weights: Any) -> Stream:
+        """The same pairs with sample weights, one for each pair of the whole."""
+        if self.weights is not None:
+            raise ValueError("the stream has sample weights already: leave sample_weight out.")
+        if not hasattr(weights, "__len__") or not hasattr(weights, "__getitem__"):
+            raise TypeError(
+                "sample_weight of a stream is an array of one number for each pair, or is in its "
+                f"blocks, (X, y, weights); got {type(weights).__name__}."
+            )
+        other = copy.copy(self)
+        other.weights = weights
+        other._start_over()
+        return other
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def _blocks(self) -> Iterator[Any]:
+        """All blocks that are not in the buffer."""
+        return self._read() if self.rest is None else self.rest
+
+    def _read(self) -> Iterator[Any]:
+        found = iter(self.source() if callable(self.source) else self.source)
+        return found if self.weights is None else self._with_weights(found)
+
+    def _with_weights(self, found: Iterator[Any]) -> Iterator[Any]:
+        start = 0
+        for number, block in enumerate(found):
+            if isinstance(block, tuple | list) and len(block) == 3:
+                raise BadBlock(
+                    f"block {number} of the stream has weights of its own: leave them out, or "
+                    "sample_weight."
+                )
+            stop = start + length(block)
+            yield (*block, self.weights[start:stop])
+            start = stop
+        if start != count(self.weights):
+            raise ValueError(
+                f"sample_weight has {count(self.weights)} numbers for {start} pairs: give one for "
+                "each pair."
+            )
+
+    def first(self, function: Callable[[Any], Any]) -> Any:
+        """The value of a function of the first block."""
+        self.pairs = None  # a fit begins: what was read before may have changed
+        if not self.repeats and not self.buffer:
+            self.buffer = list(islice(self._blocks(), 1))
+        found = self.buffer or list(islice(self._blocks(), 1))
+        if not found:
+            raise ValueError("the stream is empty: it has no block to learn from.")
+        return function(found[0])
+
+    def sample(self, expected: Expected, size: int) -> Sample | None:
+        """A sample of all pairs; of a generator, of the first ones, which are held until used."""
+        if self.repeats:
+            return super().sample(expected, size)
+        while sum(map(length, self.buffer)) < size:
+            more = next(self._blocks(), None)
+            if more is None:
+                break
+            self.buffer.append(more)
+        found, start = Sample(size, self.seed), 0
+        for number, block in enumerate(self.buffer):
+            found = found.with_block(start, *expected.checked(number, block))
+            start += length(block)
+        return found
+
+    def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
+        """Merge `step(number, start, block)` over all blocks, one after the other."""
+        saved = self.checkpoint if resumable else None
+        kept, total = saved.resume(resumable) if saved else (Progress(), None)
+        at = Progress()
+        for block in self._released():
+            if at.blocks >= kept.blocks:
+                more = step(at.blocks, at.pairs, block)
+                total = more if total is None else merge(total, more)
+            at = at.plus(block, hashed=saved is not None)
+            if saved and at.blocks == kept.blocks and at != kept:
+                raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
+            if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
+                saved.save(at, total, resumable)
+        self._check_pairs(at.pairs)
+        if saved and at.blocks < kept.blocks:
+            raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
+        if saved and total:
+            saved.save(at, total, resumable)  # what is solved with them may still be refused
+        return total
+
+    def _released(self) -> Iterator[Any]:
+        """All blocks; those of the buffer are let go of as they are handed on."""
+        while self.buffer:
+            yield self.buffer.pop(0)
+        yield from self._blocks()
+
+    def _check_pairs(self, pairs: int) -> None:
+        """Refuse blocks that are not those of the first reading."""
+        if self.pairs is not None and pairs != self.pairs:
+            raise ValueError(
+                f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
+                "again: give blocks that stay, a function that returns fresh ones at every call, "
+                "or a generator, which is read once."
+            )
+        self.pairs = pairs
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Hold the checkpoint until a fit ends, and remove it if that succeeds."""
+        with self.checkpoint.running() if self.checkpoint else nullcontext():
+            yield
+
+
+def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
+    """The source that the arguments of `fit` stand for; None where they are data held whole."""
+    source = _source(X, y)
+    return source if source is None or weights is None else source.weighted(weights)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether `X` is a Dask array, bag or delayed block, or a list of those."""
+    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    return type(first).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def _source(X: Any, y: Items) -> Source | None:
+    if isinstance(X, Source):
+        if y is not None:
+            raise ValueError("a stream has its outputs in its blocks: leave y out.")
+        return X
+    if is_dask(X):
+        from .dask_stream import DaskStream
+
+        return DaskStream(X, y)
+    if y is not None:
+        return Stream(X, y) if isinstance(X, np.memmap) else None
+    if isinstance(X, list | tuple):
+        whole = len(X) > 0 and all(isinstance(b, tuple) and len(b) in (2, 3) for b in X)
+        return Stream(X) if whole else None
+    held = X is None or hasattr(X, "shape") or isinstance(X, bytes | dict | set | frozenset)
+    known = callable(X) or isinstance(X, str | Path | Iterable)
+    return Stream(X) if known and not held else None
+
+
+def _readable(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
+    if not isinstance(block, int | np.integer) or block < 1:
+        raise ValueError(f"block must be a positive whole number of rows, got {block!r}.")
+    if y is not None:
+        return Rows(source, y, int(block))
+    if isinstance(source, str | Path):
+        return Shards(source)
+    if callable(source) or (isinstance(source, Iterable) and not hasattr(source, "shape")):
+        return source
+    raise TypeError(
+        "a stream is an iterable of blocks (X, y), a function that returns one, the path of "
+        f"files, or two arrays X and y; got {type(source).__name__} alone."
+    )
