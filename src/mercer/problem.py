@@ -263,7 +263,9 @@ def sample_weights(weights: Any, n: int) -> np.ndarray | None:
 
     if weights is None:
         return None
-    w = _check_sample_weight(weights, np.empty(n), dtype=np.float64, ensure_non_negative=True)
+    w = _check_sample_weight(weights, np.empty(n), dtype=np.float64)
+    if (w < 0).any():
+        raise ValueError("sample_weight must be ≥ 0: it has negative values.")
     if not (w > 0).any():
         raise ValueError("sample_weight is zero for every pair: at least 2 must count.")
     return None if (w == 1.0).all() else w

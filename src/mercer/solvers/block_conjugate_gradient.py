@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import Array, namespace
+from .._arrays import Array, like, namespace, take
 from .._linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
+from .constants import Constants
 from .preconditioners import Preconditioner, preconditioner, unchanged
 
 PRECONDITIONERS = ("auto", "none")
@@ -89,7 +90,12 @@ class BlockConjugateGradient:
             )
 
     def solve(
-        self, gram: BlockGram, alpha: float, V: Array, intercept: bool = False
+        self,
+        gram: BlockGram,
+        alpha: float,
+        V: Array,
+        intercept: bool = False,
+        weights: np.ndarray | None = None,
     ) -> BlockSolution:
         """The coefficients, their number of rounds and their residual.
 
@@ -103,9 +109,19 @@ class BlockConjugateGradient:
             Output components, (n, q).
         intercept
             Whether every component has a constant of its own, which is not part of the answer.
+        weights
+            Sample weights of the examples; None for ones.
         """
-        system = _System(gram, alpha, intercept, self._preconditioner(gram, alpha))
-        D, rounds, residual = self._iterate(system, system.kept(gram.rows.split(V)))
+        slots, roots = gram.rows, None
+        w = np.ones(slots.size) if weights is None else weights[slots.owners]
+        if weights is not None:
+            roots = like(np.sqrt(w)[:, None], V)
+            gram = WeightedGram(gram, roots)
+        constants = Constants.of(np.sqrt(w), V, slots.places) if intercept else None
+        system = _System(gram, alpha, constants, self._preconditioner(gram, alpha))
+        D = slots.split(V)
+        D, rounds, residual = self._iterate(system, system.kept(D if roots is None else roots * D))
+        D = D if roots is None else roots * D
         if residual > self.tolerance:
             warnings.warn(
                 f"conjugate gradients stopped after {rounds} rounds at a residual of "
@@ -114,7 +130,7 @@ class BlockConjugateGradient:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return BlockSolution(gram.rows.join(D), rounds, residual)
+        return BlockSolution(slots.join(D), rounds, residual)
 
     def _preconditioner(self, gram: BlockGram, alpha: float) -> Preconditioner:
         return (
@@ -149,17 +165,38 @@ class BlockConjugateGradient:
         return D, done, _length(R) / goal
 
 
+class WeightedGram(BlockGram):
+    """√w G √w, by products with G."""
+
+    def __init__(self, gram: BlockGram, roots: Array):
+        self.gram, self.roots = gram, roots
+        self.rows, self.columns = gram.rows, gram.columns
+
+    def apply(self, D: Array) -> Array:
+        """The product, weighted on both sides."""
+        return self.roots * self.gram.apply(self.roots * D)
+
+    def some_columns(self, index: np.ndarray) -> Array:
+        """Columns of the Gram matrix, weighted on both sides."""
+        columns = namespace(self.roots).matrix_transpose(take(self.roots, index))
+        return self.roots * self.gram.some_columns(index) * columns
+
+    def landmarks(self, number: int) -> np.ndarray:
+        """As the Gram matrix."""
+        return self.gram.landmarks(number)
+
+
 @dataclass(frozen=True)
 class _System:
     """G + αI on rows of slots, or the same without the means."""
 
     gram: BlockGram
     alpha: float
-    intercept: bool
+    constants: Constants | None
     precondition: Preconditioner
 
     def kept(self, D: Array) -> Array:
-        return self.gram.rows.centred(D) if self.intercept else D
+        return D if self.constants is None else self.constants.without(D)
 
     def product(self, D: Array) -> Array:
         return self.kept(self.gram.apply(D)) + self.alpha * D

@@ -361,15 +361,13 @@ class Products(CoupledSolver):
     name = "cg"
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
-        """One ridge, weights of one."""
+        """One ridge, nothing left out."""
         reason = super().accepts(problem, want)
         if reason is None and not want.single:
             return (
                 "conjugate gradients give no left-out predictions: choose alpha and length scales "
                 "on a part of the examples"
             )
-        if reason is None and problem.weights is not None:
-            return "conjugate gradients take no sample weights"
         return reason
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -385,7 +383,7 @@ def by_slots(
     problem: Problem, kernel: OperatorKernel, outputs: Outputs, want: Want
 ) -> Factorization:
     """Written out where that is short or left-out predictions are wanted, else by products."""
-    if want.single and problem.weights is None:
+    if want.single:
         gram = kernel.gram(problem.inputs.items)
         if gram.rows.size > WRITTEN_OUT and not gram.direct:
             require_products(problem.n)
@@ -434,7 +432,8 @@ class Iterated(CoupledFactorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         gram = self._gram()
-        found = self.method.solve(gram, alpha, self.outputs.rows, self.problem.intercept)
+        V = self.outputs.unweighted(self.outputs.rows)
+        found = self.method.solve(gram, alpha, V, self.problem.intercept, self.problem.weights)
         points = self._points(gram, found.coef)
         return Solution(points, self.kernel, None, found.n_iter, found.residual)
 

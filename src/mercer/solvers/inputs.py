@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace, take
-from .._linalg import eigh
+from .._linalg import EPS, eigh
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
@@ -270,6 +270,15 @@ class LowRankRows:
         rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
         return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
 
+    @property
+    def coordinates(self) -> Any:
+        """The coordinates as they are, neither centred nor weighted."""
+        U = self.rows
+        if self.weights is not None:
+            roots = np.sqrt(self.weights)
+            U = diags_array(1.0 / roots) @ U if issparse(U) else U / like(roots[:, None], U)
+        return U if self.mean is None else U + self.mean
+
     def composed(self, coef: Array) -> tuple[FeatureMap, Array | float]:
         """The map x ↦ (u(x) - mean) coef up to a constant, and that constant."""
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
@@ -280,10 +289,24 @@ class LowRankInputs(InputSpectrum):
 
     def __init__(self, at: LowRankRows):
         self.at, self.mean, self.total = at, at.mean, at.total
+        if at.whole and not issparse(at.rows) and at.rows.shape[0] >= at.rows.shape[1] > 0:
+            self._factor_rows(at)
+            return
         self.s, self.P = eigh(at.moment + 0.0, "input moment")
         if self.P is None:  # no coordinate at all
             self.P = at.moment
         self._put(at.rows, at.weights, at.whole)
+
+    def _factor_rows(self, at: LowRankRows) -> None:
+        """E from the rows themselves: orthonormal also where s is near rounding."""
+        xp = namespace(at.rows)
+        Q, R = xp.linalg.qr(at.rows)
+        left, sigma, Pt = xp.linalg.svd(R)
+        least = int(sigma.shape[0]) * EPS * float(xp.max(sigma))
+        kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
+        self.s, self.P = sigma[:kept] ** 2, xp.matrix_transpose(Pt)[:, :kept]
+        self._put(at.rows, at.weights, True)
+        self.E = Q @ left[:, :kept]
 
     def _put(self, rows: Any, weights: np.ndarray | None, whole: bool) -> None:
         """Take rows of centred and weighted coordinates as those of E."""

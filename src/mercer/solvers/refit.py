@@ -13,9 +13,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from .._arrays import Array, like, namespace, put, take
+from .._arrays import Array, dense, like, namespace, put, take
 from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
+from ..kernels import Precomputed
 from ..kernels.base import whole as whole_number
 from ..losses import Loss, middle, shortened
 from ..operators import Moments, Separable
@@ -55,11 +57,8 @@ class Refit(Solver):
             return "the pairs come in blocks"
         if want.judge == "closed" and problem.loss is None and not problem.operator.learnt:
             return "a closed form judges it"
-        if problem.weights is not None:
-            return (
-                "sample_weight is for the square loss and operators that are not learnt: leave it "
-                "out, or use loss=None and a given operator"
-            )
+        if problem.weights is not None and problem.loss is not None:
+            return f"sample_weight is for the square loss: leave it out, or {problem.loss}"
         return None
 
     def cost(self, sizes: Sizes) -> Route:
@@ -73,7 +72,7 @@ class Refit(Solver):
             require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
 
             def make() -> InputSpectrum:
-                return ExactInputs(side.kernel, side.items, None, problem.intercept)
+                return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
         else:
 
             def make() -> InputSpectrum:
@@ -125,41 +124,34 @@ class Refitted(Factorization):
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
+        weights = None if problem.weights is None else problem.weights[train]
         X, y = problem.inputs, problem.outputs
         some = replace(
             problem,
             inputs=Side(X.kernel, take(X.items, train) if not X.kernel.pairwise else X.items),
             outputs=Side(y.kernel, take(y.items, train), y.features),
             labels=labels,
+            weights=weights,
         )
-        inputs, Z = self._restricted(train, test)
+        inputs, Z = self._restricted(train, test, weights)
         V = take(self.outputs.coordinates, train)
-        outputs = Outputs.centred(V, None, problem.intercept, self.outputs.frame)
+        outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
         return Fold(Refitted(some, inputs, outputs, self.number), Z, test)
 
-    def _restricted(self, train: np.ndarray, test: np.ndarray) -> tuple[InputSpectrum, Array]:
+    def _restricted(
+        self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[InputSpectrum, Array]:
         """The inputs of a fold, factored, and the projections of those left out.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
         whole: Any = self.inputs
         if isinstance(whole, LowRankInputs):
-            U = whole.at.rows if whole.mean is None else whole.at.rows + whole.mean
-            at = LowRankRows.of(
-                whole.at.map,
-                U[train] if hasattr(U, "tocsr") else take(U, train),
-                None,
-                self.problem.intercept,
-            )
-            inputs = LowRankInputs(at)
-            rows = U[test] if hasattr(U, "tocsr") else take(U, test)
-            rows = rows if inputs.mean is None else rows - inputs.mean
-            return inputs, (rows @ inputs.P) * namespace(inputs.s).sqrt(inputs.s)
+            return _low_rank_fold(whole.at, train, test, weights)
         kernel, X = self.problem.inputs.kernel, self.problem.inputs.items
         if kernel.pairwise:
-            K = kernel.checked_gram(X)
-            return _from_gram(K, train, test, self.problem.intercept)
-        exact = ExactInputs(kernel, take(X, train), None, self.problem.intercept)
+            return _from_gram(kernel.checked_gram(X), train, test, weights, self.problem.intercept)
+        exact = ExactInputs(kernel, take(X, train), weights, self.problem.intercept)
         return exact, exact.project(take(X, test))
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
@@ -187,13 +179,26 @@ class Refitted(Factorization):
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
+def _low_rank_fold(
+    at: LowRankRows, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
+) -> tuple[InputSpectrum, Array]:
+    """The inputs of a fold in coordinates of low rank, and the projections of those left out."""
+    U = at.coordinates
+    some = LowRankRows.of(at.map, _some(U, train), weights, at.mean is not None)
+    inputs = LowRankInputs(some)
+    rows = _some(U, test) if inputs.mean is None else _some(U, test) - inputs.mean
+    return inputs, dense(rows @ inputs.P) * namespace(inputs.s).sqrt(inputs.s)
+
+
+def _some(U: Any, index: np.ndarray) -> Any:
+    return U[index] if issparse(U) else take(U, index)
+
+
 def _from_gram(
-    K: Array, train: np.ndarray, test: np.ndarray, intercept: bool
+    K: Array, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None, intercept: bool
 ) -> tuple[InputSpectrum, Array]:
     """The same of a Gram matrix that was given."""
-    from ..kernels import Precomputed
-
-    inputs = ExactInputs(Precomputed(K), train, None, intercept)
+    inputs = ExactInputs(Precomputed(K), train, weights, intercept)
     return inputs, inputs.project(test)
 
 
@@ -226,7 +231,7 @@ def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: flo
 
 def moments_of(problem: Problem, inputs: InputSpectrum, outputs: Outputs, EV: Array) -> Moments:
     """The moments of the data in the eigenbasis of the inputs."""
-    total = float(outputs.rows.shape[0])
+    total = inputs.total
     if inputs.complete:
         return SpectralMoments(total, inputs.s, EV)
     xp, V = namespace(EV), outputs.rows
