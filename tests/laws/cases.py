@@ -23,8 +23,8 @@ from mercer.operators import (
 
 
 def pending(why: str) -> pytest.MarkDecorator:
-    """Mark a law that the code does not keep yet; `strict=True` here once all are kept."""
-    return pytest.mark.xfail(strict=False, reason=why)
+    """Mark a law that the code does not keep yet; once it does, the mark has to go."""
+    return pytest.mark.xfail(strict=True, reason=why)
 
 
 def crossed(*lists: Iterable, why: Callable[..., str | None] = lambda *names: None) -> list:

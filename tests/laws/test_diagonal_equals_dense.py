@@ -65,19 +65,12 @@ FORMULAS = {
 }
 
 
-def not_yet(operator, output, coordinates, intercept):
-    diagonal = (output, coordinates, intercept) == ("rbf", "exact", False)
-    if diagonal and operator is not Explained:
-        return "moments known to be diagonal come as one-dimensional arrays"
-    return None
-
-
 COORDINATES = {"exact": None, "kernel PCA": KernelPCA(), "landmarks": Nystroem(landmarks=Y)}
 
 
 @pytest.mark.parametrize(
     ("operator", "output", "coordinates", "intercept"),
-    crossed(FORMULAS, ["rbf"], COORDINATES, [False, True], why=not_yet)
+    crossed(FORMULAS, ["rbf"], COORDINATES, [False, True])
     + crossed(FORMULAS, ["linear"], ["exact"], [False, True]),
 )
 def test_operators_of_third_parties(operator, output, coordinates, intercept):

@@ -15,15 +15,9 @@ from mercer.sources import Stream
 AGREE = 1e-9
 
 
-def not_yet(name, condition):
-    if condition.startswith("weights"):
-        return "fit takes no sample_weight"
-    return None
-
-
 @pytest.mark.parametrize(
     ("name", "condition"),
-    crossed(PROBLEMS, ["plain", "intercept, groups", "weights, intercept, groups"], why=not_yet),
+    crossed(PROBLEMS, ["plain", "intercept, groups", "weights, intercept, groups"]),
 )
 def test_points_and_predictions_are_equal(name, condition):
     problem = posed(name, condition)

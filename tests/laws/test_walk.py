@@ -32,7 +32,7 @@ def walked(action):
     return seen
 
 
-@pending("126 functions in 28 files")
+@pending("the walk is longer than the design asks for")
 def test_the_walk_of_fit():
     X, Y = vectors(30)
     model = KernelDependency(RBF(1.0) * Covariance())

@@ -5,14 +5,13 @@ import pytest
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
 
-from laws.cases import PROBLEMS, off, pending, posed, vectors
+from laws.cases import PROBLEMS, off, posed, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.losses import Huber
 from mercer.operators import ConditionalCovariance, Covariance, Identity, LearnedOperator, Mixture
 
-pytestmark = pending("fit takes no sample_weight")
 AGREE = 1e-9
 COUNTS = np.arange(18) % 4  # some are zero
 ALPHA = 0.05

@@ -57,8 +57,6 @@ class Refit(Solver):
             return "the pairs come in blocks"
         if want.judge == "closed" and problem.loss is None and not problem.operator.learnt:
             return "a closed form judges it"
-        if problem.weights is not None and problem.loss is not None:
-            return f"sample_weight is for the square loss: leave it out, or {problem.loss}"
         return None
 
     def cost(self, sizes: Sizes) -> Route:
@@ -66,8 +64,10 @@ class Refit(Solver):
         return sizes.spectral()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the inputs."""
-        side = problem.inputs
+        """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
+        side, weights = problem.inputs, problem.weights
+        if problem.loss is not None and weights is not None:
+            problem, cache = replace(problem, weights=None), Cache()
         if side.features is None:
             require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
 
@@ -79,15 +79,22 @@ class Refit(Solver):
                 return LowRankInputs(low_rank_rows(problem))
 
         inputs = cache.inputs(side.kernel, make)
-        return Refitted(problem, inputs, cache.outputs(problem), want.folds)
+        return Refitted(problem, inputs, cache.outputs(problem), want.folds, weights)
 
 
 class Refitted(Factorization):
     """A problem whose operator or outputs are settled only once α is known."""
 
-    def __init__(self, problem: Problem, inputs: InputSpectrum, outputs: Outputs, folds: int):
+    def __init__(
+        self,
+        problem: Problem,
+        inputs: InputSpectrum,
+        outputs: Outputs,
+        folds: int,
+        weights: np.ndarray | None = None,
+    ):
         self.problem, self.inputs, self.outputs = problem, inputs, outputs
-        self.number = folds
+        self.number, self.weights = folds, weights
         self._robust: RobustFit | None = None
 
     def settled(self, alpha: float) -> Parts:
@@ -100,7 +107,7 @@ class Refitted(Factorization):
     def robust(self) -> RobustFit:
         """The fit under a robust loss, whose steps at one α start from those of another."""
         if self._robust is None:
-            self._robust = RobustFit(self.problem, self.inputs, self.outputs)
+            self._robust = RobustFit(self.problem, self.inputs, self.outputs, self.weights)
         return self._robust
 
     def solve(self, alpha: float) -> Solution:
@@ -136,7 +143,8 @@ class Refitted(Factorization):
         inputs, Z = self._restricted(train, test, weights)
         V = take(self.outputs.coordinates, train)
         outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
-        return Fold(Refitted(some, inputs, outputs, self.number), Z, test)
+        loss_weights = None if self.weights is None else self.weights[train]
+        return Fold(Refitted(some, inputs, outputs, self.number, loss_weights), Z, test)
 
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
@@ -275,9 +283,16 @@ class RobustFit:
     where there is an intercept): the covariance of wrong outputs is no guide.
     """
 
-    def __init__(self, problem: Problem, inputs: InputSpectrum, outputs: Outputs):
+    def __init__(
+        self,
+        problem: Problem,
+        inputs: InputSpectrum,
+        outputs: Outputs,
+        weights: np.ndarray | None,
+    ):
         assert problem.loss is not None
         self.problem, self.inputs, self.outputs = problem, inputs, outputs
+        self.weights = weights
         self.loss, self.given = problem.loss, outputs.coordinates
         self.tamed = self._centred(self._shortened())
         self._parts: dict[float, Parts] = {}
@@ -325,7 +340,7 @@ class RobustFit:
         (part,) = base.parts
         turn = (lambda V: V) if base.Q is None else (lambda V: V @ base.Q)
         start = turn(self.tamed.coordinates) if self.reached is None else self.reached
-        cleaned = Robust().clean(part, turn(self.given), loss, alpha, start)
+        cleaned = Robust().clean(part, turn(self.given), loss, alpha, start, self.weights)
         if not self.problem.operator.learnt:
             self.reached = cleaned
         parts = self._with(base, self._centred(base._turned_back(cleaned.targets)))

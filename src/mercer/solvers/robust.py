@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import Array, namespace
+from .._arrays import Array, like, namespace
 from ..losses import Loss, typical
 from .left_out import Part
 
@@ -63,9 +65,20 @@ class Robust:
     """
 
     def clean(
-        self, smoother: Part, V: Array, loss: Loss, alpha: float, start: Cleaned | Array
+        self,
+        smoother: Part,
+        V: Array,
+        loss: Loss,
+        alpha: float,
+        start: Cleaned | Array,
+        weights: np.ndarray | None = None,
     ) -> Cleaned:
-        """T for outputs V, both in the eigenbasis of B; started near by, or from a guess of T."""
+        """T for outputs V, both in the eigenbasis of B; started near by, or from a guess of T.
+
+        Sample weights multiply the loss of each example, w h: its proximal step is that of h at
+        τ / w.
+        """
+        w: Any = 1.0 if weights is None else like(weights, V)
         if isinstance(start, Cleaned):
             R, S, tau = start.residual, start.scaled, start.tau
         else:
@@ -75,7 +88,7 @@ class Robust:
         for step in range(1, loss.max_iter + 1):
             G = smoother.smooth(V - R + S, alpha / tau)
             mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
-            before, R = R, _to_length(mixed + S, partial(loss.proximal, tau=tau))
+            before, R = R, _to_length(mixed + S, partial(loss.proximal, tau=tau / w))
             S = S + mixed - R
             primal, dual = _length(V - G - R) / size, _length(R - before) / size
             if max(primal, dual) <= loss.tol:
