@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import SequenceTransducer, load, save
-from mercer.kernels import RBF, Labels, LocalWindow
+from mercer.kernels import RBF, Function, Labels, LocalWindow
 from mercer.kernels._sequences import Alphabet, Codes
 from mercer.sequences.transduction.inputs import InputCoder, reversed_codes
 from mercer.sequences.transduction.side_information import LabelContext
@@ -66,7 +66,7 @@ def test_context_is_learnt(model, forms):
 
 def test_labels_and_ends_are_tokens(model):
     first = model.aligned(0)
-    assert [symbol for symbol, _ in first][0] == "<"
+    assert first[0][0] == "<"
     assert ">" in [symbol for symbol, _ in first]
     assert first[-1][0].startswith(("num=", "case="))
 
@@ -121,9 +121,7 @@ def test_context_features_are_the_product_kernel(forms):
     columns = model.model_.contexts.columns(inputs)
     values = columns.weights * columns.values
     codes = inputs.source
-    tokens = [
-        tuple(int(c) for c in codes.flat[a:b]) for a, b in zip(codes.starts, codes.starts[1:])
-    ]
+    tokens = [tuple(map(int, part)) for part in np.split(codes.flat, codes.starts[1:-1])]
     items = [(tokens[r], int(p)) for r, p in zip(codes.rows, codes.positions, strict=True)]
     window = LocalWindow(1)(items)
     near = sum(
@@ -224,3 +222,36 @@ def test_models_with_context_are_saved(model, forms, tmp_path):
     assert again.predict_proba(X[:2], context=tags[:2]) == model.predict_proba(
         X[:2], context=tags[:2]
     )
+
+
+# -- similar symbols --------------------------------------------------------------------------
+
+
+def test_unknown_symbols_are_taken_for_similar_ones():
+    """Phonemes are tuples of features; one that was never seen shares most of them with another."""
+    features = {"p": ("stop", "lips"), "k": ("stop", "velum"), "a": ("vowel", "open"),
+                "i": ("vowel", "close")}  # fmt: skip
+    words = ["pa", "ka", "pi", "ki", "papi", "kapa", "kiki", "apa", "ika", "piki"] * 3
+    X = [[features[c] for c in word] for word in words]
+    y = [word.upper() for word in words]
+    model = SequenceTransducer(LocalWindow(1), symbol_kernel=Labels()).fit(X, y)
+    new = [("stop", "lips", "voiced"), ("vowel", "open")]
+    assert model.predict([new])[0] == "PA"
+    assert model.model_.contexts.similar.nearest(("click",)) == -1
+
+
+def test_similar_neighbours_are_the_kernel(forms):
+    X, _, y = parts(forms[0][:8])
+    model = SequenceTransducer(
+        LocalWindow(1), tiers=None, ends=0, history=0, temperature=0.2, lm_weight=0.1,
+        unalignable="skip", max_chunk=5, symbol_kernel=Function(lambda a, b: 1.0 * (a == b), of_items=True),
+    ).fit(X, y)  # fmt: skip
+    similar = model.model_.contexts.similar
+    K = similar.coordinates @ similar.coordinates.T
+    assert np.all(np.linalg.eigvalsh(K) > -1e-12)
+    codes = model.coder_.encode(X).source
+    beside = similar.beside(codes, 1)
+    for n in range(len(codes.flat) - 1):
+        inside = codes.rows[n] == codes.rows[n + 1]
+        expected = similar.coordinates[codes.flat[n + 1]] if inside else 0.0
+        np.testing.assert_allclose(beside[n], expected * np.ones(beside.shape[1]))

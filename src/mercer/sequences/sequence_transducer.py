@@ -7,24 +7,20 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, object_array
+from .._arrays import Items
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
-from ..decoders.base import Ranked
 from ..estimators.regression import group_labels
 from ..kernels._sequences import as_sequences
-from ..metrics import exact_match
+from .prediction import TransducerPrediction
 from .transduction.calibration import Trial
-from .transduction.checks import checked_pairs, checked_setting, whole
+from .transduction.checks import checked_pairs, checked_setting
 from .transduction.choice import Choice
-from .transduction.confidence import Confidence, with_probabilities
-from .transduction.decoding import Decoding, output_of
-from .transduction.inputs import InputCoder
 from .transduction.side_information import check_context
 from .transduction.task import Task, equal_pairs
 
 
-class SequenceTransducer(Observed, Lean, BaseEstimator):
+class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
@@ -81,6 +77,10 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
     choose
         Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
         pairs, the given values being where the search begins.
+    symbol_kernel
+        A kernel between input symbols: those beside a position are then compared by it as well,
+        and a symbol never seen is taken for the known one that is most like it. None: symbols are
+        equal or not.
 
     Attributes
     ----------
@@ -100,6 +100,10 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
 
     Notes
     -----
+    With a context the kernel of positions is LocalWindow × (1 + μ k_context), the second factor on
+    windows that reach one symbol at most, on the nearest members of tiers and on the last symbols
+    of the input.
+
     A ridge equation is solved for each input symbol (`LocalWindow` is zero between different
     ones), by conjugate gradients on sparse features: time and memory grow with the number of
     symbols. Symbols never seen emit what is emitted on average, as the n-gram model sees fit.
@@ -136,6 +140,7 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
         context_weight: float = 1.0,
         direction: str = "forward",
         choose: bool = False,
+        symbol_kernel: Any = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -155,6 +160,7 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
         self.context_weight = context_weight
         self.direction = direction
         self.choose = choose
+        self.symbol_kernel = symbol_kernel
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 
@@ -205,7 +211,7 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
         task = Task(
             X, y, labels, context, self.context_kernel, float(self.context_weight),
             None if outputs is None else as_sequences(outputs, "outputs"),
-            self.tiers, self.ends, operator, self.unalignable,
+            self.tiers, self.ends, self.symbol_kernel, operator, self.unalignable,
         )  # fmt: skip
         trials: list[tuple[dict, float]] = []
         if self.choose:
@@ -247,99 +253,6 @@ class SequenceTransducer(Observed, Lean, BaseEstimator):
         chunks = [self._output(chunk) for chunk in self.alignment_.chunks(p)]
         pairs = [(self._coder.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
         return pairs[::-1] if self._coder.backward else pairs
-
-    # -- predict ------------------------------------------------------------------------------
-
-    def predict(
-        self,
-        X: Items,
-        *,
-        context: Items | None = None,
-        candidates: Items | None = None,
-        lexicon: Items | None = None,
-    ) -> np.ndarray:
-        """The best output of every input.
-
-        Parameters
-        ----------
-        X
-            Inputs.
-        context
-            What else is known of each, where the model was fitted with a context.
-        candidates
-            A list of outputs for each input, of which the best is taken.
-        lexicon
-            One list of outputs for all inputs, of which the best is searched for.
-        """
-        ranked = self._top(X, 1, context, candidates, lexicon)
-        return object_array([row[0][0] for row in ranked])
-
-    def predict_top(
-        self,
-        X: Items,
-        k: int = 5,
-        *,
-        context: Items | None = None,
-        candidates: Items | None = None,
-        lexicon: Items | None = None,
-    ) -> list[Ranked]:
-        """For each input the best `k` outputs with their scores, best first."""
-        return self._top(X, whole(k, "k", 1), context, candidates, lexicon)
-
-    def predict_proba(
-        self,
-        X: Items,
-        k: int = 5,
-        *,
-        context: Items | None = None,
-        candidates: Items | None = None,
-        lexicon: Items | None = None,
-    ) -> list[Ranked]:
-        """For each input the best `k` outputs with their probabilities, best first.
-
-        The probabilities are calibrated on pairs left out of the fit; what is left to one is the
-        probability of any other output. Those of `candidates` and of a `lexicon` sum to one.
-        """
-        ranked = self._top(X, whole(k, "k", 1), context, candidates, lexicon)
-        closed = candidates is not None or lexicon is not None
-        return with_probabilities(ranked, self._confidence, [len(x) for x in X], closed)
-
-    def _top(
-        self, X: Items, k: int, context: Items, candidates: Items, lexicon: Items
-    ) -> list[Ranked]:
-        check_is_fitted(self)
-        if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
-            return []
-        decoder = Decoding(
-            self.model_, self._coder, self.targets_, self.temperature_, self.lm_weight_,
-            self.beam_, self.sample_,
-        )  # fmt: skip
-        return decoder.top(as_sequences(X), k, context, candidates, lexicon)
-
-    @property
-    def _coder(self) -> InputCoder:
-        """How inputs become numbers; models of version 0.1 had an alphabet and nothing else."""
-        return self.__dict__.get("coder_") or InputCoder(self.sources_)
-
-    @property
-    def _confidence(self) -> Confidence:
-        return self.__dict__.get("confidence_") or Confidence()
-
-    def _output(self, codes: np.ndarray) -> Any:
-        """Symbols as a sequence of the kind that was learnt from."""
-        return output_of(codes, self.targets_, self._coder.backward, self.sample_)
-
-    def score(
-        self,
-        X: Items,
-        y: Items,
-        sample_weight: Items | None = None,
-        *,
-        context: Items | None = None,
-    ) -> float:
-        """The share of exact matches, each example by its weight."""
-        hits = exact_match(as_sequences(y, "y"), self.predict(X, context=context), average=False)
-        return float(np.average(hits, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,8 +22,9 @@ def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
         i = int(np.argmax(cells))
         raise MemoryError(
             f"aligning these pairs takes {need / GIB:.1f} GiB, and {max(free, 0) / GIB:.1f} GiB "
-            f"are free. It grows with the lengths of input times output: the largest pair has {n[i]} "
-            f"and {m[i]} symbols. Cut long sequences into shorter ones, or lower max_chunk."
+            "are free. It grows with the length of the input times that of the output: the "
+            f"largest pair has {n[i]} and {m[i]} symbols. Cut long sequences into shorter ones, "
+            "or lower max_chunk."
         )
 
 

@@ -10,6 +10,7 @@ from ...kernels import LocalWindow
 from ._key_loops import mix, seed
 from .alignment import Alignment
 from .inputs import Inputs
+from .similarity import SimilarSymbols
 from .tiers import DEPTH, Tiers
 
 NEAR = 1
@@ -68,6 +69,8 @@ class Contexts:
         The weight of the context's kernel, μ in LocalWindow × (1 + μ k).
     backward
         Whether sequences are read from their end.
+    similar
+        The coordinates of symbols that a kernel compares; None where there is no such kernel.
     """
 
     kernel: LocalWindow
@@ -76,6 +79,7 @@ class Contexts:
     ends: int = 0
     context_weight: float = 1.0
     backward: bool = False
+    similar: SimilarSymbols | None = None
 
     @property
     def tier_depth(self) -> int:
@@ -90,6 +94,8 @@ class Contexts:
                 collected.add_tier(self.tiers, c)
         if self.ends:
             collected.add_ends(self.ends, self.backward)
+        if self.similar is not None:
+            collected.add_similar(self.similar)
         if inputs.context.shape[1]:
             collected.add_context(self.context_weight)
         return collected.columns()
@@ -195,6 +201,14 @@ class _Collected:
                 self.add(keys, weight)
                 if kind == 600:
                     self.with_context.append((keys, weight))
+
+    def add_similar(self, similar: SimilarSymbols) -> None:
+        """Add Σ_d decay^|d| k(x_{i+d}, x'_{i'+d}) over the symbols beside the position."""
+        for offset in (-2, -1, 1, 2):
+            U = similar.beside(self.codes, offset)
+            for j in range(U.shape[1]):
+                keys = mix(self._symbols(700 + offset), j)
+                self.add(keys, self.decay ** (abs(offset) / 2.0), U[:, j])
 
     def add_context(self, weight: float) -> None:
         """Add the product of the context with what is near, with the tiers and with the end."""

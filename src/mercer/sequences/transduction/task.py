@@ -64,6 +64,8 @@ class Task:
         More outputs, for the n-gram model.
     tiers, ends
         The classes of symbols that are seen across any distance, and how much of either end is.
+    symbol_kernel
+        The kernel between input symbols, None where they are equal or not.
     operator
         The operator on chunks.
     unalignable
@@ -79,6 +81,7 @@ class Task:
     outputs: np.ndarray | None
     tiers: Any
     ends: int
+    symbol_kernel: Any
     operator: Operator
     unalignable: str
 
@@ -96,7 +99,7 @@ class Task:
         """Encode and align the pairs."""
         backward = setting.backward
         context = context_coder(self.context, self.context_kernel, len(self.X))
-        coder = InputCoder.of(self.X, context, self.context, backward)
+        coder = InputCoder.of(self.X, context, self.context, backward, self.symbol_kernel)
         targets = Alphabet.of(self.y)
         target = directed(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
@@ -109,7 +112,7 @@ class Task:
             tiers = make_tiers(self.tiers, coder.symbols, targets, words, target)
         kernel = LocalWindow(setting.radius, setting.decay)
         contexts = Contexts(
-            kernel, setting.history, tiers, self.ends, self.context_weight, backward
+            kernel, setting.history, tiers, self.ends, self.context_weight, backward, coder.similar
         )
         check_features(contexts, inputs.source, inputs.context.shape[1])
         pairs = Aligned(
