@@ -83,9 +83,10 @@ class Trial:
         return Calibration(temperature, weight, float(hits[best]) / total, confidence)
 
     def accuracy(self, labels: np.ndarray, seed: int | None, n: int) -> float:
-        """The share of n pairs' thirds that a model of the other pairs decodes rightly.
+        """The share of a third of the pairs that a model of the others decodes rightly.
 
-        Temperature and weight are the best of a few; pairs that could not be aligned are wrong.
+        Temperature and weight are the best of a few. Of the n pairs those that could not be
+        aligned count as wrong.
         """
         groups, labels = np.unique(labels, return_inverse=True)
         deal = np.random.default_rng(seed).permutation(len(groups))[labels] % 3
@@ -93,7 +94,7 @@ class Trial:
         model = self.pairs.fit(rest, self.ridge, self.order)
         temperature = self._likeliest([(model, out)])
         hits = max(self._hits(model, out, temperature, (0.05, 0.15, 0.3)))
-        return 3.0 * hits / n
+        return hits / len(out) * len(labels) / n
 
     def _confidence(
         self, models: list[tuple[Model, np.ndarray]], temperature: float, weight: float
