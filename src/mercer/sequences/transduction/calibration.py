@@ -112,7 +112,7 @@ class Trial:
             hits = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
             hits = np.hstack([hits & np.isfinite(values), np.ones((len(words), 1), dtype=bool)])
             scores.append(values)
-            lengths.append(inputs.source.lengths)
+            lengths.append(inputs.last - inputs.first)
             right.append(np.argmax(hits, axis=1))
         return Confidence.fitted(*map(np.concatenate, (scores, lengths, right)))
 
