@@ -260,3 +260,20 @@ def test_similar_neighbours_are_the_kernel(forms):
         inside = codes.rows[n] == codes.rows[n + 1]
         expected = similar.coordinates[codes.flat[n + 1]] if inside else 0.0
         np.testing.assert_allclose(beside[n], expected * np.ones(beside.shape[1]))
+
+
+def test_both_directions_agree_on_the_mean_of_their_scores(forms):
+    X, tags, y = parts(forms[0])
+    X_new, tags_new, _ = parts(forms[1][:6])
+    given = {"temperature": 0.2, "lm_weight": 0.1}
+    both = SequenceTransducer(LocalWindow(2), direction="both", **given).fit(X, y, context=tags)
+    assert SequenceTransducer(**given).fit(X, y, context=tags).setting_["direction"] == "both"
+    lists = [[o for o, _ in row] for row in both.predict_top(X_new, 4, context=tags_new)]
+    scores = []
+    for direction in ("forward", "backward"):
+        one = SequenceTransducer(LocalWindow(2), direction=direction, **given)
+        rows = one.fit(X, y, context=tags).predict_top(X_new, 4, context=tags_new, candidates=lists)
+        scores.append([dict(row) for row in rows])
+    for i, row in enumerate(both.predict_top(X_new, 4, context=tags_new)):
+        for output, score in row:
+            assert score == pytest.approx((scores[0][i][output] + scores[1][i][output]) / 2)

@@ -13,7 +13,7 @@ from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
 from .transduction.checks import whole
 from .transduction.confidence import Confidence, with_probabilities
-from .transduction.decoding import Decoding, output_of
+from .transduction.decoding import Decoding, output_of, top_of_both
 from .transduction.inputs import InputCoder
 
 
@@ -92,7 +92,10 @@ class TransducerPrediction:
             self.model_, self._coder, self.targets_, self.temperature_, self.lm_weight_,
             self.beam_, self.sample_,
         )  # fmt: skip
-        return decoder.top(as_sequences(X), k, context, candidates, lexicon)
+        twin, X = self.__dict__.get("backward_"), as_sequences(X)
+        if twin is None:
+            return decoder.top(X, k, context, candidates, lexicon)
+        return top_of_both(decoder, twin, X, k, context, candidates, lexicon)
 
     @property
     def _coder(self) -> InputCoder:

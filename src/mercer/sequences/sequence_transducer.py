@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +13,11 @@ from .._progress import Observed, Steps, observed
 from ..estimators.regression import group_labels
 from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
-from .transduction.calibration import Trial
+from .transduction.calibration import Calibration, Trial
 from .transduction.checks import checked_pairs, checked_setting
 from .transduction.choice import Choice
+from .transduction.decoding import Decoding
+from .transduction.setting import Setting
 from .transduction.side_information import check_context
 from .transduction.task import Task, equal_pairs
 
@@ -73,7 +75,8 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
     context_weight
         μ in LocalWindow × (1 + μ k_context).
     direction
-        "forward", or "backward" to read and write from the end.
+        "forward"; "backward" reads and writes from the end; "both" learns a model for either and
+        takes the output that both together hold best. "auto": both with a context, else forward.
     choose
         Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
         pairs, the given values being where the search begins.
@@ -138,7 +141,7 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
         ends: int = 3,
         context_kernel: Any = None,
         context_weight: float = 1.0,
-        direction: str = "forward",
+        direction: str = "auto",
         choose: bool = False,
         symbol_kernel: Any = None,
     ):
@@ -203,7 +206,7 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
-        setting, operator = checked_setting(self)
+        setting, operator = checked_setting(self, context is not None)
         X, y = checked_pairs(X, y)
         if context is not None:
             check_context(context, len(X))
@@ -226,6 +229,7 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
         told = steps([every], "fitting")
         (model,) = (ready.pairs.fit(rows, ready.ridge, self.order) for rows in told)
         return {
+            "backward_": self._backward(task, setting, chosen),
             "alignment_": ready.pairs.alignment,
             "model_": model,
             "temperature_": chosen.temperature,
@@ -241,6 +245,17 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
             "sample_": y[0],
             "beam_": self.beam,
         }
+
+    def _backward(self, task: Task, setting: Setting, chosen: Calibration) -> Decoding | None:
+        """The model that reads from the end, where there are to be both."""
+        if setting.direction != "both":
+            return None
+        ready = task.ready(replace(setting, direction="backward"))
+        model = ready.pairs.fit(np.arange(len(ready.keep)), ready.ridge, self.order)
+        return Decoding(
+            model, ready.coder, ready.targets, chosen.temperature, chosen.weight, self.beam,
+            task.y[0],
+        )  # fmt: skip
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
         """The input symbols of training pair `i`, each with the chunk it was aligned to."""

@@ -91,11 +91,11 @@ def variants(setting: Setting, name: str) -> list[Setting]:
     now = getattr(setting, name)
     values: list[Any]
     if name == "direction":
-        values = ["backward" if now == "forward" else "forward"]
+        values = {"forward": ["backward"], "backward": ["forward"]}.get(now, [])
     elif name in LEAST:
         values = [max(now + step, LEAST[name]) for step in STEPS[name]]
     else:
-        values = [now * step for step in STEPS[name]]
-    if name == "decay":
-        values = [min(value, 0.95) for value in values]
-    return [replace(setting, **{name: value}) for value in values]
+        most = 0.95 if name == "decay" else np.inf
+        values = [min(now * step, most) for step in STEPS[name]]
+    changes: list[dict[str, Any]] = [{name: value} for value in values]
+    return [replace(setting, **change) for change in changes]

@@ -18,6 +18,8 @@ from .trie import prefix_tree
 
 SYMBOLS = 1 << 16
 """Input symbols that are decoded at once."""
+LISTED = 4
+"""The best outputs of each of two models that are compared."""
 WIDER = 8
 """How many times the beam of a search through a lexicon is that of a free one."""
 
@@ -120,6 +122,27 @@ class Decoding:
             for row, size, value in zip(out, sizes, values, strict=True)
             if value > -np.inf
         ]
+
+
+def top_of_both(
+    forward: Decoding, backward: Decoding, X: np.ndarray, k: int, *given: Items
+) -> list[Ranked]:
+    """For each input the best `k` outputs by the mean of the scores of two models.
+
+    The outputs are those that either model has among its best, or the candidates given.
+    """
+    context, candidates, _ = given
+    if candidates is None:
+        free = [model.top(X, max(k, LISTED), *given) for model in (forward, backward)]
+        candidates = [[o for o, _ in (*a, *b)] for a, b in zip(*free, strict=True)]
+    most = max(len(outputs) for outputs in candidates)
+    ranked: list[Ranked] = []
+    tops = [model.top(X, most, context, candidates, None) for model in (forward, backward)]
+    for one, other in zip(*tops, strict=True):
+        second = {tuple(output): score for output, score in other}
+        both = [(output, (score + second[tuple(output)]) / 2.0) for output, score in one]
+        ranked.append(sorted(both, key=lambda each: -each[1])[:k])
+    return ranked
 
 
 def output_of(codes: np.ndarray, targets: Alphabet, backward: bool, sample: Any) -> Any:
