@@ -32,7 +32,7 @@ def words():
 
 @pytest.fixture(scope="module")
 def model(words):
-    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3).fit(
+    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3, direction="forward").fit(
         words, list(map(spelt, words))
     )
 

@@ -133,7 +133,9 @@ def test_more_outputs_teach_the_language_model():
     """Which of two spellings an ambiguous letter has is known from outputs alone."""
     X, y = ["xa", "xb", "ax", "bx"] * 4, ["PA", "QB", "AP", "BQ"] * 4
     more = ["QA", "AQ", "QAQA"] * 50
-    plain = SequenceTransducer(history=0, order=3, temperature=0.3, lm_weight=0.5)
+    plain = SequenceTransducer(
+        history=0, order=3, temperature=0.3, lm_weight=0.5, direction="forward"
+    )
     taught = plain.fit(X, y).predict_top(["xa"])[0]
     known = plain.fit(X, y, outputs=[*more, "unknown symbols"]).predict_top(["xa"])[0]
     assert dict(known)["QA"] - dict(known)["PA"] > dict(taught)["QA"] - dict(taught)["PA"]
@@ -156,7 +158,7 @@ def test_a_setting_is_chosen_on_left_out_pairs():
     assert all(0 <= accuracy <= 1 for accuracy in accuracies)
     assert dict(model.trials_[0][0]) == {
         "radius": 0, "decay": 0.45, "alpha": 1.5, "max_chunk": 2, "history": 2,
-        "direction": "forward",
+        "direction": "both",
     }  # fmt: skip
     assert model.score(words, y) > 0.9
 

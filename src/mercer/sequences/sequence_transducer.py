@@ -76,7 +76,7 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
         μ in LocalWindow × (1 + μ k_context).
     direction
         "forward"; "backward" reads and writes from the end; "both" learns a model for either and
-        takes the output that both together hold best. "auto": both with a context, else forward.
+        takes the output that both together hold best.
     choose
         Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
         pairs, the given values being where the search begins.
@@ -90,8 +90,8 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
     temperature_, lm_weight_
         As given or chosen.
     left_out_accuracy_
-        The share of exact matches on the pairs left out, with these; None where nothing was left
-        out.
+        The share of exact matches on the pairs left out, with these, by the forward model alone
+        where there are both; None where nothing was left out.
     alignment_
         The alignment, with its chunk probabilities and log-likelihoods.
     setting_
@@ -141,7 +141,7 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
         ends: int = 3,
         context_kernel: Any = None,
         context_weight: float = 1.0,
-        direction: str = "auto",
+        direction: str = "both",
         choose: bool = False,
         symbol_kernel: Any = None,
     ):
@@ -206,7 +206,7 @@ class SequenceTransducer(TransducerPrediction, Observed, Lean, BaseEstimator):
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
-        setting, operator = checked_setting(self, context is not None)
+        setting, operator = checked_setting(self)
         X, y = checked_pairs(X, y)
         if context is not None:
             check_context(context, len(X))

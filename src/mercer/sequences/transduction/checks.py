@@ -18,17 +18,14 @@ WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2, "ends": 0}
 """Parameters that are whole numbers, and the least that each may be."""
 
 
-def checked_setting(model: Any, context: bool) -> tuple[Setting, Operator]:
+def checked_setting(model: Any) -> tuple[Setting, Operator]:
     """The parameters of a `SequenceTransducer` that can be chosen, and the operator on chunks."""
     for name, least in WHOLE.items():
         whole(getattr(model, name), name, least)
     if model.beam is not None:
         whole(model.beam, "beam", 1)
     one_of(model.unalignable, "unalignable", ("raise", "skip"))
-    one_of(model.direction, "direction", ("auto", "forward", "backward", "both"))
-    direction = model.direction
-    if direction == "auto":
-        direction = "both" if context else "forward"
+    one_of(model.direction, "direction", ("forward", "backward", "both"))
     _number_or_none(model.temperature, "temperature", 1e-6)
     _number_or_none(model.lm_weight, "lm_weight", 0.0)
     _number_or_none(model.context_weight, "context_weight", 0.0)
@@ -47,7 +44,7 @@ def checked_setting(model: Any, context: bool) -> tuple[Setting, Operator]:
     window.windows()  # refuses a bad radius or decay
     setting = Setting(
         int(window.radius), float(window.decay), positive_alpha(model.alpha), model.max_chunk,
-        model.history, direction,
+        model.history, model.direction,
     )  # fmt: skip
     return setting, chosen.operator
 

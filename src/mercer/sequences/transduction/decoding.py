@@ -50,7 +50,7 @@ class Decoding:
         self, X: np.ndarray, k: int, context: Items, candidates: Items, lexicon: Items
     ) -> list[Ranked]:
         """For each input the best `k` outputs with their scores."""
-        self._check(X, context, candidates, lexicon)
+        self.check(X, context, candidates, lexicon)
         words = None if lexicon is None else as_sequences(lexicon, "lexicon")
         trie = NO_TRIE if words is None else self._trie(words)
         ranked: list[Ranked] = []
@@ -63,7 +63,8 @@ class Decoding:
                 ranked.extend(self._searched(inputs, k, trie, words))
         return ranked
 
-    def _check(self, X: np.ndarray, context: Items, candidates: Items, lexicon: Items) -> None:
+    def check(self, X: np.ndarray, context: Items, candidates: Items, lexicon: Items) -> None:
+        """Refuse what does not go together, or has not one item for each input."""
         if self.coder.context is not None and context is None:
             raise ValueError("the model was fitted with a context: pass context=… here too.")
         if self.coder.context is None and context is not None:
@@ -132,6 +133,7 @@ def top_of_both(
     The outputs are those that either model has among its best, or the candidates given.
     """
     context, candidates, _ = given
+    forward.check(X, *given)
     if candidates is None:
         free = [model.top(X, max(k, LISTED), *given) for model in (forward, backward)]
         candidates = [[o for o, _ in (*a, *b)] for a, b in zip(*free, strict=True)]
