@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.datasets import DataNotFound, load_ocr_words, load_transliteration
+from mercer.datasets import DataNotFound, load_inflection, load_ocr_words, load_transliteration
 
 
 @pytest.fixture
@@ -68,3 +68,27 @@ def test_the_real_files():
     assert (len(X), len(X_test)) == (12_877, 1_431)
     assert (len(words), len(set(words))) == (6_877, 55)
     assert sum(map(len, images)) == sum(map(len, words)) == 52_152
+
+
+def test_inflection_is_lemma_tags_and_form(tmp_path):
+    folder = tmp_path / "inflection"
+    folder.mkdir()
+    (folder / "german-dev.tsv").write_text("aalen\tpos=V,tense=PST\tgeaalt\n", encoding="utf-8")
+    lemmas, tags, forms = load_inflection("german", "dev", tmp_path, verify=False)
+    assert (lemmas[0], tags[0], forms[0]) == ("aalen", ("pos=V", "tense=PST"), "geaalt")
+    with pytest.raises(ValueError, match="SHA-256"):
+        load_inflection("german", "dev", tmp_path)
+    (folder / "german-dev.tsv").write_text("aalen\tgeaalt\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 1 of"):
+        load_inflection("german", "dev", tmp_path, verify=False)
+    with pytest.raises(DataNotFound, match=r"finnish-train\.tsv"):
+        load_inflection("finnish", data_home=tmp_path)
+
+
+def test_published_inflection_is_complete():
+    try:
+        lemmas, tags, _ = load_inflection("turkish")
+    except DataNotFound:
+        pytest.skip("inflection is not on this machine")
+    assert len(lemmas) == 12336
+    assert all("=" in label for labels in tags for label in labels)

@@ -9,7 +9,7 @@ import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
 from mercer.kernels import RBF
 from mercer.operators import Covariance, Identity
-from mercer.sequences import sequence_transducer
+from mercer.sequences.transduction import task
 
 CHOICE = KernelDependencyCV([RBF(1.0) * Identity(), RBF(2.0) * Covariance()], alphas=[0.1, 1.0])
 WORDS = ["casa", "cane", "gatto", "cassa", "gattone", "canto"]
@@ -74,7 +74,7 @@ def test_interrupted_transducers(verbose, monkeypatch):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sequence_transducer, "align", pressed)
+    monkeypatch.setattr(task, "align", pressed)
     with pytest.raises(KeyboardInterrupt):
         model.fit(LOUD, WORDS)
     assert_array_equal(model.predict(WORDS), before)

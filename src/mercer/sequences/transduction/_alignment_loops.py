@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from ._key_loops import slot
+
 
 @njit(cache=True)
 def feasible(n: int, m: int, longest: int, i: int, j: int) -> bool:
@@ -13,9 +15,15 @@ def feasible(n: int, m: int, longest: int, i: int, j: int) -> bool:
 
 
 @njit(cache=True)
-def cell_keys(source, s_start, target, t_start, longest, base, start, keys):
-    """Write the key of the (symbol, chunk) type of every cell that a whole alignment can use."""
+def cell_types(source, s_start, target, t_start, longest, base, start):
+    """Number the (symbol, chunk) types of every cell that a whole alignment can use.
+
+    Returns the number of each cell's type, -1 where no alignment passes, and the keys of the
+    types: symbol · base^longest + chunk.
+    """
     room = base**longest
+    cells = np.full(start[-1], -1, dtype=np.int32)
+    keys, table, known = np.empty(1024, np.uint64), np.full(4096, -1, np.int32), 0
     for p in range(len(s_start) - 1):
         n, m = s_start[p + 1] - s_start[p], t_start[p + 1] - t_start[p]
         for i in range(n):
@@ -26,9 +34,33 @@ def cell_keys(source, s_start, target, t_start, longest, base, start, keys):
                 for k in range(min(longest, m - j) + 1):
                     if k > 0:
                         chunk = chunk * base + target[t_start[p] + j + k - 1] + 1
-                    if feasible(n, m, longest, i + 1, j + k):
-                        cell = start[p] + (i * (m + 1) + j) * (longest + 1) + k
-                        keys[cell] = source[s_start[p] + i] * room + chunk
+                    if not feasible(n, m, longest, i + 1, j + k):
+                        continue
+                    key = np.uint64(source[s_start[p] + i] * room + chunk)
+                    at = slot(spread(key), len(table))
+                    while table[at] >= 0 and keys[table[at]] != key:
+                        at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
+                    if table[at] < 0:
+                        table[at] = known
+                        keys[known] = key
+                        known += 1
+                    cells[start[p] + (i * (m + 1) + j) * (longest + 1) + k] = table[at]
+                    if known == len(keys):
+                        keys = np.concatenate((keys, np.empty(known, np.uint64)))
+                        table = np.full(2 * len(table), -1, np.int32)
+                        for old in range(known):
+                            at = slot(spread(keys[old]), len(table))
+                            while table[at] >= 0:
+                                at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
+                            table[at] = old
+    return cells, keys[:known].astype(np.int64)
+
+
+@njit(cache=True)
+def spread(key):
+    """Return a key whose bits are mixed: small numbers would all begin at one place."""
+    key = key * np.uint64(0x9E3779B97F4A7C15)
+    return key ^ (key >> np.uint64(29))
 
 
 @njit(cache=True)

@@ -7,6 +7,8 @@ from numba import njit, prange
 
 from ..._loops import parallel
 from ...kernels._window_loops import SEED, mixed
+from ._key_loops import found
+from ._tier_loops import tier_after, tier_key
 
 
 @njit(cache=True)
@@ -32,35 +34,63 @@ def joint_keys(windows, histories, pairs, keys):
     """Write the key of each pair of a history and a window; 0 where the history is none."""
     for n in range(len(windows)):
         for f in range(len(pairs)):
-            history = histories[n, pairs[f, 0] - 1]
-            if history != 0:
-                keys[n, f] = joint_key(windows[n, pairs[f, 1]], history)
+            window, history = windows[n, pairs[f, 1]], histories[n, pairs[f, 0] - 1]
+            if history != 0 and window != 0:
+                keys[n, f] = joint_key(window, history)
 
 
 @njit(cache=True)
-def found(keys, key):
-    """The place of a key among sorted keys, or -1."""
-    place = np.searchsorted(keys, key)
-    return place if place < len(keys) and keys[place] == key else -1
+def tier_keys(states, symbols, keys):
+    """Write the keys of the last one and two members of the output's tier."""
+    for n in range(len(states)):
+        for d in range(keys.shape[1]):
+            keys[n, d] = tier_key(states[n], symbols, d + 1)
 
 
 @njit(cache=True)
-def add_row(key, weight, keys, offset, coef, scores):
+def add_row(key, weight, keys, table, offset, coef, scores):
     """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
-    row = found(keys, key)
+    row = found(keys, table, key)
     if row >= 0:
         for c in range(min(len(scores), len(coef) - offset[row])):
             scores[c] += weight * coef[offset[row] + c]
 
 
 @parallel
-def local_scores(features, weights, keys, offset, coef, starts, scores):
+def local_scores(features, weights, values, keys, table, offset, coef, starts, scores):
     """Add the scores of all chunks at every position; position n has starts[n]:starts[n + 1]."""
-    for n in prange(len(features)):
-        mine = scores[starts[n] : starts[n + 1]]
+    for p in prange(len(features)):
+        n = np.int64(p)  # numba's index has no sign, and does not mix with numbers that have one
+        mine, own = scores[starts[n] : starts[n + 1]], values[n % len(values)]
         for f in range(len(weights)):
             if features[n, f] != 0:
-                add_row(features[n, f], weights[f], keys, offset, coef, mine)
+                add_row(features[n, f], weights[f] * own[f], keys, table, offset, coef, mine)
+
+
+@njit(cache=True)
+def position_scores(
+    base, features, values, pairs, pair_weights, histories, tier, n_symbols, keys, table, offset,
+    coef, prior, temperature,
+):  # fmt: skip
+    """Log-probabilities of the chunks of one position after one history.
+
+    `histories` are the keys of the last 1, 2, … symbols, `tier` the state of the output's tier;
+    numbers of histories beyond the former are depths of the latter.
+    """
+    scores = base.copy()
+    for f in range(len(pairs)):
+        window, h = features[pairs[f, 1]], pairs[f, 0]
+        if window == 0:
+            continue
+        if h <= len(histories):
+            history = histories[h - 1]
+        else:
+            history = tier_key(tier, n_symbols, h - len(histories))
+        if history != 0:
+            weight = pair_weights[f] * values[pairs[f, 1]]
+            add_row(joint_key(window, history), weight, keys, table, offset, coef, scores)
+    log_softmax(scores, temperature, prior)
+    return scores
 
 
 @njit(cache=True)
@@ -87,85 +117,112 @@ def gold_likelihood(scores, starts, gold, prior, prior_starts, symbols, temperat
 
 
 @njit(cache=True)
-def advance(symbols, length, state, key, logp, nexts):
-    """State, key of the output and log-probability after a chunk."""
+def advance(symbols, length, state, key, tier, node, logp, nexts, member, once, trie):
+    """State, key of the output, tier, node of the trie and log-probability after a chunk."""
     gain = 0.0
     for j in range(length):
-        gain += logp[state, symbols[j]]
-        state = nexts[state, symbols[j]]
-        key = mixed(key, symbols[j] + 2)
-    return state, key, gain
+        symbol = symbols[j]
+        gain += logp[state, symbol]
+        state = nexts[state, symbol]
+        key = mixed(key, symbol + 2)
+        if len(member):
+            tier = tier_after(tier, symbol, member, once)
+        if len(trie) and node >= 0:
+            node = trie[node, symbol]
+    return state, key, tier, node, gain
 
 
 @njit(cache=True)
-def selected(scores, states, outputs, seen, k, beam):
-    """The best candidates: of each state the `k` best different outputs, `beam` in all."""
+def selected(scores, merged, outputs, k, beam):
+    """The best candidates: of those that may be merged the `k` best different, `beam` in all."""
     kept = np.zeros(min(beam, len(scores)), dtype=np.int64)
-    size = 0
+    room = 4
+    while room < 2 * len(kept):
+        room *= 2
+    groups, counts = np.full(room, -1), np.zeros(room, dtype=np.int64)
+    known = np.full(room, -1)
+    size, wrap = 0, np.uint64(room - 1)
     for e in np.argsort(-scores, kind="mergesort"):
-        if seen[states[e]] >= k:
+        if scores[e] == -np.inf:
+            break
+        at = merged[e] & wrap
+        while groups[at] >= 0 and merged[groups[at]] != merged[e]:
+            at = (at + np.uint64(1)) & wrap
+        if counts[at] >= k:
             continue
+        place = mixed(merged[e], 1) ^ outputs[e]
+        place = place & wrap
         again = False
-        if k > 1 and seen[states[e]] > 0:
-            for other in kept[:size]:
-                again |= outputs[other] == outputs[e]
+        while k > 1 and known[place] >= 0:
+            other = known[place]
+            again |= outputs[other] == outputs[e] and merged[other] == merged[e]
+            place = (place + np.uint64(1)) & wrap
         if again:
             continue
+        groups[at] = e
+        counts[at] += 1
+        known[place] = e
         kept[size] = e
-        seen[states[e]] += 1
         size += 1
         if size == len(kept):
             break
-    for e in kept[:size]:
-        seen[states[e]] = 0
     return kept[:size]
 
 
 @njit(cache=True)
 def search(
-    symbols, windows, base, base_starts, pairs, pair_weights, keys, offset, coef,
-    first, width, prior, lengths, chunks, histories, logp, nexts, start,
-    temperature, weight, k, beam, out, sizes, values,
+    symbols, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset, coef,
+    first, width, prior, lengths, chunks, histories, member, once, closing, trie,
+    logp, nexts, start,
+    temperature, weight, k, beam, out, sizes, best,
 ):  # fmt: skip
     """Write the `k` best outputs of one input: symbols, lengths and scores.
 
-    Hypotheses are partial outputs with the state of the n-gram model that they end in; since what
-    comes depends on the state only, the k best of each state are all that can be among the k best
-    in the end. Without a beam the search is exact.
+    Hypotheses are partial outputs with the state of the n-gram model, of the tier and of the trie
+    that they end in; since what comes depends on these only, the k best of each are all that can
+    be among the k best in the end. Without a beam the search is exact.
     """
-    n = len(symbols)
+    n, n_symbols = len(symbols), logp.shape[1] - 1
     states, totals = np.array([start]), np.zeros(1)
     outputs = np.array([SEED])
+    tiers, nodes = np.zeros(1, np.int64), np.zeros(1, np.int64)
     parents, emitted = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-    seen = np.zeros(len(logp), dtype=np.int64)
     for i in range(n):
         s, q = symbols[i], width[symbols[i]]
         size = len(states) * q
         new_states, new_totals = np.empty(size, np.int64), np.empty(size)
-        new_outputs = np.empty(size, np.uint64)
+        new_outputs, merged = np.empty(size, np.uint64), np.empty(size, np.uint64)
+        new_tiers, new_nodes = np.empty(size, np.int64), np.empty(size, np.int64)
         for b in range(len(states)):
-            scores = base[base_starts[i] : base_starts[i + 1]].copy()
-            for f in range(len(pairs)):
-                history = histories[states[b], pairs[f, 0] - 1]
-                if history != 0:
-                    key = joint_key(windows[i, pairs[f, 1]], history)
-                    add_row(key, pair_weights[f], keys, offset, coef, scores)
-            log_softmax(scores, temperature, prior[first[s] : first[s] + q])
+            scores = position_scores(
+                base[base_starts[i] : base_starts[i + 1]], windows[i],
+                values[i % len(values)], pairs, pair_weights, histories[states[b]],
+                tiers[b], n_symbols, keys, table, offset, coef, prior[first[s] : first[s] + q],
+                temperature,
+            )  # fmt: skip
             for c in range(q):
-                chunk = first[s] + c
-                state, output, gain = advance(
-                    chunks[chunk], lengths[chunk], states[b], outputs[b], logp, nexts
-                )
-                e = b * q + c
-                new_states[e], new_outputs[e] = state, output
-                new_totals[e] = totals[b] + scores[c] + weight * gain
-        kept = selected(new_totals, new_states, new_outputs, seen, k, beam)
+                chunk, e = first[s] + c, b * q + c
+                state, output, tier, node, gain = advance(
+                    chunks[chunk], lengths[chunk], states[b], outputs[b], tiers[b], nodes[b],
+                    logp, nexts, member, once, trie,
+                )  # fmt: skip
+                new_states[e], new_outputs[e], new_tiers[e] = state, output, tier
+                new_nodes[e] = node
+                merged[e] = mixed(mixed(mixed(SEED, state), tier), node + 2)
+                gained = totals[b] + scores[c] + weight * gain
+                new_totals[e] = gained if node >= 0 else -np.inf
+        kept = selected(new_totals, merged, new_outputs, k, beam)
         states, totals, outputs = new_states[kept], new_totals[kept], new_outputs[kept]
+        tiers, nodes = new_tiers[kept], new_nodes[kept]
         parents.append(kept // q)
         emitted.append(first[s] + kept % q)
-    totals = totals + weight * logp[states, -1]
+    totals = totals + weight * logp[states, -1] + closing[tiers % 3]
+    if len(trie):
+        for b in range(len(totals)):
+            if trie[nodes[b], -1] < 0:
+                totals[b] = -np.inf
     for rank, b in enumerate(np.argsort(-totals, kind="mergesort")[:k]):
-        values[rank] = totals[b]
+        best[rank] = totals[b]
         total, at = 0, b
         for i in range(n, 0, -1):
             total += lengths[emitted[i][at]]
@@ -182,16 +239,19 @@ def search(
 
 @parallel
 def search_all(
-    flat, starts, windows, base, base_starts, pairs, pair_weights, keys, offset, coef,
-    first, width, prior, lengths, chunks, histories, logp, nexts, start,
-    temperature, weight, k, beam, out, sizes, values,
+    flat, starts, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset,
+    coef, first, width, prior, lengths, chunks, histories, member, once, closing, trie,
+    logp, nexts, start,
+    temperature, weight, k, beam, out, sizes, best,
 ):  # fmt: skip
     """The search for every input."""
     for p in prange(len(starts) - 1):
         here = slice(starts[p], starts[p + 1])
+        own = values[here] if len(values) > 1 else values
         search(
-            flat[here], windows[here], base, base_starts[starts[p] : starts[p + 1] + 1],
-            pairs, pair_weights, keys, offset, coef,
-            first, width, prior, lengths, chunks, histories, logp, nexts, start,
-            temperature, weight, k, beam, out[p], sizes[p], values[p],
+            flat[here], windows[here], own, base, base_starts[starts[p] : starts[p + 1] + 1],
+            pairs, pair_weights, keys, table, offset, coef,
+            first, width, prior, lengths, chunks, histories, member, once, closing, trie,
+            logp, nexts, start,
+            temperature, weight, k, beam, out[p], sizes[p], best[p],
         )  # fmt: skip

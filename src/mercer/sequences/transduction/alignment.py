@@ -6,10 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._memory import GIB, SHARE, available
 from ...kernels._sequences import Codes
 
 GUESS = 0.3
 """What a symbol more or less than the mean costs a chunk at the start of EM."""
+
+
+def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
+    """Refuse pairs whose lattice does not fit into memory: a number a cell, and two tables."""
+    cells = 4.0 * n * (m + 1) * (longest + 1)
+    tables = 24.0 * (int(n.max(initial=0)) + 1) * (int(m.max(initial=0)) + 1)
+    need, free = cells.sum() + tables, SHARE * available()
+    if need > free:
+        i = int(np.argmax(cells))
+        raise MemoryError(
+            f"aligning these pairs takes {need / GIB:.1f} GiB, and {max(free, 0) / GIB:.1f} GiB "
+            "are free. It grows with the length of the input times that of the output: the "
+            f"largest pair has {n[i]} and {m[i]} symbols. Cut long sequences into shorter ones, "
+            "or lower max_chunk."
+        )
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,7 @@ class Lattice:
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
         """Number the distinct (symbol, chunk) types of all pairs."""
-        from ._alignment_loops import cell_keys
+        from ._alignment_loops import cell_types
 
         n, m = source.lengths, target.lengths
         start = np.concatenate([[0], np.cumsum(n * (m + 1) * (longest + 1))])
@@ -53,17 +69,11 @@ class Lattice:
                 f"chunks of {longest} out of {base - 1} output symbols have no 64-bit key: "
                 "lower max_chunk."
             )
-        keys = np.full(start[-1], -1, dtype=np.int64)
-        cell_keys(
-            source.flat, source.starts, target.flat, target.starts, longest, base, start, keys
+        check_room(n, m, longest)
+        cells, types = cell_types(
+            source.flat, source.starts, target.flat, target.starts, longest, base, start
         )
-        types, cells = np.unique(keys, return_inverse=True)
-        absent = int(len(types) > 0 and types[0] == -1)
-        types = types[absent:]
-        return cls(
-            source, target, longest, start, (cells - absent).astype(np.int32),
-            types // room, types % room,
-        )  # fmt: skip
+        return cls(source, target, longest, start, cells, types // room, types % room)
 
     def first_guess(self) -> np.ndarray:
         """A weight for each type: less the farther its length is from the mean."""

@@ -6,33 +6,30 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from ..._arrays import Items
 from ...estimators.checks import positive_alpha
 from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
-from ...operators import ConditionalCovariance, as_operator_kernel
-from ...solvers import ConjugateGradient
-from .contexts import Contexts
-from .emission import Ridge
+from ...operators import ConditionalCovariance, Operator, as_operator_kernel
+from .setting import Setting
 
-TOLERANCE = 3e-3
-"""Of the ridge equation: a tenth of it decodes the same words."""
-WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2}
+WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2, "ends": 0}
 """Parameters that are whole numbers, and the least that each may be."""
 
 
-def checked_parameters(model: Any) -> tuple[Contexts, Ridge]:
-    """The parameters of a `SequenceTransducer`, in the form that its parts take them."""
+def checked_setting(model: Any) -> tuple[Setting, Operator]:
+    """The parameters of a `SequenceTransducer` that can be chosen, and the operator on chunks."""
     for name, least in WHOLE.items():
         whole(getattr(model, name), name, least)
     if model.beam is not None:
         whole(model.beam, "beam", 1)
-    if model.unalignable not in ("raise", "skip"):
-        raise ValueError(f'unalignable must be "raise" or "skip", got {model.unalignable!r}.')
+    one_of(model.unalignable, "unalignable", ("raise", "skip"))
+    one_of(model.direction, "direction", ("forward", "backward", "both"))
     _number_or_none(model.temperature, "temperature", 1e-6)
     _number_or_none(model.lm_weight, "lm_weight", 0.0)
+    _number_or_none(model.context_weight, "context_weight", 0.0)
+    checked_tiers(model.tiers)
     chosen = LocalWindow() if model.kernel is None else model.kernel
     chosen = as_operator_kernel(chosen).separated()
     if not isinstance(chosen.scalar, LocalWindow):
@@ -43,8 +40,32 @@ def checked_parameters(model: Any) -> tuple[Contexts, Ridge]:
         raise ValueError(
             f"{chosen.operator} is not diagonal on chunks: use Identity() or Covariance()."
         )
-    ridge = Ridge(chosen.operator, positive_alpha(model.alpha), ConjugateGradient(TOLERANCE))
-    return Contexts(clone(chosen.scalar), model.history), ridge
+    window = chosen.scalar
+    window.windows()  # refuses a bad radius or decay
+    setting = Setting(
+        int(window.radius), float(window.decay), positive_alpha(model.alpha), model.max_chunk,
+        model.history, model.direction,
+    )  # fmt: skip
+    return setting, chosen.operator
+
+
+def checked_tiers(tiers: Any) -> None:
+    """Tiers are learnt, or collections of symbols, or none."""
+    if tiers is None or (isinstance(tiers, str) and tiers == "learnt"):
+        return
+    listed = isinstance(tiers, list | tuple) and all(hasattr(c, "__iter__") for c in tiers)
+    if not listed:
+        raise ValueError(
+            f'tiers must be "learnt", None, or a list of classes of symbols such as ["aeiou"], '
+            f"got {tiers!r:.60}."
+        )
+
+
+def one_of(value: Any, name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is none of those allowed."""
+    if value not in allowed:
+        names = " or ".join(f'"{each}"' for each in allowed)
+        raise ValueError(f"{name} must be {names}, got {value!r}.")
 
 
 def alignable(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.ndarray:
@@ -55,7 +76,7 @@ def alignable(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.
         raise ValueError(
             f"y[{i}] has {m[i]} symbols, more than max_chunk = {longest} for each of the {n[i]} "
             f"of X[{i}] (and so have {int((~fits).sum()) - 1} other pairs): raise max_chunk, or "
-            'leave such pairs out with unalignable="skip".'
+            'leave such pairs out of the fit with unalignable="skip" (`skipped_` names them).'
         )
     keep = np.flatnonzero(fits)
     if not n[keep].sum():

@@ -1,4 +1,4 @@
-"""What the emission of a chunk is learnt from: windows of the input, and the output so far."""
+"""What the emission of a chunk is learnt from: the input around a position, the output so far."""
 
 from __future__ import annotations
 
@@ -6,22 +6,55 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._checks import Limits, bounded, must
+from ..._checks import Limits, bounded, finite, must
 from ...kernels import LocalWindow
-from ...kernels._sequences import Codes
+from ._key_loops import mix, seed
 from .alignment import Alignment
+from .inputs import Inputs
+from .similarity import SimilarSymbols
+from .tiers import DEPTH, Tiers
 
 NEAR = 1
-"""How far the windows reach that the last output symbols are paired with."""
+"""How far the windows reach that are paired with the last output symbols and with the context."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Kinds of features of every position: their keys, weights and values.
+
+    Attributes
+    ----------
+    keys
+        (positions, kinds); 0 where a position has no feature of that kind.
+    weights
+        The weight of each kind.
+    values
+        (positions, kinds), or (1, kinds) where all positions have the same.
+    paired
+        The kinds that are paired with the last output symbols.
+    """
+
+    keys: np.ndarray
+    weights: np.ndarray
+    values: np.ndarray
+    paired: np.ndarray
+
+    def take(self, places: np.ndarray) -> Columns:
+        """Return some of the positions."""
+        values = self.values[places] if len(self.values) > 1 else self.values
+        return Columns(self.keys[places], self.weights, values, self.paired)
 
 
 @dataclass(frozen=True)
 class Contexts:
     """The features of positions: a key each, and a weight for each kind.
 
-    To the windows of `LocalWindow` come, for h = 1, …, history, the last h output symbols paired
-    with the windows that hold the position and reach one symbol at most, of kernel weight
-    decay^(h + span): output symbols count as if they stood beside the position.
+    The windows of `LocalWindow`; the nearest members of each tier, alone and with the windows that
+    reach one symbol at most; the first and last symbols of the sequence; and the product of the
+    near ones of all these with the context. To them come, for h = 1, …, history, the last h output
+    symbols, and the last members of the output's tier, paired with the windows that hold the
+    position and reach one symbol at most and with the context: output symbols count as if they
+    stood beside the position, each one of weight `decay`.
 
     Attributes
     ----------
@@ -29,31 +62,59 @@ class Contexts:
         The windows.
     history
         The largest number of last output symbols.
+    tiers
+        The tiers, None for none.
+    ends
+        How many of the first and of the last symbols of a sequence each position sees.
+    context_weight
+        The weight of the context's kernel, μ in LocalWindow × (1 + μ k).
+    backward
+        Whether sequences are read from their end.
+    similar
+        The coordinates of symbols that a kernel compares; None where there is no such kernel.
     """
 
     kernel: LocalWindow
     history: int
+    tiers: Tiers | None = None
+    ends: int = 0
+    context_weight: float = 1.0
+    backward: bool = False
+    similar: SimilarSymbols | None = None
 
     def check_loaded(self, limits: Limits) -> None:
         """Windows, and a history that is not too long."""
         must(isinstance(self.kernel, LocalWindow), "kernel is no LocalWindow")
         bounded(self.history, "history", 0, limits.steps)
+        bounded(self.ends, "ends", 0, limits.steps)
+        finite(self.context_weight, "context_weight")
 
-    def window_weights(self) -> np.ndarray:
-        """The weights of the features that the input alone has."""
-        return self.kernel.windows()[1]
+    @property
+    def tier_depth(self) -> int:
+        """The number of kinds of histories of the output's tier."""
+        return 0 if self.tiers is None else self.tiers.depth
 
-    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """(number of last symbols, window) of each feature of the output so far; weights."""
-        ends, weights = self.kernel.windows()
-        near = (ends[:, 0] >= -NEAR) & (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] <= NEAR)
-        kinds = [(h, f) for h in range(1, self.history + 1) for f in np.flatnonzero(near)]
-        pairs = np.array(kinds, dtype=np.int64).reshape(-1, 2)
-        return pairs, weights[pairs[:, 1]] * float(self.kernel.decay) ** (pairs[:, 0] / 2.0)
+    def columns(self, inputs: Inputs) -> Columns:
+        """Return the features that the input alone has."""
+        collected = _Collected(self, inputs)
+        if self.tiers is not None:
+            for c in range(self.tiers.source.shape[1]):
+                collected.add_tier(self.tiers, c)
+        if self.ends:
+            collected.add_ends(self.ends, self.backward)
+        if self.similar is not None:
+            collected.add_similar(self.similar)
+        if inputs.context.shape[1]:
+            collected.add_context(self.context_weight)
+        return collected.columns()
 
-    def windows(self, source: Codes) -> np.ndarray:
-        """Keys of the windows around every position, (positions, windows)."""
-        return self.kernel.keys(source, source.rows, source.positions)
+    def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """(number of the history, kind) of each feature of the output so far; weights."""
+        depths = [*range(1, self.history + 1), *range(1, self.tier_depth + 1)]
+        kinds = [(h + 1, f, d) for h, d in enumerate(depths) for f in columns.paired]
+        table = np.array(kinds, dtype=np.int64).reshape(-1, 3)
+        weights = columns.weights[table[:, 1]] * float(self.kernel.decay) ** (table[:, 2] / 2.0)
+        return np.ascontiguousarray(table[:, :2]), weights
 
     def histories(self, last: np.ndarray) -> np.ndarray:
         """Keys of the last h symbols, h = 1, …, history; 0 where there are not so many."""
@@ -63,14 +124,120 @@ class Contexts:
         history_keys(last, keys)
         return keys
 
-    def joint(self, windows: np.ndarray, histories: np.ndarray) -> np.ndarray:
+    def aligned_histories(self, alignment: Alignment, mark: int) -> np.ndarray:
+        """Keys of what was put out before each position of aligned pairs."""
+        from ._search_loops import tier_keys
+
+        keys = self.histories(last_symbols(alignment, mark, self.history))
+        if not self.tier_depth or self.tiers is None:
+            return keys
+        begin = np.cumsum(alignment.lengths) - alignment.lengths
+        states = self.tiers.before(alignment.target)[begin + alignment.source.rows]
+        tier = np.zeros((len(keys), self.tier_depth), dtype=np.uint64)
+        tier_keys(states, len(self.tiers.target), tier)
+        return np.hstack([keys, tier])
+
+    def joint(self, columns: Columns, histories: np.ndarray) -> np.ndarray:
         """Keys of the features of the output so far, (positions, pairs); 0 for none."""
         from ._search_loops import joint_keys
 
-        pairs, _ = self.pairs()
-        keys = np.zeros((len(windows), len(pairs)), dtype=np.uint64)
-        joint_keys(windows, histories, pairs, keys)
+        pairs, _ = self.pairs(columns)
+        keys = np.zeros((len(columns.keys), len(pairs)), dtype=np.uint64)
+        joint_keys(columns.keys, histories, pairs, keys)
         return keys
+
+
+class _Collected:
+    """Kinds of features, collected one after the other."""
+
+    def __init__(self, contexts: Contexts, inputs: Inputs):
+        self.inputs, self.codes = inputs, inputs.source
+        self.decay = float(contexts.kernel.decay)
+        ends, weights = contexts.kernel.windows()
+        self.keys = [contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions)]
+        self.weights, self.values = [weights], [np.ones((1, len(weights)))]
+        self.size = len(weights)
+        near = (ends[:, 0] >= -NEAR) & (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] <= NEAR)
+        self.paired: list[int] = [int(f) for f in np.flatnonzero(near)]
+        # The position alone comes first: it is what the context is paired with the output by.
+        alone_first = sorted(self.paired, key=lambda f: ends[f, 1] - ends[f, 0])
+        self.near = [(self.keys[0][:, f], weights[f]) for f in alone_first]
+        self.with_context = list(self.near)
+
+    def add(self, keys: np.ndarray, weight: float, values: np.ndarray | None = None) -> int:
+        """Add a kind; return its number."""
+        self.keys.append(keys[:, None])
+        self.weights.append(np.array([weight]))
+        self.values.append(np.ones((1, 1)) if values is None else values[:, None])
+        self.size += 1
+        return self.size - 1
+
+    def _symbols(self, kind: int) -> np.ndarray:
+        """First keys of a kind of features: the symbol at each position."""
+        return mix(seed(kind), self.codes.flat + 2)
+
+    def add_tier(self, tiers: Tiers, c: int) -> None:
+        """Add the nearest members of a class: to either side, to both, and with near windows."""
+        nearest = tiers.nearest(self.codes, c) + 2
+        one = self.decay**0.5
+        firsts = []
+        for side in range(2):
+            keys, weight = self._symbols(500 + 10 * c + side), 1.0
+            for j in range(DEPTH):
+                keys, weight = mix(keys, nearest[:, side * DEPTH + j]), weight * one
+                self.add(keys, weight)
+                if j == 0:
+                    firsts.append((keys, weight))
+        self.with_context.append(firsts[0])
+        self.add(mix(firsts[0][0], nearest[:, DEPTH]), self.decay)
+        for keys, weight in self.near[1:]:
+            for side in range(2):
+                kind = mix(keys, 502 + 10 * c + side)
+                self.add(mix(kind, nearest[:, side * DEPTH]), weight * one)
+
+    def add_ends(self, n: int, backward: bool) -> None:
+        """Add the last 1, …, n symbols of the sequence, and the first."""
+        inputs, rows = self.inputs, self.codes.rows
+        for kind, at_last in ((600, not backward), (601, backward)):
+            keys, weight = self._symbols(kind), 1.0
+            for j in range(n):
+                local = inputs.last - 1 - j if at_last else inputs.first + j
+                inside = (local >= inputs.first) & (local < inputs.last)
+                symbols = np.ones(len(local), dtype=np.int64)
+                symbols[inside] = self.codes.flat[(self.codes.starts[:-1] + local)[inside]] + 5
+                keys, weight = mix(keys, symbols[rows]), weight * self.decay**0.5
+                self.add(keys, weight)
+                if kind == 600:
+                    self.with_context.append((keys, weight))
+
+    def add_similar(self, similar: SimilarSymbols) -> None:
+        """Add Σ_d decay^|d| k(x_{i+d}, x'_{i'+d}) over the symbols beside the position."""
+        for offset in (-2, -1, 1, 2):
+            U = similar.beside(self.codes, offset)
+            for j in range(U.shape[1]):
+                keys = mix(self._symbols(700 + offset), j)
+                self.add(keys, self.decay ** (abs(offset) / 2.0), U[:, j])
+
+    def add_context(self, weight: float) -> None:
+        """Add the product of the context with what is near, with the tiers and with the end."""
+        inputs, rows = self.inputs, self.codes.rows
+        for j in range(inputs.context.shape[1]):
+            own = inputs.context[rows, j]
+            values = None if inputs.values is None else inputs.values[rows, j]
+            for number, (keys, base) in enumerate(self.with_context):
+                joined = np.where(own == 0, np.uint64(0), mix(keys, own))
+                kind = self.add(joined, np.sqrt(weight) * base, values)
+                if number == 0:
+                    self.paired.append(kind)
+
+    def columns(self) -> Columns:
+        """Return what was collected."""
+        rows = 1 if all(len(v) == 1 for v in self.values) else len(self.codes.flat)
+        values = [np.broadcast_to(v, (rows, v.shape[1])) for v in self.values]
+        return Columns(
+            np.hstack(self.keys), np.concatenate(self.weights),
+            np.hstack(values).astype(np.float32), np.array(self.paired, dtype=np.int64),
+        )  # fmt: skip
 
 
 def last_symbols(alignment: Alignment, mark: int, history: int) -> np.ndarray:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +14,7 @@ from ..._checks import Limits, array, indices, must
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
 from ...symmetric import SymMatrix
+from ._key_loops import hash_table, repeated_columns, table_size
 
 RARE = 1e-4
 """Chunks that are a smaller share of what a symbol emits are not learnt."""
@@ -85,18 +89,53 @@ class Emissions:
         indices(self.first, "first", 0, len(self.chunk), symbols)
         must((self.first + self.width <= len(self.chunk)).all(), "width goes beyond the chunks")
 
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The hash table by which keys are found."""
+        return hash_table(self.keys, table_size(len(self.keys)))
+
     def scores(self, symbols: np.ndarray, *features: tuple) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all chunks at every position, end to end, and where each position's begin.
 
-        `features` are pairs of keys (positions, kinds) and weights (kinds).
+        `features` are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds).
         """
         from ._search_loops import local_scores
 
         starts = np.concatenate([[0], np.cumsum(self.width[symbols])])
         scores = np.zeros(starts[-1])
-        for keys, weights in features:
-            local_scores(keys, weights, self.keys, self.offset, self.coef, starts, scores)
+        for keys, weights, values in features:
+            local_scores(
+                keys, weights, values, self.keys, self.table, self.offset, self.coef, starts, scores
+            )
         return scores, starts
+
+    def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Where each chunk stands among those of its symbol; -1 where the symbol lacks it."""
+        symbol = np.repeat(np.arange(len(self.width)), self.width)
+        known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
+        asked = symbols * len(self.chunks.lengths) + numbers
+        at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+        return np.where(known[at] == asked, at - self.first[symbols], -1)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The features of training positions as numbers of distinct keys.
+
+    Attributes
+    ----------
+    numbers
+        (positions, kinds); -1 for none.
+    keys
+        The distinct keys.
+    weights, values
+        Of the kinds, and of the positions, as in `Columns`.
+    """
+
+    numbers: np.ndarray
+    keys: np.ndarray
+    weights: np.ndarray
+    values: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -113,8 +152,8 @@ class Ridge:
 
     def fit(
         self,
-        features: np.ndarray,
-        weights: np.ndarray,
+        features: Numbered,
+        places: np.ndarray,
         symbols: np.ndarray,
         numbers: np.ndarray,
         chunks: Chunks,
@@ -124,10 +163,12 @@ class Ridge:
 
         Parameters
         ----------
-        features, weights
-            Keys of the features of each position (0 for none), and the weights of their kinds.
+        features
+            The features of all positions.
+        places
+            The positions to learn from.
         symbols, numbers
-            The input symbol of each position, and the chunk that it emits.
+            The input symbol of each of them, and the chunk that it emits.
         chunks
             All chunks.
         n_symbols
@@ -138,32 +179,33 @@ class Ridge:
         fallback = np.log(spread[common] / len(numbers))
         order = np.argsort(symbols, kind="stable")
         cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
-        blocks, lists, priors = [], [], []
+        count = np.zeros(len(features.keys), dtype=np.int32)
+        systems, used, lists, priors = [], [], [], []
         for s in range(n_symbols + 1):
             rows = order[cuts[s] : cuts[s + 1]]
             own = _usual(numbers[rows]) if len(rows) else common
             lists.append(own)
             priors.append(np.zeros(len(own)) if len(rows) else fallback)
             if len(rows):
-                targets = numbers[rows][:, None] == own
-                blocks.append(self._solved(features[rows], weights, targets))
-        return _laid_out(blocks, lists, priors, chunks)
+                *parts, own_features = repeated_columns(
+                    features.numbers, places[rows], features.values, features.weights, count
+                )
+                indptr, indices, data = parts
+                U = sparse.csr_array((data, indices, indptr), (len(rows), len(own_features)))
+                systems.append((U, (numbers[rows][:, None] == own).astype(np.float32)))
+                used.append(features.keys[own_features])
+        coefs = self._solved(systems)
+        return _laid_out(list(zip(used, coefs, strict=True)), lists, priors, chunks)
 
-    def _solved(
-        self, features: np.ndarray, weights: np.ndarray, targets: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Keys and coefficients (features, chunks) of one symbol."""
-        n = len(features)
-        keys, columns, counts = np.unique(features.ravel(), return_inverse=True, return_counts=True)
-        use = (counts > 1) & (keys != 0)
-        mask = use[columns.ravel()].reshape(features.shape)
-        new = (np.cumsum(use) - 1).astype(np.int32)
-        data = np.broadcast_to(weights.astype(np.float32), features.shape)[mask]
-        indices = new[columns.ravel()[mask.ravel()]]
-        indptr = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
-        U = sparse.csr_array((data, indices, indptr), shape=(n, int(use.sum())))
-        V = targets.astype(np.float32)
-        return keys[use], self.solver.solve(U, V, self.alpha, self._spectrum(V))
+    def _solved(self, systems: list) -> list[np.ndarray]:
+        """Coefficients (features, chunks) of every symbol, a thread a core."""
+
+        def solve(system: tuple) -> np.ndarray:
+            U, V = system
+            return self.solver.solve(U, V, self.alpha, self._spectrum(V))
+
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+            return list(pool.map(solve, systems))
 
     def _spectrum(self, V: np.ndarray) -> np.ndarray:
         """The diagonal of the operator on one-hot chunks."""

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
+from ._key_loops import numbered
 from .alignment import Alignment
-from .contexts import Contexts, last_symbols
-from .emission import Chunks, Emissions, Ridge
+from .contexts import Columns, Contexts
+from .emission import Chunks, Emissions, Numbered, Ridge
+from .inputs import Inputs, sliced
 from .ngram import NGram
 
-
-def sliced(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
-    """Some of the sequences, and where their symbols were."""
-    lengths = codes.lengths[words]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(codes.starts[words] - starts[:-1], lengths) + np.arange(starts[-1])
-    return Codes(codes.flat[places], starts), places
+EVERYTHING = 2**62
+"""A beam that keeps all hypotheses."""
+NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Inputs with the keys of their windows, and the scores of all chunks by the windows alone.
+    """Inputs with their features, and the scores of all chunks by the input alone.
 
     The scores of position n are base[starts[n]:starts[n + 1]].
     """
 
     source: Codes
     symbols: np.ndarray
-    windows: np.ndarray
+    columns: Columns
     base: np.ndarray
     starts: np.ndarray
 
@@ -54,37 +53,86 @@ class Model:
         must(self.ngram.last.shape[1] >= self.contexts.history, "contexts are too short")
         shape = self.emissions.chunks.symbols.shape
         indices(self.emissions.chunks.symbols, "symbols", -1, self.ngram.end, *shape)
+        tiers, similar = self.contexts.tiers, self.contexts.similar
+        symbols = len(self.emissions.width)
+        if tiers is not None:
+            must(len(tiers.source) == symbols, "tiers are of other inputs")
+            must(len(tiers.target) == self.ngram.end, "tiers are of other outputs")
+        must(similar is None or len(similar.coordinates) == symbols, "similar is of other inputs")
 
-    def prepare(self, source: Codes) -> Prepared:
+    @property
+    def tier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Arguments of the compiled loops: the output's tier; empty where there is none."""
+        tiers = self.contexts.tiers
+        if tiers is None or not tiers.depth:
+            return np.zeros(0, bool), np.zeros(0, bool), np.zeros(3)
+        return tiers.target, tiers.once, tiers.closing
+
+    def prepare(self, inputs: Inputs) -> Prepared:
         """What the search needs to know of inputs, whatever its parameters."""
+        source = inputs.source
         # The last symbol of the emissions stands for those never seen.
         symbols = np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
-        windows = self.contexts.windows(source)
-        base, starts = self.emissions.scores(symbols, (windows, self.contexts.window_weights()))
-        return Prepared(source, symbols, windows, base, starts)
+        columns = self.contexts.columns(inputs)
+        base, starts = self.emissions.scores(
+            symbols, (columns.keys, columns.weights, columns.values)
+        )
+        return Prepared(source, symbols, columns, base, starts)
+
+    def local(self, inputs: Prepared) -> tuple:
+        """Arguments of the compiled loops: positions, pairs of features, and the local map."""
+        E, columns = self.emissions, inputs.columns
+        pairs, pair_weights = self.contexts.pairs(columns)
+        return (
+            inputs.symbols, inputs.source.starts, columns.keys, columns.values, inputs.base,
+            inputs.starts, pairs, pair_weights, E.keys, E.table, E.offset, E.coef,
+            E.first, E.width, E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
+        )  # fmt: skip
 
     def search(
-        self, inputs: Prepared, temperature: float, weight: float, k: int, beam: int | None
+        self,
+        inputs: Prepared,
+        temperature: float,
+        weight: float,
+        k: int,
+        beam: int | None,
+        trie: np.ndarray = NO_TRIE,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The `k` best outputs of each input: symbols, lengths and scores (-inf for none)."""
         from ._search_loops import search_all
 
-        E = self.emissions
-        pairs, pair_weights = self.contexts.pairs()
         lengths = inputs.source.lengths
         shape = (len(lengths), k)
-        longest = int(lengths.max(initial=0)) * E.chunks.symbols.shape[1]
+        longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
-        search_all(
-            inputs.symbols, inputs.source.starts, inputs.windows, inputs.base, inputs.starts,
-            pairs, pair_weights, E.keys, E.offset, E.coef, E.first, E.width, E.prior,
-            E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
-            self.contexts.histories(self.ngram.last),
+        loop: Any = search_all  # its stub knows no starred arguments
+        loop(
+            *self.local(inputs), self.contexts.histories(self.ngram.last), *self.tier, trie,
             self.ngram.logp, self.ngram.next, int(self.ngram.start), float(temperature),
-            float(weight), k, 2**62 if beam is None else int(beam), out, sizes, values,
+            float(weight), k, EVERYTHING if beam is None else int(beam), out, sizes, values,
         )  # fmt: skip
         return out, sizes, values
+
+    def score(
+        self,
+        inputs: Prepared,
+        temperature: float,
+        weight: float,
+        outputs: Codes,
+        owner: np.ndarray,
+    ) -> np.ndarray:
+        """Scores of given outputs, each for the input whose number is in `owner`."""
+        from ._rescoring_loops import score_all
+
+        values = np.empty(len(owner))
+        loop: Any = score_all
+        loop(
+            *self.local(inputs), self.contexts.history, *self.tier,
+            self.ngram.logp, self.ngram.next, self.ngram.start, temperature, weight,
+            outputs.flat, outputs.starts, owner, values,
+        )  # fmt: skip
+        return values
 
 
 @dataclass(frozen=True)
@@ -95,46 +143,50 @@ class Aligned:
     ----------
     alignment
         The pairs, cut.
+    inputs
+        The inputs of the pairs.
     longest
         The longest chunk allowed.
     n_sources, n_targets
         The numbers of input and output symbols.
     contexts
         The features.
+    more_outputs
+        Outputs without an input, which the n-gram model is learnt from too.
     """
 
     alignment: Alignment
+    inputs: Inputs
     longest: int
     n_sources: int
     n_targets: int
     contexts: Contexts
+    more_outputs: Codes | None = None
 
     @cached_property
     def _chunks(self) -> tuple[Chunks, np.ndarray]:
         return Chunks.of(self.alignment.target.flat, self.alignment.lengths, self.longest)
 
     @cached_property
-    def features(self) -> np.ndarray:
-        """Keys of all features of all positions, windows first."""
-        contexts = self.contexts
-        windows = contexts.windows(self.alignment.source)
-        last = last_symbols(self.alignment, self.n_targets, contexts.history)
-        return np.hstack([windows, contexts.joint(windows, contexts.histories(last))])
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """Weights of the kinds of features."""
-        return np.concatenate([self.contexts.window_weights(), self.contexts.pairs()[1]])
+    def features(self) -> Numbered:
+        """All features of all positions, those of the input alone first."""
+        columns = self.contexts.columns(self.inputs)
+        histories = self.contexts.aligned_histories(self.alignment, self.n_targets)
+        pairs, pair_weights = self.contexts.pairs(columns)
+        keys = np.hstack([columns.keys, self.contexts.joint(columns, histories)])
+        numbers, distinct = numbered(keys)
+        values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
+        weights = np.concatenate([columns.weights, pair_weights])
+        return Numbered(numbers, distinct, weights, values)
 
     def fit(self, words: np.ndarray, ridge: Ridge, order: int) -> Model:
         """A model of some of the pairs."""
         source, places = sliced(self.alignment.source, words)
         chunks, numbers = self._chunks
         emissions = ridge.fit(
-            self.features[places], self.weights, source.flat, numbers[places], chunks,
-            self.n_sources,
-        )  # fmt: skip
-        outputs, _ = sliced(self.alignment.target, words)
+            self.features, places, source.flat, numbers[places], chunks, self.n_sources
+        )
+        outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
         ngram = NGram.of(outputs, self.n_targets, max(order, self.contexts.history + 1))
         return Model(self.contexts, emissions, ngram)
 
@@ -144,15 +196,22 @@ class Aligned:
 
         source, places = sliced(self.alignment.source, words)
         E, numbers = model.emissions, self._chunks[1][places]
-        scores, starts = E.scores(source.flat, (self.features[places], self.weights))
-        gold = np.full(len(numbers), -1, dtype=np.int64)
-        for n, s in enumerate(source.flat):
-            own = E.chunk[E.first[s] : E.first[s] + E.width[s]]
-            at = np.searchsorted(own, numbers[n])
-            gold[n] = at if at < len(own) and own[at] == numbers[n] else -1
+        F = self.features
+        keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
+        values = F.values[places] if len(F.values) > 1 else F.values
+        scores, starts = E.scores(source.flat, (keys, F.weights, values))
+        gold = E.places(source.flat, numbers)
         return np.array(
             [
                 gold_likelihood(scores, starts, gold, E.prior, E.first, source.flat, T)
                 for T in temperatures
             ]
         )
+
+
+def joined(codes: Codes, more: Codes | None) -> Codes:
+    """Two batches as one."""
+    if more is None:
+        return codes
+    starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])
+    return Codes(np.concatenate([codes.flat, more.flat]), starts)

@@ -1,0 +1,136 @@
+"""Prediction by a fitted transducer: best outputs, the best few, and their probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Items, object_array
+from .._checks import Limits, must
+from ..decoders.base import Ranked
+from ..kernels._sequences import as_sequences
+from ..metrics import exact_match
+from .transduction.checks import whole
+from .transduction.confidence import Confidence, with_probabilities
+from .transduction.decoding import Decoding, output_of, top_of_both
+from .transduction.inputs import InputCoder
+
+
+class TransducerPrediction:
+    """What a fitted `SequenceTransducer` predicts."""
+
+    model_: Any
+    sources_: Any
+    targets_: Any
+    temperature_: float
+    lm_weight_: float
+    beam_: int | None
+    sample_: Any
+
+    def predict(
+        self,
+        X: Items,
+        *,
+        context: Items | None = None,
+        candidates: Items | None = None,
+        lexicon: Items | None = None,
+    ) -> np.ndarray:
+        """The best output of every input.
+
+        Parameters
+        ----------
+        X
+            Inputs.
+        context
+            What else is known of each, where the model was fitted with a context.
+        candidates
+            A list of outputs for each input, of which the best is taken.
+        lexicon
+            One list of outputs for all inputs, of which the best is searched for.
+        """
+        ranked = self._top(X, 1, context, candidates, lexicon)
+        return object_array([row[0][0] for row in ranked])
+
+    def predict_top(
+        self,
+        X: Items,
+        k: int = 5,
+        *,
+        context: Items | None = None,
+        candidates: Items | None = None,
+        lexicon: Items | None = None,
+    ) -> list[Ranked]:
+        """For each input the best `k` outputs with their scores, best first."""
+        return self._top(X, whole(k, "k", 1), context, candidates, lexicon)
+
+    def predict_proba(
+        self,
+        X: Items,
+        k: int = 5,
+        *,
+        context: Items | None = None,
+        candidates: Items | None = None,
+        lexicon: Items | None = None,
+    ) -> list[Ranked]:
+        """For each input the best `k` outputs with their probabilities, best first.
+
+        The probabilities are calibrated on pairs left out of the fit; what is left to one is the
+        probability of any other output. Those of `candidates` and of a `lexicon` sum to one.
+        """
+        ranked = self._top(X, whole(k, "k", 1), context, candidates, lexicon)
+        closed = candidates is not None or lexicon is not None
+        return with_probabilities(ranked, self._confidence, [len(x) for x in X], closed)
+
+    def _top(
+        self, X: Items, k: int, context: Items, candidates: Items, lexicon: Items
+    ) -> list[Ranked]:
+        check_is_fitted(self)
+        if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
+            return []
+        decoder = self._decoding
+        twin, X = self.__dict__.get("backward_"), as_sequences(X)
+        if twin is None:
+            return decoder.top(X, k, context, candidates, lexicon)
+        return top_of_both(decoder, twin, X, k, context, candidates, lexicon)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """The alphabets are those of the model, in both directions."""
+        if not hasattr(self, "model_"):
+            return
+        self._decoding.check_loaded(limits)
+        twin = self.__dict__.get("backward_")
+        must(twin is None or isinstance(twin, Decoding), "backward_ is no model")
+
+    @property
+    def _decoding(self) -> Decoding:
+        return Decoding(
+            self.model_, self._coder, self.targets_, self.temperature_, self.lm_weight_,
+            self.beam_, self.sample_,
+        )  # fmt: skip
+
+    @property
+    def _coder(self) -> InputCoder:
+        """How inputs become numbers; models of version 0.1 had an alphabet and nothing else."""
+        return self.__dict__.get("coder_") or InputCoder(self.sources_)
+
+    @property
+    def _confidence(self) -> Confidence:
+        return self.__dict__.get("confidence_") or Confidence()
+
+    def _output(self, codes: np.ndarray) -> Any:
+        """Symbols as a sequence of the kind that was learnt from."""
+        return output_of(codes, self.targets_, self._coder.backward, self.sample_)
+
+    def score(
+        self,
+        X: Items,
+        y: Items,
+        sample_weight: Items | None = None,
+        *,
+        context: Items | None = None,
+    ) -> float:
+        """The share of exact matches, each example by its weight."""
+        hits = exact_match(as_sequences(y, "y"), self.predict(X, context=context), average=False)
+        return float(np.average(hits, weights=sample_weight))

@@ -1,0 +1,134 @@
+"""64-bit keys of features: mixed as arrays, numbered, and found again, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ...kernels._window_loops import SEED
+
+
+def mix(keys: Any, values: Any) -> np.ndarray:
+    """Return keys with one more whole number in each: `mixed` of `_window_loops` on arrays."""
+    with np.errstate(over="ignore"):
+        keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
+        keys = keys * np.uint64(0x9E3779B97F4A7C15)
+        return keys ^ (keys >> np.uint64(29))
+
+
+def seed(number: int) -> np.ndarray:
+    """Return the first key of a kind of features."""
+    return mix(SEED, number)
+
+
+def table_size(n: int) -> int:
+    """Return the size of a hash table for n keys: a power of two, at most two thirds full."""
+    return 1 << max(int(np.ceil(np.log2(1.5 * n + 2))), 1)
+
+
+@njit(cache=True)
+def slot(key, size):
+    """Return the place in a hash table where the search for a key begins."""
+    return (key ^ (key >> np.uint64(32))) & np.uint64(size - 1)
+
+
+@njit(cache=True)
+def hash_table(keys, size):
+    """Return a table of the numbers of distinct keys, -1 where free."""
+    table = np.full(size, -1, dtype=np.int32)
+    for i in range(len(keys)):
+        at = slot(keys[i], size)
+        while table[at] >= 0:
+            at = (at + np.uint64(1)) & np.uint64(size - 1)
+        table[at] = i
+    return table
+
+
+@njit(cache=True)
+def found(keys, table, key):
+    """Return the number of a key, or -1."""
+    at = slot(key, len(table))
+    while table[at] >= 0:
+        if keys[table[at]] == key:
+            return table[at]
+        at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
+    return -1
+
+
+@njit(cache=True)
+def grown(table, keys, n):
+    """Return a table of twice the size with the first n keys in it."""
+    return hash_table(keys[:n], 2 * len(table))
+
+
+@njit(cache=True)
+def numbered(keys):
+    """Number the distinct keys in order of appearance; key 0 is none and has number -1."""
+    numbers = np.full(keys.shape, -1, dtype=np.int32)
+    distinct = np.empty(1024, dtype=np.uint64)
+    table = np.full(4096, -1, dtype=np.int32)
+    n = 0
+    for i in range(keys.shape[0]):
+        for f in range(keys.shape[1]):
+            key = keys[i, f]
+            if key == 0:
+                continue
+            at = slot(key, len(table))
+            while table[at] >= 0 and distinct[table[at]] != key:
+                at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
+            if table[at] < 0:
+                if n == len(distinct):
+                    longer = np.empty(2 * n, dtype=np.uint64)
+                    longer[:n] = distinct
+                    distinct = longer
+                distinct[n] = key
+                table[at] = n
+                numbers[i, f] = n
+                n += 1
+                if 3 * n > 2 * len(table):
+                    table = grown(table, distinct, n)
+            else:
+                numbers[i, f] = table[at]
+    return numbers, distinct[:n].copy()
+
+
+@njit(cache=True)
+def repeated_columns(numbers, rows, values, weights, count):
+    """Return some rows as a sparse matrix of the features that occur in two of them at least.
+
+    `count` has a zero for each feature, before and after. Returns indptr, indices, data and the
+    features of the columns.
+    """
+    kinds = numbers.shape[1]
+    for r in rows:
+        for f in range(kinds):
+            if numbers[r, f] >= 0:
+                count[numbers[r, f]] += 1
+    entries, used = 0, 0
+    for r in rows:
+        for f in range(kinds):
+            i = numbers[r, f]
+            if i >= 0:
+                if count[i] > 1:
+                    used += 1
+                    count[i] = -used  # column used - 1 from here on
+                elif count[i] == 1:
+                    count[i] = 0
+                entries += count[i] < 0
+    indptr, indices = np.zeros(len(rows) + 1, np.int32), np.empty(entries, np.int32)
+    data, features = np.empty(entries, np.float32), np.empty(used, np.int32)
+    at = 0
+    for k, r in enumerate(rows):
+        v = values[r % len(values)]
+        for f in range(kinds):
+            i = numbers[r, f]
+            if i >= 0 and count[i] < 0:
+                indices[at], data[at] = -count[i] - 1, v[f] * weights[f]
+                features[-count[i] - 1] = i
+                at += 1
+        indptr[k + 1] = at
+    for i in features:
+        count[i] = 0
+    return indptr, indices, data, features

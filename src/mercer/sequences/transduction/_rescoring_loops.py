@@ -1,0 +1,106 @@
+"""Scores of given outputs, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from ..._loops import parallel
+from ._search_loops import history_keys, position_scores
+from ._tier_loops import tier_after
+
+UNSEEN = -20.0
+"""The log-probability of a chunk that its symbol was never seen to emit."""
+
+
+@njit(cache=True)
+def histories_of(y, history, mark, member, once):
+    """Keys of the last symbols before every place of an output, and the state of its tier."""
+    last = np.full((len(y) + 1, max(history, 1)), -1)
+    tiers = np.zeros(len(y) + 1, dtype=np.int64)
+    for j in range(len(y) + 1):
+        for h in range(1, min(history, j + 1) + 1):
+            last[j, -h] = y[j - h] if h <= j else mark
+        if j > 0 and len(member) and y[j - 1] >= 0:
+            tiers[j] = tier_after(tiers[j - 1], y[j - 1], member, once)
+        elif j > 0:
+            tiers[j] = tiers[j - 1]
+    keys = np.zeros((len(y) + 1, history), dtype=np.uint64)
+    history_keys(last, keys)
+    return keys, tiers
+
+
+@njit(cache=True)
+def emission(y, j, lengths, chunks, first, q, scores, by_length):
+    """Write the score of the chunk of each length that would put out y from place j on."""
+    by_length[:] = UNSEEN
+    for c in range(q):
+        size, same = lengths[first + c], True
+        if j + size > len(y):
+            continue
+        for a in range(size):
+            same &= chunks[first + c, a] == y[j + a]
+        if same:
+            by_length[size] = max(by_length[size], scores[c])
+
+
+@njit(cache=True)
+def language_score(y, logp, nexts, start):
+    """Log-probability of an output by the n-gram model."""
+    state, total = start, 0.0
+    for symbol in y:
+        if symbol < 0:
+            total += UNSEEN
+        else:
+            total += logp[state, symbol]
+            state = nexts[state, symbol]
+    return total + logp[state, -1]
+
+
+@njit(cache=True)
+def score(
+    symbols, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset, coef,
+    first, width, prior, lengths, chunks, history, member, once, closing, logp, nexts, start,
+    temperature, weight, y,
+):  # fmt: skip
+    """The score of one output of one input: that of its best cut into chunks."""
+    n, m, longest = len(symbols), len(y), chunks.shape[1]
+    n_symbols = logp.shape[1] - 1
+    histories, tiers = histories_of(y, history, n_symbols, member, once)
+    now, by_length = np.full(m + 1, -np.inf), np.empty(longest + 1)
+    now[0] = 0.0
+    for i in range(n):
+        s, q = symbols[i], width[symbols[i]]
+        after = np.full(m + 1, -np.inf)
+        for j in range(m + 1):
+            if now[j] == -np.inf or m - j > (n - i) * longest:
+                continue
+            scores = position_scores(
+                base[base_starts[i] : base_starts[i + 1]], windows[i],
+                values[i % len(values)], pairs, pair_weights, histories[j], tiers[j],
+                n_symbols, keys, table, offset, coef, prior[first[s] : first[s] + q], temperature,
+            )  # fmt: skip
+            emission(y, j, lengths, chunks, first[s], q, scores, by_length)
+            for size in range(min(longest, m - j) + 1):
+                after[j + size] = max(after[j + size], now[j] + by_length[size])
+        now = after
+    return now[m] + weight * language_score(y, logp, nexts, start) + closing[tiers[m] % 3]
+
+
+@parallel
+def score_all(
+    flat, starts, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset,
+    coef, first, width, prior, lengths, chunks, history, member, once, closing, logp, nexts, start,
+    temperature, weight, y, y_starts, owner, out,
+):  # fmt: skip
+    """The score of every given output for the input that owns it."""
+    for p in prange(len(owner)):
+        here = slice(starts[owner[p]], starts[owner[p] + 1])
+        own = values[here] if len(values) > 1 else values
+        out[p] = score(
+            flat[here], windows[here], own, base,
+            base_starts[starts[owner[p]] : starts[owner[p] + 1] + 1],
+            pairs, pair_weights, keys, table, offset, coef, first, width, prior, lengths, chunks,
+            history, member, once, closing, logp, nexts, start, temperature, weight,
+            y[y_starts[p] : y_starts[p + 1]],
+        )  # fmt: skip

@@ -1,0 +1,76 @@
+"""Probabilities of the best outputs, calibrated on pairs left out of the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from ..._checks import Limits, finite
+from ...decoders.base import Ranked
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Turns the scores s_1 ≥ s_2 ≥ … of the best outputs of an input into probabilities.
+
+        p_k ∝ exp(β (s_k - s_1)),    p(none of them) ∝ exp(γ + δ s_1 / (n + 1)),
+
+    n being the length of the input.
+
+    Attributes
+    ----------
+    sharpness, rest, slope
+        β, γ and δ, fitted by maximum likelihood.
+    """
+
+    sharpness: float = 1.0
+    rest: float = -1.0
+    slope: float = 0.0
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Three finite numbers."""
+        for name in ("sharpness", "rest", "slope"):
+            finite(getattr(self, name), name)
+
+    def log_probabilities(self, scores: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Log-probabilities of the outputs and, last, of none: (inputs, outputs + 1).
+
+        Scores of outputs that are not there are -inf.
+        """
+        top = np.where(np.isfinite(scores[:, :1]), scores[:, :1], 0.0)
+        listed = self.sharpness * (scores - top)
+        none = self.rest + self.slope * top / (lengths[:, None] + 1.0)
+        logits = np.hstack([listed, none])
+        return logits - logsumexp(logits, axis=1, keepdims=True)
+
+    @classmethod
+    def fitted(cls, scores: np.ndarray, lengths: np.ndarray, right: np.ndarray) -> Confidence:
+        """Fit on lists of which output `right` is the true one; the last column stands for none."""
+
+        def loss(v: np.ndarray) -> float:
+            p = cls(float(np.exp(v[0])), float(v[1]), float(v[2])).log_probabilities(
+                scores, lengths
+            )
+            found = p[np.arange(len(p)), right]
+            # A weak pull to the start keeps the fit finite where all lists are right.
+            return float(-found.sum() + 0.01 * ((v - start) ** 2).sum())
+
+        start = np.array([0.0, -1.0, 0.0])
+        v = minimize(loss, start, method="Nelder-Mead", options={"maxiter": 400}).x
+        return cls(float(np.exp(v[0])), float(v[1]), float(v[2]))
+
+
+def with_probabilities(
+    ranked: list[Ranked], confidence: Confidence, lengths: list[int], closed: bool
+) -> list[Ranked]:
+    """Put probabilities in the place of scores; of a `closed` list they sum to one."""
+    found = []
+    for row, length in zip(ranked, lengths, strict=True):
+        scores = np.array([[score for _, score in row]])
+        logp = confidence.log_probabilities(scores, np.array([length]))[0, :-1]
+        p = np.exp(logp - logsumexp(logp)) if closed else np.exp(logp)
+        found.append([(output, float(q)) for (output, _), q in zip(row, p, strict=True)])
+    return found

@@ -1,0 +1,186 @@
+"""From inputs to ranked outputs: free, from a list for each input, or from one lexicon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Items, take
+from ..._checks import Limits, bounded, finite, must
+from ...decoders.base import Ranked
+from ...kernels._sequences import Alphabet, as_given, as_sequences
+from .inputs import InputCoder
+from .model import NO_TRIE, Model, Prepared
+from .side_information import check_context, taken
+from .task import directed
+from .trie import prefix_tree
+
+SYMBOLS = 1 << 16
+"""Input symbols that are decoded at once."""
+LISTED = 4
+"""The best outputs of each of two models that are compared."""
+WIDER = 8
+"""How many times the beam of a search through a lexicon is that of a free one."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """A fitted model with what it needs to read inputs and to write outputs.
+
+    Attributes
+    ----------
+    model, coder, targets
+        The model, and how inputs and outputs become numbers.
+    temperature, weight, beam
+        Of the softmax, of the n-gram model, and of the search.
+    sample
+        An output, of whose kind all are.
+    """
+
+    model: Model
+    coder: InputCoder
+    targets: Alphabet
+    temperature: float
+    weight: float
+    beam: int | None
+    sample: Any
+
+    def check_loaded(self, limits: Limits) -> None:
+        """The alphabets are those of the model."""
+        must(isinstance(self.model, Model), "model is no transduction")
+        must(isinstance(self.coder, InputCoder), "coder codes no inputs")
+        must(isinstance(self.coder.symbols, Alphabet), "symbols is no alphabet")
+        must(isinstance(self.targets, Alphabet), "targets is no alphabet")
+        widths = len(self.model.emissions.width)
+        must(len(self.coder.symbols) + 1 == widths, "the inputs' symbols do not fit")
+        must(len(self.targets) == self.model.ngram.end, "the outputs' symbols do not fit")
+        must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
+        finite(self.weight, "weight")
+        bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
+
+    def top(
+        self, X: np.ndarray, k: int, context: Items, candidates: Items, lexicon: Items
+    ) -> list[Ranked]:
+        """For each input the best `k` outputs with their scores."""
+        self.check(X, context, candidates, lexicon)
+        words = None if lexicon is None else as_sequences(lexicon, "lexicon")
+        trie = NO_TRIE if words is None else self._trie(words)
+        ranked: list[Ranked] = []
+        for rows in _blocks(X):
+            inputs = self.model.prepare(self.coder.encode(take(X, rows), taken(context, rows)))
+            if candidates is not None:
+                lists = [as_sequences(candidates[i], f"candidates[{i}]") for i in rows]
+                ranked.extend(self._chosen(inputs, lists, k))
+            else:
+                ranked.extend(self._searched(inputs, k, trie, words))
+        return ranked
+
+    def check(self, X: np.ndarray, context: Items, candidates: Items, lexicon: Items) -> None:
+        """Refuse what does not go together, or has not one item for each input."""
+        if self.coder.context is not None and context is None:
+            raise ValueError("the model was fitted with a context: pass context=… here too.")
+        if self.coder.context is None and context is not None:
+            raise ValueError("the model was fitted without a context: leave context out here.")
+        if context is not None:
+            check_context(context, len(X))
+        if candidates is not None and lexicon is not None:
+            raise ValueError("give candidates for each input or a lexicon for all, not both.")
+        if candidates is not None and len(candidates) != len(X):
+            raise ValueError(
+                f"candidates must have a list for each of {len(X)} inputs, got {len(candidates)}: "
+                "one list for all of them is lexicon=…."
+            )
+
+    def _trie(self, words: np.ndarray) -> np.ndarray:
+        """The prefixes of all words that have no unknown symbol."""
+        known = [w for w in words if all(symbol in self.targets.number for symbol in w)]
+        if not known:
+            raise ValueError("no output of the lexicon consists of symbols met in training.")
+        codes = directed(self.targets.encode(known), self.coder.backward)
+        return prefix_tree(codes, len(self.targets))
+
+    def _searched(
+        self, inputs: Prepared, k: int, trie: np.ndarray, words: np.ndarray | None
+    ) -> list[Ranked]:
+        beam = None if self.beam is None else self.beam * k * (1 if words is None else WIDER)
+        found = self.model.search(inputs, self.temperature, self.weight, k, beam, trie)
+        ranked = [self._ranked(*row) for row in zip(*found, strict=True)]
+        if words is not None:  # the beam can lose all words, and some are longer than any output
+            for i in [i for i, row in enumerate(ranked) if not row]:
+                ranked[i] = self._scored(inputs, [i] * len(words), words)[:k]
+        return ranked
+
+    def _chosen(self, inputs: Prepared, lists: list[np.ndarray], k: int) -> list[Ranked]:
+        for i, outputs in enumerate(lists):
+            if not len(outputs):
+                raise ValueError(f"input {i} has an empty list of candidates.")
+        owner = [i for i, outputs in enumerate(lists) for _ in outputs]
+        flat = [output for outputs in lists for output in outputs]
+        scores = self._scores(inputs, owner, flat)
+        ends = np.cumsum([len(outputs) for outputs in lists])[:-1]
+        parts = zip(lists, np.split(scores, ends), strict=True)
+        return [_sorted(outputs, values)[:k] for outputs, values in parts]
+
+    def _scored(self, inputs: Prepared, owner: list[int], outputs: Items) -> Ranked:
+        return _sorted(outputs, self._scores(inputs, owner, outputs))
+
+    def _scores(self, inputs: Prepared, owner: list[int], outputs: Items) -> np.ndarray:
+        codes = directed(self.targets.encode(outputs), self.coder.backward)
+        numbers = np.array(owner, dtype=np.int64)
+        return self.model.score(inputs, self.temperature, self.weight, codes, numbers)
+
+    def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
+        return [
+            (output_of(row[:size], self.targets, self.coder.backward, self.sample), float(value))
+            for row, size, value in zip(out, sizes, values, strict=True)
+            if value > -np.inf
+        ]
+
+
+def top_of_both(
+    forward: Decoding, backward: Decoding, X: np.ndarray, k: int, *given: Items
+) -> list[Ranked]:
+    """For each input the best `k` outputs by the mean of the scores of two models.
+
+    The outputs are those that either model has among its best, or the candidates given.
+    """
+    context, candidates, _ = given
+    forward.check(X, *given)
+    if candidates is None:
+        free = [model.top(X, max(k, LISTED), *given) for model in (forward, backward)]
+        candidates = [[o for o, _ in (*a, *b)] for a, b in zip(*free, strict=True)]
+    most = max(len(outputs) for outputs in candidates)
+    ranked: list[Ranked] = []
+    tops = [model.top(X, most, context, candidates, None) for model in (forward, backward)]
+    for one, other in zip(*tops, strict=True):
+        second = {tuple(output): score for output, score in other}
+        both = [(output, (score + second[tuple(output)]) / 2.0) for output, score in one]
+        ranked.append(sorted(both, key=lambda each: -each[1])[:k])
+    return ranked
+
+
+def output_of(codes: np.ndarray, targets: Alphabet, backward: bool, sample: Any) -> Any:
+    """Numbers of symbols as a sequence of the kind that was learnt from."""
+    symbols = [targets.symbols[c] for c in (codes[::-1] if backward else codes)]
+    return as_given(symbols, sample)
+
+
+def _sorted(outputs: Items, scores: np.ndarray) -> Ranked:
+    """Outputs with their scores, best first; those given twice once."""
+    ranked: Ranked = []
+    seen = set()
+    for i in np.argsort(-scores, kind="stable"):
+        key = tuple(outputs[i])
+        if key not in seen:
+            seen.add(key)
+            ranked.append((outputs[i], float(scores[i])))
+    return ranked
+
+
+def _blocks(X: np.ndarray) -> list[np.ndarray]:
+    """Rows of inputs that are decoded together: about `SYMBOLS` symbols, one input at least."""
+    total = np.cumsum([len(x) + 1 for x in X])
+    cuts = np.flatnonzero(np.diff(total // SYMBOLS)) + 1
+    return np.split(np.arange(len(X)), cuts)

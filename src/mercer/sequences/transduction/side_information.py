@@ -1,0 +1,150 @@
+"""What is known of an input beside the sequence: label sets, or anything with a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Items, host, take
+from ..._checks import Limits, bounded, finite, must
+from ...features import FeatureMap, IncompleteCholesky
+from ...kernels import RBF, Kernel, as_kernel
+from ...kernels._sequences import Alphabet
+from ._key_loops import mix, seed
+
+RANK = 12
+"""Coordinates of a context that has a kernel."""
+ALL = 1 << 40
+"""Added to the number of labels before it is mixed into the key of a whole set."""
+
+
+@dataclass(frozen=True)
+class LabelContext:
+    """Sets of labels: the kernel counts common labels, and one more where sets are equal.
+
+    Attributes
+    ----------
+    labels
+        The labels met in training.
+    width
+        The largest number of labels of a training pair.
+    """
+
+    labels: Alphabet
+    width: int
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Labels that there are."""
+        must(isinstance(self.labels, Alphabet), "labels is no alphabet")
+        bounded(self.width, "width", 0, limits.steps)
+
+    @classmethod
+    def of(cls, context: Items) -> LabelContext:
+        """Collect the labels of training pairs."""
+        sets = [label_list(item, i) for i, item in enumerate(context)]
+        return cls(Alphabet.of(sets), max(map(len, sets), default=0))
+
+    def tokens(self, context: Items) -> list[tuple]:
+        """Return the labels of each input."""
+        return [label_list(item, i) for i, item in enumerate(context)]
+
+    def keys(self, context: Items) -> tuple[np.ndarray, None]:
+        """Return keys of labels and, in the last column, of the whole set: (inputs, width + 1)."""
+        codes = self.labels.encode(self.tokens(context))
+        keys = np.zeros((len(codes.lengths), self.width + 1), dtype=np.uint64)
+        inside = codes.positions < self.width
+        keys[codes.rows[inside], codes.positions[inside]] = mix(seed(900), codes.flat[inside] + 2)
+        each = mix(seed(901), codes.flat + 2)
+        total = np.zeros(len(keys), dtype=np.uint64)
+        np.add.at(total, codes.rows, each)  # the same whatever the order of the labels
+        keys[:, -1] = mix(total, codes.lengths + ALL)
+        return keys, None
+
+
+@dataclass(frozen=True)
+class KernelContext:
+    """Items with a kernel, by coordinates of low rank; label sets are tokens as well.
+
+    Attributes
+    ----------
+    features
+        The fitted feature map.
+    scale
+        What coordinates are multiplied with, so that items have length one on average.
+    labels
+        Whether items are label sets, whose labels are tokens of the input.
+    """
+
+    features: Any
+    scale: float
+    labels: bool
+
+    def check_loaded(self, limits: Limits) -> None:
+        """A feature map and a scale."""
+        must(isinstance(self.features, FeatureMap), "features is no map")
+        finite(self.scale, "scale")
+
+    @classmethod
+    def of(cls, context: Items, kernel: Kernel, labels: bool) -> KernelContext:
+        """Choose landmarks among the contexts of training pairs."""
+        kernel = kernel.fit(context)
+        features = IncompleteCholesky(min(RANK, len(context)))
+        U = host(features.fit_transform(kernel, kernel.check(context, "context")))
+        return cls(features, 1.0 / max(np.sqrt((U**2).sum(axis=1).mean()), 1e-300), labels)
+
+    def tokens(self, context: Items) -> list[tuple]:
+        """Return the labels of each input, none for other items than label sets."""
+        if self.labels:
+            return [label_list(item, i) for i, item in enumerate(context)]
+        return [()] * len(context)
+
+    def keys(self, context: Items) -> tuple[np.ndarray, np.ndarray]:
+        """Return a key for each coordinate, and the coordinates."""
+        checked = self.features.kernel_.check(context, "context")
+        U = self.scale * host(self.features.transform(checked)).astype(np.float64)
+        keys = mix(seed(902), np.arange(U.shape[1]))
+        return np.tile(keys, (len(U), 1)), U
+
+
+def context_coder(context: Items, kernel: Any, n: int) -> Any:
+    """Return the coder of the contexts of n training pairs; None where there is no context."""
+    if context is None:
+        if kernel is not None:
+            raise ValueError("context_kernel is given but no context: pass fit(…, context=…).")
+        return None
+    check_context(context, n)
+    numeric = isinstance(context, np.ndarray) and context.dtype.kind in "biuf" and context.ndim == 2
+    if kernel is None and not numeric:
+        return LabelContext.of(context)
+    labels = not numeric and all(isinstance(c, list | tuple | set | frozenset) for c in context)
+    return KernelContext.of(context, RBF("median") if kernel is None else as_kernel(kernel), labels)
+
+
+def check_context(context: Items, n: int) -> None:
+    """Refuse a context that has not one item for each input."""
+    if isinstance(context, str) or not hasattr(context, "__len__"):
+        raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")
+    if len(context) != n:
+        raise ValueError(f"context must have one item for each of {n} inputs, got {len(context)}.")
+
+
+def label_list(item: Any, i: int) -> tuple:
+    """Return the labels of an item: a label set in its own order, sets sorted."""
+    if isinstance(item, Hashable) and not isinstance(item, tuple | frozenset):
+        return (item,)
+    if isinstance(item, set | frozenset):
+        return tuple(sorted(item, key=lambda label: (type(label).__name__, label)))
+    if isinstance(item, list | tuple) and all(isinstance(label, Hashable) for label in item):
+        return tuple(item)
+    raise ValueError(
+        f"context[{i}] is {item!r:.60}: a context is a label, a list or set of labels, a row of a "
+        "2-D array, or anything else with context_kernel=…."
+    )
+
+
+def taken(context: Items, rows: np.ndarray) -> Items:
+    """Return some of the items of a context, None of none."""
+    return None if context is None else take(context, rows)

@@ -1,0 +1,158 @@
+"""What is to be learnt, and the settings under which it can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Items, take
+from ..._memory import GIB, SHARE, available
+from ...kernels import LocalWindow
+from ...kernels._sequences import Alphabet, Codes
+from ...operators import Operator
+from ...solvers import ConjugateGradient
+from ...spaces import Sequences
+from .alignment import align
+from .checks import alignable
+from .contexts import Contexts
+from .emission import Ridge
+from .inputs import InputCoder, reversed_codes, sliced
+from .model import Aligned
+from .setting import Setting
+from .side_information import context_coder, taken
+from .tiers import make_tiers
+
+TOLERANCE = 3e-3
+"""Of the ridge equation: a tenth of it decodes the same words."""
+BYTES = 24.0
+"""Memory for each feature of each position while a model is fitted."""
+
+
+@dataclass(frozen=True)
+class Readied:
+    """Aligned pairs, ready to be fitted.
+
+    Attributes
+    ----------
+    pairs, ridge
+        The pairs with their features, and how the local map is solved for.
+    coder, targets
+        How inputs and outputs become numbers.
+    keep
+        The pairs that could be aligned.
+    """
+
+    pairs: Aligned
+    ridge: Ridge
+    coder: InputCoder
+    targets: Alphabet
+    keep: np.ndarray
+
+
+@dataclass(frozen=True)
+class Task:
+    """Training pairs and everything about their fit that is not chosen.
+
+    Attributes
+    ----------
+    X, y, labels
+        Inputs, outputs, and a group for each pair.
+    context, context_kernel, context_weight
+        What else is known of inputs, its kernel, and the weight of that.
+    outputs
+        More outputs, for the n-gram model.
+    tiers, ends
+        The classes of symbols that are seen across any distance, and how much of either end is.
+    symbol_kernel
+        The kernel between input symbols, None where they are equal or not.
+    operator
+        The operator on chunks.
+    unalignable
+        "raise" or "skip".
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    labels: np.ndarray
+    context: Items | None
+    context_kernel: Any
+    context_weight: float
+    outputs: np.ndarray | None
+    tiers: Any
+    ends: int
+    symbol_kernel: Any
+    operator: Operator
+    unalignable: str
+
+    def take(self, rows: np.ndarray) -> Task:
+        """Return the task with some of the pairs."""
+        own = {
+            "X": take(self.X, rows),
+            "y": take(self.y, rows),
+            "labels": self.labels[rows],
+            "context": taken(self.context, rows),
+        }
+        return Task(**{**self.__dict__, **own})
+
+    def ready(self, setting: Setting) -> Readied:
+        """Encode and align the pairs."""
+        backward = setting.backward
+        context = context_coder(self.context, self.context_kernel, len(self.X))
+        coder = InputCoder.of(self.X, context, self.context, backward, self.symbol_kernel)
+        targets = Alphabet.of(self.y)
+        target = directed(targets.encode(self.y), backward)
+        inputs = coder.encode(self.X, self.context)
+        keep = alignable(inputs.source.lengths, target.lengths, setting.max_chunk, self.unalignable)
+        inputs, target = inputs.take(keep), sliced(target, keep)[0]
+        alignment = align(inputs.source, target, setting.max_chunk)
+        tiers = None
+        if self.tiers is not None:
+            words = coder.symbols.encode(self.X)
+            tiers = make_tiers(self.tiers, coder.symbols, targets, words, target)
+        kernel = LocalWindow(setting.radius, setting.decay)
+        contexts = Contexts(
+            kernel, setting.history, tiers, self.ends, self.context_weight, backward, coder.similar
+        )
+        check_features(contexts, inputs.source, inputs.context.shape[1])
+        pairs = Aligned(
+            alignment, inputs, setting.max_chunk, len(coder.symbols), len(targets), contexts,
+            self._more_outputs(targets, backward),
+        )  # fmt: skip
+        ridge = Ridge(self.operator, setting.alpha, ConjugateGradient(TOLERANCE))
+        return Readied(pairs, ridge, coder, targets, keep)
+
+    def _more_outputs(self, targets: Alphabet, backward: bool) -> Codes | None:
+        """More outputs, without those that have a symbol which no input can emit."""
+        if self.outputs is None:
+            return None
+        codes = directed(targets.encode(self.outputs), backward)
+        unknown = np.bincount(codes.rows[codes.flat < 0], minlength=len(codes.lengths))
+        return sliced(codes, np.flatnonzero(unknown == 0))[0]
+
+
+def directed(codes: Codes, backward: bool) -> Codes:
+    """Sequences in the direction in which they are read."""
+    return reversed_codes(codes) if backward else codes
+
+
+def check_features(contexts: Contexts, source: Codes, context_kinds: int) -> None:
+    """Refuse features that do not fit into memory."""
+    kinds = len(contexts.kernel.windows()[1]) + 12 * (1 + context_kinds) * (1 + contexts.history)
+    need, free = BYTES * len(source.flat) * kinds, SHARE * available()
+    if need > free:
+        raise MemoryError(
+            f"the features of {len(source.flat)} symbols take {need / GIB:.1f} GiB, and "
+            f"{max(free, 0) / GIB:.1f} GiB are free: learn from fewer pairs, or lower the radius "
+            "of the kernel."
+        )
+
+
+def equal_pairs(X: np.ndarray, context: Items | None) -> np.ndarray:
+    """A group for each pair: those with equal inputs and contexts."""
+    labels = Sequences().unique(X)[1]
+    if context is None:
+        return labels
+    pairs = [f"{x} {c}" for x, c in zip(labels, context, strict=True)]
+    return np.unique(pairs, return_inverse=True)[1].reshape(-1)

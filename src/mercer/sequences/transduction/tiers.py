@@ -1,0 +1,159 @@
+"""Tiers: the nearest symbols of a class, such as vowels, however far away they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._checks import Limits, array, bounded
+from ...kernels._sequences import Alphabet, Codes
+
+DEPTH = 2
+"""How many members of a class are seen to either side of a position, and in the output."""
+REPEATED, HELD, EVIDENCE, GROWN = 10, 0.9, 10, 1000
+"""Of a class that occurs once: what one with two members costs, the share of outputs that must
+have exactly one, how many outputs a symbol there must be, and how many it is grown on."""
+LEARNT = "learnt"
+"""The value of `tiers` that finds the classes in the data."""
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """Classes of symbols that are seen across any distance.
+
+    Attributes
+    ----------
+    source
+        Whether each input symbol is in each class, (symbols + 1, classes); the last row is that
+        of unknown symbols.
+    target
+        Whether each output symbol is in the class whose last members the local map sees.
+    once
+        Whether each output symbol is in the class that an output has one symbol of, as words
+        have one vowel with primary stress; all False where there is no such class.
+    closing
+        The log-probability of an output with 0, 1, and more symbols of that class.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    once: np.ndarray
+    closing: np.ndarray
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Every symbol is in a class or is not."""
+        bounded(array(self.source, "source", bool, None, None).shape[1], "classes", 0, limits.steps)
+        array(self.target, "target", bool, None)
+        array(self.once, "once", bool, len(self.target))
+        array(self.closing, "closing", np.float64, 3)
+
+    @property
+    def depth(self) -> int:
+        """The number of kinds of histories of the output's tier."""
+        if self.once.any():
+            return DEPTH + 1
+        return DEPTH if self.target.any() else 0
+
+    def nearest(self, codes: Codes, c: int) -> np.ndarray:
+        """Return the nearest members of class c to the left and right of every position.
+
+        (positions, 2 DEPTH): to the left from near to far, then to the right; -1 for none.
+        """
+        from ._tier_loops import nearest_members
+
+        member = np.ascontiguousarray(self.source[:, c])
+        out = np.empty((len(codes.flat), 2 * DEPTH), dtype=np.int64)
+        nearest_members(np.where(codes.flat < 0, len(member) - 1, codes.flat), codes.starts,
+                        member, out)  # fmt: skip
+        return out
+
+    def before(self, target: Codes) -> np.ndarray:
+        """Return the state of the output tier before each output symbol, and after the last.
+
+        The state of the place after output o is at the start of output o + 1, plus o + 1.
+        """
+        from ._tier_loops import states_before
+
+        states = np.empty(len(target.flat) + len(target.lengths), dtype=np.int64)
+        states_before(target.flat, target.starts, self.target, self.once, states)
+        return states
+
+
+def learnt_class(codes: Codes, n: int) -> np.ndarray:
+    """Return which of n symbols are vowels, by Sukhotin's algorithm.
+
+    Vowels stand beside consonants rather than beside each other. All symbols begin as
+    consonants; the one with the most neighbours that are consonants becomes a vowel as long as
+    there is one that has more of them than of vowels.
+    """
+    rows = codes.rows
+    inside = (rows[1:] == rows[:-1]) & (codes.flat[1:] >= 0) & (codes.flat[:-1] >= 0)
+    pairs = codes.flat[:-1][inside] * n + codes.flat[1:][inside]
+    beside = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(float)
+    beside = beside + beside.T
+    np.fill_diagonal(beside, 0.0)
+    excess, vowel = beside.sum(axis=1), np.zeros(n, dtype=bool)
+    while n and (best := np.where(vowel, -np.inf, excess)).max() > 0:
+        v = int(np.argmax(best))
+        vowel[v] = True
+        excess = excess - 2.0 * beside[v]
+    return vowel
+
+
+def once_class(codes: Codes, n: int) -> np.ndarray:
+    """Return a class of symbols of which nearly every sequence has exactly one; often none.
+
+    Classes grow from every symbol, each time by the symbol that most raises the number of
+    sequences with exactly one member, less `REPEATED` times those with more. One that holds for
+    `HELD` of the sequences, and for as many of a half that it was not grown on, is a class.
+    """
+    none = np.zeros(n, dtype=bool)
+    rows = np.flatnonzero(codes.lengths > 0)
+    if len(rows) < EVIDENCE * n:
+        return none
+    counts = np.zeros((len(codes.lengths), n), dtype=np.int16)
+    np.add.at(counts, (codes.rows, codes.flat), 1)
+    grown_on, checked_on = counts[rows[::2][:GROWN]], counts[rows[1::2]]
+    best, value = none, -np.inf
+    for first in range(n):
+        members, gained = _grown(grown_on, first)
+        if gained > value:
+            best, value = members, gained
+    held = (checked_on[:, best].sum(axis=1) == 1).mean()
+    return best if min(held, value / len(grown_on)) >= HELD else none
+
+
+def _grown(counts: np.ndarray, first: int) -> tuple[np.ndarray, float]:
+    """The class that grows from one symbol, and what it is worth."""
+    members = np.arange(counts.shape[1]) == first
+    total = counts[:, first]
+    value = (total == 1).sum() - REPEATED * (total > 1).sum()
+    while True:
+        with_each = total[:, None] + counts
+        values = (with_each == 1).sum(axis=0) - REPEATED * (with_each > 1).sum(axis=0)
+        best = int(np.argmax(np.where(members, -np.inf, values)))
+        if members[best] or values[best] <= value:
+            return members, float(value)
+        members[best], value, total = True, values[best], with_each[:, best]
+
+
+def make_tiers(
+    tiers: str | list, sources: Alphabet, targets: Alphabet, words: Codes, target: Codes
+) -> Tiers | None:
+    """Return the tiers that a parameter asks for, learnt from inputs and outputs or given."""
+    if tiers == LEARNT:
+        source = learnt_class(words, len(sources))[:, None]
+        members = learnt_class(target, len(targets))
+    else:
+        classes = [set(members) for members in tiers]
+        source = np.array([[s in c for c in classes] for s in sources.symbols], dtype=bool)
+        source = source.reshape(len(sources), len(classes))
+        spoken = [np.array([s in c for s in targets.symbols], dtype=bool) for c in classes]
+        members = next((m for m in spoken if m.any()), np.zeros(len(targets), dtype=bool))
+    unknown = np.zeros((1, source.shape[1]), dtype=bool)
+    once = once_class(target, len(targets))
+    seen = np.bincount(target.rows, weights=once[target.flat], minlength=len(target.lengths))
+    counts = np.bincount(np.minimum(seen, 2).astype(int), minlength=3)
+    closing = np.log((counts + 0.5) / (counts.sum() + 1.5)) if once.any() else np.zeros(3)
+    return Tiers(np.concatenate([source, unknown]), members, once, closing)

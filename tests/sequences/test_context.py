@@ -1,0 +1,279 @@
+"""Transducers with a context, tiers, candidates, lexicons and probabilities."""
+
+import numpy as np
+import pytest
+
+from mercer import SequenceTransducer, load, save
+from mercer.kernels import RBF, Function, Labels, LocalWindow
+from mercer.kernels._sequences import Alphabet, Codes
+from mercer.sequences.transduction.inputs import InputCoder, reversed_codes
+from mercer.sequences.transduction.side_information import LabelContext
+from mercer.sequences.transduction.tiers import learnt_class, once_class
+
+STEMS = [
+    "kala",
+    "talo",
+    "sana",
+    "muna",
+    "hete",
+    "lepo",
+    "kori",
+    "tupa",
+    "veli",
+    "susi",
+    "pata",
+    "noki",
+    "leka",
+    "rosa",
+    "mipu",
+    "tali",
+]
+TAGS = [["pos=N", "num=SG"], ["pos=N", "num=PL"], ["pos=N", "num=PL", "case=IN"]]
+
+
+def inflected(stem, tags):
+    """Plural -lar or -ler by the last vowel of the stem, then the case -da or -de."""
+    back = [c for c in stem if c in "aeiou"][-1] in "aou"
+    form = stem + ("lar" if back else "ler") * ("num=PL" in tags)
+    return form + ("da" if back else "de") * ("case=IN" in tags)
+
+
+@pytest.fixture(scope="module")
+def forms():
+    stems = [a + b for a in STEMS for b in STEMS[:5]]
+    rng = np.random.default_rng(0)
+    pairs = [(stem, TAGS[rng.integers(3)]) for stem in stems]
+    return pairs[:64], pairs[64:]
+
+
+def parts(pairs):
+    X, tags = [stem for stem, _ in pairs], [tags for _, tags in pairs]
+    return X, tags, [inflected(*pair) for pair in pairs]
+
+
+@pytest.fixture(scope="module")
+def model(forms):
+    X, tags, y = parts(forms[0])
+    return SequenceTransducer(LocalWindow(2)).fit(X, y, context=tags)
+
+
+def test_context_is_learnt(model, forms):
+    X, tags, y = parts(forms[1])
+    assert model.score(X, y, context=tags) > 0.8
+    wrong = [TAGS[0] for _ in tags]
+    assert model.score(X, y, context=wrong) < 0.6
+
+
+def test_labels_and_ends_are_tokens(model):
+    first = model.aligned(0)
+    assert first[0][0] == "<"
+    assert ">" in [symbol for symbol, _ in first]
+    assert first[-1][0].startswith(("num=", "case="))
+
+
+def test_context_is_asked_for_and_refused_by_name(model, forms):
+    X, tags, y = parts(forms[0])
+    with pytest.raises(ValueError, match="pass context"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="one item for each of 64 inputs, got 63"):
+        SequenceTransducer().fit(X, y, context=tags[1:])
+    with pytest.raises(ValueError, match="without a context"):
+        SequenceTransducer(temperature=0.2, lm_weight=0.1).fit(X, y).predict(X, context=tags)
+    with pytest.raises(ValueError, match=r"context\[0\] is .* a context is a label"):
+        SequenceTransducer().fit(X, y, context=[{"a": 1}] * len(X))
+    with pytest.raises(ValueError, match="context_kernel is given but no context"):
+        SequenceTransducer(context_kernel=RBF(1.0)).fit(X, y)
+
+
+def test_unknown_labels_are_left_aside(model, forms):
+    X, _, _ = parts(forms[1][:2])
+    predicted = model.predict(X, context=[["pos=N", "num=DU"], []])
+    assert all(isinstance(form, str) for form in predicted)
+
+
+def test_order_of_a_set_of_labels_does_not_matter():
+    coder = LabelContext.of([{"a", "b"}, {"b"}])
+    one, other = coder.keys([["a", "b"]])[0], coder.keys([["b", "a"]])[0]
+    assert one[0, -1] == other[0, -1]
+    assert set(one[0]) == set(other[0])
+
+
+def test_vectors_and_kernels_are_contexts(forms):
+    X, tags, y = parts(forms[0])
+    V = np.array([[("num=PL" in t), ("case=IN" in t)] for t in tags], dtype=float)
+    X_new, tags_new, y_new = parts(forms[1])
+    V_new = np.array([[("num=PL" in t), ("case=IN" in t)] for t in tags_new], dtype=float)
+    vectors = SequenceTransducer(LocalWindow(2), max_chunk=6).fit(X, y, context=V)
+    assert vectors.score(X_new, y_new, context=V_new) > 0.7
+    kernel = SequenceTransducer(LocalWindow(2), context_kernel=Labels()).fit(X, y, context=tags)
+    assert kernel.score(X_new, y_new, context=tags_new) > 0.7
+
+
+def test_context_features_are_the_product_kernel(forms):
+    """Features of windows and labels have the inner products LocalWindow × (1 + μ k_context)."""
+    X, tags, y = parts(forms[0][:6])
+    mu = 0.7
+    model = SequenceTransducer(
+        LocalWindow(1), tiers=None, ends=0, history=0, context_weight=mu, temperature=0.2,
+        lm_weight=0.1, unalignable="skip",
+    ).fit(X, y, context=tags)  # fmt: skip
+    inputs = model.coder_.encode(X, tags)
+    columns = model.model_.contexts.columns(inputs)
+    values = columns.weights * columns.values
+    codes = inputs.source
+    tokens = [tuple(map(int, part)) for part in np.split(codes.flat, codes.starts[1:-1])]
+    items = [(tokens[r], int(p)) for r, p in zip(codes.rows, codes.positions, strict=True)]
+    window = LocalWindow(1)(items)
+    near = sum(
+        np.array([[_same(a, b, lo, hi) for b in items] for a in items])
+        * 0.45 ** (hi - lo) for lo in (-1, 0) for hi in (0, 1)
+    )  # fmt: skip
+    common = np.array([[len(set(s) & set(t)) + (set(s) == set(t)) for t in tags] for s in tags])
+    expected = window + mu * near * common[np.ix_(codes.rows, codes.rows)]
+    gram = np.zeros(expected.shape)
+    for i in range(len(items)):
+        for j in range(len(items)):
+            both = (columns.keys[i][:, None] == columns.keys[j]) & (columns.keys[i] != 0)[:, None]
+            gram[i, j] = (both * np.outer(values[0], values[0])).sum()
+    np.testing.assert_allclose(gram, expected, rtol=1e-5)
+
+
+def _same(a, b, lo, hi):
+    (x, i), (z, j) = a, b
+
+    def at(s, p):
+        return s[p] if 0 <= p < len(s) else ("out", min(max(-p, p - len(s) + 1), 2))
+
+    return all(at(x, i + d) == at(z, j + d) for d in {0, *range(lo, hi + 1)})
+
+
+# -- tiers ------------------------------------------------------------------------------------
+
+
+def test_vowels_are_learnt():
+    alphabet = Alphabet.of(STEMS)
+    vowels = learnt_class(alphabet.encode(STEMS), len(alphabet))
+    assert {s for s, v in zip(alphabet.symbols, vowels, strict=True) if v} == set("aeiou")
+
+
+def test_a_class_that_occurs_once_is_learnt():
+    rng = np.random.default_rng(0)
+    words = []
+    for _ in range(300):
+        word = list(rng.choice(list("abcdef"), rng.integers(2, 6)))
+        word.insert(rng.integers(len(word) + 1), rng.choice(list("XYZ")))
+        words.append("".join(word))
+    alphabet = Alphabet.of(words)
+    once = once_class(alphabet.encode(words), len(alphabet))
+    assert {s for s, v in zip(alphabet.symbols, once, strict=True) if v} == set("XYZ")
+    plain = Alphabet.of([w.strip("XYZ") for w in words])
+    assert not once_class(plain.encode([w.strip("XYZ") for w in words]), len(plain)).any()
+
+
+def test_harmony_needs_tiers(forms):
+    """The vowel of the suffix depends on one that is far away."""
+    far = [(stem + "ttkkpp", tags) for stem, tags in forms[0]]
+    new = [(stem + "ttkkpp", tags) for stem, tags in forms[1]]
+    X, tags, y = parts(far)
+    X_new, tags_new, y_new = parts(new)
+    near = SequenceTransducer(LocalWindow(2), tiers=None, ends=0).fit(X, y, context=tags)
+    tiers = SequenceTransducer(LocalWindow(2), tiers=["aeiou"]).fit(X, y, context=tags)
+    assert tiers.score(X_new, y_new, context=tags_new) > near.score(X_new, y_new, context=tags_new)
+
+
+@pytest.mark.parametrize("tiers", ["vowels", 3])
+def test_bad_tiers_are_named(tiers):
+    with pytest.raises((ValueError, TypeError), match="tiers"):
+        SequenceTransducer(tiers=tiers).fit(["a", "b"], ["A", "B"])
+
+
+# -- direction --------------------------------------------------------------------------------
+
+
+def test_backward_is_forward_on_mirrored_pairs(forms):
+    X, _, y = parts([(stem, TAGS[1]) for stem, _ in forms[0]])
+    given = {"temperature": 0.2, "lm_weight": 0.1, "tiers": ["aeiou"], "ends": 0}
+    backward = SequenceTransducer(LocalWindow(2), direction="backward", max_chunk=4, **given)
+    mirrored = SequenceTransducer(LocalWindow(2), max_chunk=4, **given)
+    new = [stem for stem, _ in forms[1]]
+    one = backward.fit(X, y).predict(new)
+    other = mirrored.fit([x[::-1] for x in X], [v[::-1] for v in y]).predict([x[::-1] for x in new])
+    assert list(one) == [v[::-1] for v in other]
+    assert backward.aligned(0)[0][0] == X[0][0]
+
+
+def test_reversed_codes():
+    codes = Codes(np.array([1, 2, 3, 4, 5]), np.array([0, 2, 2, 5]))
+    assert list(reversed_codes(codes).flat) == [2, 1, 5, 4, 3]
+    coder = InputCoder(Alphabet("abc"), backward=True)
+    inputs = coder.encode(np.array(["abc", "a"], dtype=object))
+    assert list(inputs.source.flat) == [2, 1, 0, 0]
+    assert list(inputs.first) == [0, 0]
+
+
+# -- saving -----------------------------------------------------------------------------------
+
+
+def test_models_with_context_are_saved(model, forms, tmp_path):
+    X, tags, _ = parts(forms[1])
+    save(model, tmp_path / "m.mercer")
+    again = load(tmp_path / "m.mercer")
+    assert list(again.predict(X, context=tags)) == list(model.predict(X, context=tags))
+    assert again.predict_proba(X[:2], context=tags[:2]) == model.predict_proba(
+        X[:2], context=tags[:2]
+    )
+
+
+# -- similar symbols --------------------------------------------------------------------------
+
+
+def test_unknown_symbols_are_taken_for_similar_ones():
+    """Phonemes are tuples of features; one that was never seen shares most of them with another."""
+    features = {"p": ("stop", "lips"), "k": ("stop", "velum"), "a": ("vowel", "open"),
+                "i": ("vowel", "close")}  # fmt: skip
+    words = ["pa", "ka", "pi", "ki", "papi", "kapa", "kiki", "apa", "ika", "piki"] * 3
+    X = [[features[c] for c in word] for word in words]
+    y = [word.upper() for word in words]
+    kernel = Function(lambda a, b: len(set(a) & set(b)), of_items=True)
+    model = SequenceTransducer(LocalWindow(1), symbol_kernel=kernel).fit(X, y)
+    new = [("stop", "lips", "voiced"), ("vowel", "open")]
+    assert model.predict([new])[0] == "PA"
+    assert model.model_.contexts.similar.nearest(("click",)) == -1
+
+
+def _equal(a, b):
+    return float(a == b)
+
+
+def test_similar_neighbours_are_the_kernel(forms):
+    X, _, y = parts(forms[0][:8])
+    model = SequenceTransducer(
+        LocalWindow(1), tiers=None, ends=0, history=0, temperature=0.2, lm_weight=0.1,
+        unalignable="skip", max_chunk=5, symbol_kernel=Function(_equal, of_items=True),
+    ).fit(X, y)  # fmt: skip
+    similar = model.model_.contexts.similar
+    K = similar.coordinates @ similar.coordinates.T
+    assert np.all(np.linalg.eigvalsh(K) > -1e-12)
+    codes = model.coder_.encode(X).source
+    beside = similar.beside(codes, 1)
+    for n in range(len(codes.flat) - 1):
+        inside = codes.rows[n] == codes.rows[n + 1]
+        expected = similar.coordinates[codes.flat[n + 1]] if inside else 0.0
+        np.testing.assert_allclose(beside[n], expected * np.ones(beside.shape[1]))
+
+
+def test_both_directions_agree_on_the_mean_of_their_scores(forms):
+    X, tags, y = parts(forms[0])
+    X_new, tags_new, _ = parts(forms[1][:6])
+    given = {"temperature": 0.2, "lm_weight": 0.1}
+    both = SequenceTransducer(LocalWindow(2), direction="both", **given).fit(X, y, context=tags)
+    assert SequenceTransducer(**given).fit(X, y, context=tags).setting_["direction"] == "both"
+    lists = [[o for o, _ in row] for row in both.predict_top(X_new, 4, context=tags_new)]
+    scores = []
+    for direction in ("forward", "backward"):
+        one = SequenceTransducer(LocalWindow(2), direction=direction, **given)
+        rows = one.fit(X, y, context=tags).predict_top(X_new, 4, context=tags_new, candidates=lists)
+        scores.append([dict(row) for row in rows])
+    for i, row in enumerate(both.predict_top(X_new, 4, context=tags_new)):
+        for output, score in row:
+            assert score == pytest.approx((scores[0][i][output] + scores[1][i][output]) / 2)
