@@ -32,6 +32,8 @@ RANK = 1000
 """The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
 ROWS = 4096
 """Rows of a block of a stream."""
+SMALL = 2.0**20
+"""Bytes that there is always room for: free memory is not even looked up."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,10 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
 
     `where` is an array on the device that computes, or the device's name.
     """
-    needed, free = 8.0 * squares * n * n, SHARE * _memory.room(where)
+    needed = 8.0 * squares * n * n
+    if needed <= SMALL:
+        return
+    free = SHARE * _memory.room(where)
     if needed > free:
         largest = max(1, Sizes(n, identity=False).largest_rank(free))
         likewise = " (and output_features= likewise)" if of == "pairs" else ""

@@ -41,7 +41,7 @@ class Steps:
     def __init__(self, estimator: Observed, total: int):
         self.estimator, self.untold = estimator, total
         self.context: Any = None
-        if _watched(estimator):
+        if is_watched(estimator):
             self.context = _support()._init_callback_context(estimator, max_subtasks=total)
         self.bar = _bar() if estimator.verbose else None
         self.task = self.bar and self.bar.add_task(type(estimator).__name__, total=total or None)
@@ -87,14 +87,19 @@ def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any
     def fit(estimator: Observed) -> T:
         return Steps(estimator, total).run(body, X, y)
 
-    if not _watched(estimator):
+    if not is_watched(estimator):
         return fit(estimator)
     from sklearn.callback import with_callbacks
 
     return with_callbacks(fit)(estimator)  # callbacks are told of the end whatever happens
 
 
-def _watched(estimator: Observed) -> bool:
+def untold(items: Iterable[T], what: str) -> Iterable[T]:
+    """The steps of a fit that nobody watches."""
+    return items
+
+
+def is_watched(estimator: Observed) -> bool:
     """Whether scikit-learn has set somebody to watch, on the estimator or on a search around it."""
     return any(name in vars(estimator) for name in ("_skl_callbacks", "_parent_callback_ctx"))
 

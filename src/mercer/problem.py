@@ -159,7 +159,7 @@ class Problem:
     def where(self) -> Any:
         """The array or device name that tells where to compute."""
         X = self.inputs.items
-        return X if is_foreign(X) else getattr(self.inputs.kernel, "device", None)
+        return X if is_foreign(X) else vars(self.inputs.kernel).get("device")
 
     @cached_property
     def spanned(self) -> bool:

@@ -27,7 +27,7 @@ from .._arrays import (
 )
 from .._from_file import FromFile
 from .._lean import Lean
-from .._progress import Observed, Steps, observed
+from .._progress import Observed, is_watched, observed, untold
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..embedding import Embedding, PointMap, feature_variance
@@ -54,7 +54,7 @@ class StructuredEstimator(
     decoder_: Any
     outputs_: Items
     output_shape_: tuple[int, ...]
-    _steps: Steps
+    _steps: Any
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",
@@ -87,12 +87,15 @@ class StructuredEstimator(
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(fresh, name)
 
-        def fit(steps: Steps) -> None:
+        def fit(steps: Any) -> None:
             fresh._steps = steps
             fresh._fit(X, y, **params)
             del fresh._steps
 
-        observed(fresh, fresh._most_steps(), fit, X, y)
+        if self.verbose or is_watched(self):
+            observed(fresh, fresh._most_steps(), fit, X, y)
+        else:
+            fit(untold)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -126,7 +129,10 @@ class StructuredEstimator(
         if kernel.on_vectors or kernel.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
             named = X if hasattr(X, "columns") else checked
-            validate_data(self, named, reset=reset, skip_check_array=True)
+            if reset and named is checked:  # nothing but the number is to be remembered
+                self.n_features_in_ = int(checked.shape[1])
+            else:
+                validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
 
     @property

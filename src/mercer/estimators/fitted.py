@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import Array, Items
 from .._memory import available
+from .._plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
@@ -45,7 +46,7 @@ class Fitted:
     def of(cls, problem: Problem, want: Want, alpha: float, factorization: Factorization) -> Fitted:
         """Keep the factorisation where it is small and gives left-out predictions."""
         fitted = cls(problem.fixed(), replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out and factorization.nbytes <= KEPT * available():
+        if want.left_out and _kept(factorization):
             fitted._kept["factorization"] = factorization
         return fitted
 
@@ -58,7 +59,7 @@ class Fitted:
         if "factorization" not in self._kept:
             want = replace(self.want, solver=_for_left_out(self.want.solver))
             made = factor(self.problem, replace(want, relative=False))
-            if made.nbytes > KEPT * available():
+            if not _kept(made):
                 return made
             self._kept["factorization"] = made
         return self._kept["factorization"]
@@ -89,6 +90,11 @@ class Fitted:
         """The same model, prepared for the models that leave each of these groups out."""
         want = replace(self.want, moves=True)
         return Fitted(replace(self.problem, labels=labels), want, self.alpha)
+
+
+def _kept(factorization: Factorization) -> bool:
+    """Whether a factorisation is small enough to be kept."""
+    return factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available()
 
 
 def operator_spectrum(fitted: Fitted) -> Array:

@@ -32,7 +32,7 @@ def uniform_problem(problem: Problem, want: Want) -> str | None:
     if reason is None and problem.inputs.features is not None:
         return "features= are of low rank"
     if reason is None and problem.operator.uniform is None:
-        return f"{problem.operator} is no multiple of the identity, which solver='cholesky' is for"
+        return "the operator is no multiple of the identity"
     return reason
 
 

@@ -17,20 +17,16 @@ from .spanned import SpannedLowRank
 from .spectral import LowRank, Spectral
 from .streamed import Streamed
 
-SOLVERS: tuple[Solver, ...] = (
-    Cholesky(),
-    Tridiagonal(),
-    Spectral(),
-    SpannedLowRank(),
-    LowRank(),
-    Streamed(),
-    Refit(),
-    OperatorFeatures(),
-    ByDirection(),
-    Dense(),
-    Products(),
-)
-"""All ways, the better of two equals first."""
+LADDER: dict[str, tuple[Solver, ...]] = {
+    "streamed": (Streamed(),),
+    "refit": (Refit(),),
+    "operator features": (OperatorFeatures(),),
+    "low rank": (SpannedLowRank(), LowRank()),
+    "exact": (Cholesky(), Tridiagonal(), Spectral()),
+    "coupled": (ByDirection(), Dense(), Products()),
+}
+"""The ways of each kind of problem, the better of two equals first."""
+SOLVERS: tuple[Solver, ...] = tuple(way for ways in LADDER.values() for way in ways)
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
 """What `solver=` may be, beside a `BlockConjugateGradient`."""
 ALONG = {
@@ -48,7 +44,7 @@ def route(problem: Problem, want: Want) -> Solver:
     """The solver of a problem: the cheapest that accepts it, one that has room where one has."""
     check_name(want.solver, problem)
     reasons, accepted = [], []
-    for solver in _named(want.solver):
+    for solver in _named(want.solver, LADDER[kind(problem, want)]):
         reason = solver.accepts(problem, want)
         if reason is None:
             accepted.append(solver)
@@ -56,6 +52,8 @@ def route(problem: Problem, want: Want) -> Solver:
             reasons.append(reason)
     if not accepted:
         raise ValueError(f"{_refusal(problem, want, reasons)}.")
+    if len(accepted) == 1:
+        return accepted[0]
     sizes = sizes_of(problem, want)
     costs = [solver.cost(sizes) for solver in accepted]
     best = min(
@@ -96,11 +94,25 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         )
 
 
-def _named(solver: Any) -> list[Solver]:
+def kind(problem: Problem, want: Want) -> str:
+    """The kind of a problem, which decides what ways there are."""
+    if problem.gathered is not None:
+        return "streamed"
+    if problem.operator_features:
+        return "operator features"
+    if not problem.kernel.separable:
+        return "coupled"
+    if want.judge == "refit" or problem.loss is not None or problem.operator.learnt:
+        return "refit"
+    return "exact" if problem.inputs.features is None else "low rank"
+
+
+def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
+    """Those of the ways that a name of `solver=` stands for."""
     if solver == "auto":
-        return list(SOLVERS)
+        return ways
     names = ALONG["cg" if isinstance(solver, BlockConjugateGradient) else solver]
-    return [way for way in SOLVERS if way.name in names]
+    return tuple(way for way in ways if way.name in names)
 
 
 def _refusal(problem: Problem, want: Want, reasons: list[str]) -> str:
