@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,21 +16,16 @@ from .._from_file import FromFile
 from ..embedding import Embedding
 from ..problem import group_labels
 from ..solvers import Refused
-from .base import StructuredEstimator
+from .all_given import made_of_data
+from .any_model import RankedLists, as_points, fit_parameters
 from .fitted import Fitted
-from .prediction_sets import (
-    Balls,
-    Bands,
-    Candidates,
-    contain,
-    row_weights,
-    size,
-    weighted_quantile,
-)
+from .prediction_sets import contain, largest_share, row_weights, size, weighted_quantile
 from .ridge import RidgeEstimator
+from .set_shapes import BallShape, BandShape, CandidateShape, RankedShape
 
 CALIBRATIONS = ("split", "jackknife+")
 KINDS = ("auto", "candidates", "ball", "band")
+SCALES = ("auto", "flat")
 
 
 class ConformalSets(FromFile, BaseEstimator):
@@ -38,43 +34,59 @@ class ConformalSets(FromFile, BaseEstimator):
     Parameters
     ----------
     model
-        A `KernelDependency` or `KernelDependencyCV`; it is cloned and fitted.
+        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", anything that
+        predicts: a `Pipeline` or a search around one of these, a `SequenceTransducer`, any
+        regressor or classifier of scikit-learn's kind. It is cloned and fitted.
     coverage
         The probability asked for.
     calibration
         "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
         from all of it and calibrates on left-out predictions, which the closed form gives for
-        every group; what is proven is 1 - 2 (1 - coverage), what is met is about `coverage`.
+        every group; what is met is about `coverage`, what is proven is 1 - 2 (1 - coverage) where
+        everything was given before the data were seen, and else nothing.
     kind
         "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
         prediction; "auto" is "ball" where the output kernel gives the prediction directly.
     candidates
-        The outputs that may be in a set; None for the training outputs.
+        The pool of outputs that may be in a set. None for all outputs where these are few
+        (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
     held_out
         The share of the groups that "split" keeps for calibration. None is a quarter, or more
         where a quarter is few, up to half: K groups settle the coverage to within 1 / (K + 1),
         which is to be at most a fifth of what may be missed.
     random_state
         Which ones.
+    scale
+        "auto" for bands that are wide where residuals are large, "flat" for the same width at every
+        place.
 
     Attributes
     ----------
     model_
         The fitted model.
     proven_coverage_
-        The level that holds for exchangeable groups whatever the data.
+        The level that holds for exchangeable groups whatever the data, on average over inputs.
+        NaN where none can be stated; a warning says why. Where the pool of candidates may lack
+        the truth it is less by a 95 % upper confidence bound on how often it does.
     level_
         The coverage that was asked for at `fit`.
     empirical_coverage_
         The share of the calibration outputs that the sets made of them hold.
+    outside_
+        The share of the calibration outputs that are not in the pool of candidates.
 
     Notes
     -----
     With groups, a new example is one of a new group: rows of one group count as one together
     (hierarchical conformal prediction). The score of a candidate is how much farther it is from
     g(x) than the nearest one, d²(y) - min d²: the nearest candidate is in every set, so that none
-    is empty. A ball or band by jackknife+ is the smallest one around the prediction that holds
-    the jackknife+ set.
+    is empty. A ball or band by jackknife+ is one around the prediction that holds the jackknife+
+    set; its radius is an upper bound by the triangle inequality, not the smallest.
+
+    Jackknife+ is proven for models that treat examples alike and see all but one. A kernel,
+    operator or ridge that was chosen, a "median" length scale, an operator made of the outputs and
+    landmarks drawn from the data have seen the example that is left out, and so has the shape of
+    a band that is made of left-out residuals: then `proven_coverage_` is NaN.
 
     References
     ----------
@@ -96,13 +108,14 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def __init__(
         self,
-        model: StructuredEstimator,
+        model: Any,
         coverage: float = 0.9,
         calibration: str = "split",
         kind: str = "auto",
         candidates: Items | None = None,
         held_out: float | None = None,
         random_state: Any = 0,
+        scale: str = "auto",
     ):
         self.model = model
         self.coverage = coverage
@@ -111,6 +124,7 @@ class ConformalSets(FromFile, BaseEstimator):
         self.candidates = candidates
         self.held_out = held_out
         self.random_state = random_state
+        self.scale = scale
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -150,14 +164,15 @@ class ConformalSets(FromFile, BaseEstimator):
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
         self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
         self.jackknife_: Fitted | None = None
-        shape = self._shape(self.model_.embed(_rows(X, rest)))
-        outputs = self.model_.output_kernel_.as_outputs(_rows(y, held))
-        scores = shape.scores(self.model_.embed(_rows(X, held)), outputs)
-        weights = row_weights(np.unique(labels[held], return_inverse=True)[1])
+        view = self.view_
+        shape = self._shape(view.embed(_rows(X, rest)))
+        scores = shape.scores(view.embed(_rows(X, held)), self._outputs(_rows(y, held)))
+        own = np.unique(labels[held], return_inverse=True)[1]
+        weights = row_weights(own)
         self.shape_, self.radius_ = shape, float(weighted_quantile(scores, weights, self.coverage))
-        self.proven_coverage_ = float(self.coverage)
-        self.empirical_coverage_ = float(np.mean(scores <= self.radius_))
+        self.empirical_coverage_ = float(np.mean((scores <= self.radius_) & np.isfinite(scores)))
         self._warn_if_few(kept)
+        self.proven_coverage_ = self._stated(float(self.coverage), scores, own)
 
     def _kept(self, groups: int) -> int:
         """How many groups are kept for calibration."""
@@ -168,15 +183,51 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
-        outputs = self.model_.outputs_
         self.jackknife_ = self.model_.fitted_.leaving_out(labels)
         points = self._left_out_points()
-        self.shape_ = self._shape(points)
+        self.shape_ = self._shape(points, labels)
+        outputs = self.model_.outputs_
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
-        self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
         radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
-        self.empirical_coverage_ = float(np.mean(self.scores_ <= radius))
+        met = (self.scores_ <= radius) & np.isfinite(self.scores_)
+        self.empirical_coverage_ = float(np.mean(met))
         self._warn_if_few(int(labels.max()) + 1)
+        level = self._stated(max(0.0, 2.0 * self.coverage - 1.0), self.scores_, labels)
+        self.proven_coverage_ = self._nothing_if_seen(level)
+
+    def _stated(self, level: float, scores: np.ndarray, labels: np.ndarray) -> float:
+        """The level that is left where the pool may lack the truth."""
+        listed = isinstance(self.shape_, CandidateShape | RankedShape)
+        outside = np.isinf(scores) if listed else np.zeros(len(scores), dtype=bool)
+        self.outside_ = float(outside.mean())
+        if not listed or (self.shape_.complete and not outside.any()):
+            return level
+        left = max(0.0, level - largest_share(outside, labels))
+        if outside.any():
+            warnings.warn(
+                f"{outside.sum()} of {len(outside)} calibration outputs ({self.outside_:.0%}) are "
+                "not in the pool of candidates, so that no set can hold them: the level that can "
+                f"be stated is {left:.3g}, not {level:.3g}. Give candidates= that hold every "
+                "output.",
+                stacklevel=5,
+            )
+        return left
+
+    def _nothing_if_seen(self, level: float) -> float:
+        """NaN, with a warning, where left-out models have seen what they leave out."""
+        reasons = made_of_data(self.model_)
+        if isinstance(self.shape_, BandShape) and self.scale != "flat":
+            reasons.append("the shape of the bands is made of left-out residuals")
+        if isinstance(self.shape_, CandidateShape) and self.shape_.owned:
+            reasons.append("the pool of candidates is the training outputs")
+        if not reasons:
+            return level
+        warnings.warn(
+            f"jackknife+ proves no coverage here, and proven_coverage_ is NaN: {'; '.join(reasons)}"
+            '. Give these beforehand, or use calibration="split", which proves what is asked for.',
+            stacklevel=5,
+        )
+        return float("nan")
 
     def _left_out_points(self) -> Embedding:
         """Left-out points of the model, refused where left-out models have no closed form."""
@@ -205,11 +256,15 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _fit_model(self, X: Items, y: Items, labels: np.ndarray) -> None:
         grouped = labels if len(np.unique(labels)) < len(labels) else None
-        self.model_ = clone(self.model).fit(X, y, groups=grouped)
+        self.model_ = clone(self.model).fit(X, y, **fit_parameters(self.model, grouped))
+        self.view_ = as_points(self.model_, y)
 
-    def _shape(self, points: Embedding) -> Any:
+    def _outputs(self, y: Items) -> Items:
+        return self.view_.output_kernel_.as_outputs(y)
+
+    def _shape(self, points: Embedding, labels: np.ndarray | None = None) -> Any:
         """What sets look like; bands take their shape from the residuals of training points."""
-        kernel = self.model_.output_kernel_
+        kernel = self.view_.output_kernel_
         undone = kernel.features is not None and kernel.features.inverse is not None
         direct = undone and kernel.on_vectors
         kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
@@ -219,16 +274,24 @@ class ConformalSets(FromFile, BaseEstimator):
                 f'{kernel} is none: use kind="candidates".'
             )
         if kind == "band":
-            return Bands(self.model_, points, self.model_.outputs_)
-        return Balls(self.model_) if kind == "ball" else Candidates(self.model_, self.candidates)
+            return BandShape(self.view_, points, self.view_.outputs_, self.scale == "flat")
+        if kind == "ball":
+            return BallShape(self.view_)
+        if isinstance(points, RankedLists):
+            return RankedShape()
+        return CandidateShape(self.view_, self.candidates, labels)
 
     # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Items) -> list:
-        """One set for each input: a list of outputs, nearest first, or a `Ball`, or a `Band`."""
+    def predict(self, X: Items) -> Sequence:
+        """One set for each input: a list of outputs, nearest first, a `Ball` or a `Band`.
+
+        Bands come as `Bands`, whose `lower` and `upper` are arrays.
+        """
         check_is_fitted(self, "shape_")
         if self.jackknife_ is None:
-            return self.shape_.sets(self.model_.embed(X), self.radius_)
+            points = self.view_.embed(X)
+            return self.shape_.sets(points, np.full(count(X), self.radius_))
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         points, moves = self.jackknife_.embed(checked), self.jackknife_.moves(checked)
         return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
@@ -236,20 +299,26 @@ class ConformalSets(FromFile, BaseEstimator):
     def covers(self, X: Items, y: Items) -> np.ndarray:
         """Whether the set of each input holds its output."""
         check_is_fitted(self, "shape_")
-        y = self.model_.output_kernel_.as_outputs(y)
+        y = self._outputs(y)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-        space = self.model_.output_kernel_.space
-        return contain(self.predict(X), self.model_._flattened(y), space)
+        space = self.view_.output_kernel_.space
+        return contain(self.predict(X), self.view_._flattened(y), space)
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
         return np.array([size(s) for s in self.predict(X)])
 
     def _check(self) -> None:
-        if not isinstance(self.model, RidgeEstimator):
+        if not (hasattr(self.model, "fit") and hasattr(self.model, "predict")):
             raise TypeError(
-                f"ConformalSets is for KernelDependency and KernelDependencyCV, got {self.model!r}."
+                "ConformalSets is for models that fit and predict, such as KernelDependency; got "
+                f"{self.model!r}."
+            )
+        if self.calibration == "jackknife+" and not isinstance(self.model, RidgeEstimator):
+            raise TypeError(
+                'calibration="jackknife+" needs the closed form of KernelDependency and '
+                f'KernelDependencyCV, which {type(self.model).__name__} lacks: use "split".'
             )
         if not isinstance(self.coverage, Real) or not 0 < self.coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, got {self.coverage!r}.")
@@ -262,6 +331,8 @@ class ConformalSets(FromFile, BaseEstimator):
             )
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}.")
+        if self.scale not in SCALES:
+            raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}.")
 
 
 def _rows(items: Items, index: np.ndarray) -> Items:

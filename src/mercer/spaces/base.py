@@ -70,6 +70,10 @@ class Space(BaseEstimator):
         number = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)
         return np.unique(number, return_index=True)[1], number
 
+    def every(self, sample: Items) -> Items | None:
+        """All items of the kind of a sample, where they are few enough to write down; else None."""
+        return None
+
     # -- files --------------------------------------------------------------------------------
 
     def plain(self, items: Items) -> Any:
