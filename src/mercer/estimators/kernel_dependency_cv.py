@@ -25,7 +25,7 @@ from .gathered import Gathered, held_out, separated
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
-CRITERIA = ("loo", "gcv")
+CRITERIA = ("loo", "gcv", "evidence")
 RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
 
@@ -52,7 +52,9 @@ class KernelDependencyCV(RidgeEstimator):
         None for the risk in feature space, or any scorer of scikit-learn's (a name, or what
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
-        "loo", or "gcv" for generalised cross-validation (risk only, without groups).
+        "loo", "gcv" for generalised cross-validation, or "evidence" for the marginal likelihood
+        of a Gaussian process whose scale is profiled out, where outputs have finite features (the
+        last two without scoring and groups).
     decoder, features, output_features, fit_intercept, device, solver
         As in `KernelDependency`.
     loss
@@ -209,6 +211,7 @@ class KernelDependencyCV(RidgeEstimator):
             folds=self.cv,
             solver=self.solver,
             relative=relative,
+            moves=self.criterion == "evidence",
         )
 
     def _alphas(self) -> list[float]:
@@ -256,7 +259,12 @@ class KernelDependencyCV(RidgeEstimator):
                 points = left_out.embed()
                 predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
                 score = self._scored(predictions, problem)
-            yield Trial(problem, factorization, decoder, left_out.alpha, risk, score, names)
+            evidence = np.nan
+            if self.criterion == "evidence":
+                evidence = factorization.evidence(left_out.alpha)
+            yield Trial(
+                problem, factorization, decoder, left_out.alpha, risk, score, names, evidence
+            )
 
     def _scored(self, predictions: Items, problem: Problem) -> float:
         from sklearn.metrics import check_scoring  # slow to import, not always needed
@@ -282,6 +290,8 @@ class KernelDependencyCV(RidgeEstimator):
         return best, rows
 
     def _worth(self, trial: Trial) -> float:
+        if self.criterion == "evidence":
+            return trial.evidence
         return -trial.risk if self.scoring is None else trial.score
 
     def _report(self, best: Trial, rows: list[dict]) -> None:
@@ -304,7 +314,7 @@ class KernelDependencyCV(RidgeEstimator):
     def _fit_stream(self, stream: PairSource, validation: Any) -> None:
         """Choose over a stream: by pairs held out, or by those of its sample, left out."""
         outputs = self._output_kernels()
-        if self.criterion == "gcv" or len(outputs) > 1:
+        if self.criterion != "loo" or len(outputs) > 1:
             raise ValueError('on a stream give one output kernel, and criterion="loo".')
         if validation is not None and self.scoring is not None:
             raise ValueError(
@@ -394,8 +404,10 @@ class KernelDependencyCV(RidgeEstimator):
         all_or_none(scalars)
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
-        if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
-            raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
+        if self.criterion != "loo" and (groups is not None or self.scoring is not None):
+            raise ValueError(
+                f'criterion="{self.criterion}" knows neither groups nor scoring: use "loo".'
+            )
         operator_features = self.features is not None and self.features.operator_valued
         check_combination(kernels, self._losses(), self.criterion, operator_features)
         if np.size(self.alphas) == 0:

@@ -28,6 +28,7 @@ from .base import StructuredEstimator
 from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
+from .posterior import Posterior
 from .unlabelled import Given, rows_of
 
 MOST = 10**6
@@ -204,6 +205,23 @@ class RidgeEstimator(StructuredEstimator):
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_)
+
+    # -- points -------------------------------------------------------------------------------
+
+    def embed(self, X: Items) -> Embedding:
+        """The predicted points g(x) of the output feature space, with their posterior variance.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        """
+        check_is_fitted(self)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        points, fitted = self.points_(X), vars(self).get("fitted_")
+        if fitted is None:
+            return points
+        return replace(points, posterior=Posterior(fitted, X, self.flat_))
 
     # -- what was left out --------------------------------------------------------------------
 
