@@ -16,16 +16,26 @@ from .._from_file import FromFile
 from ..embedding import Embedding
 from ..problem import group_labels
 from ..solvers import Refused
+from .adaptive import PosteriorScale, left_out_errors, residual_scale
 from .all_given import made_of_data
 from .any_model import RankedLists, as_points, fit_parameters
 from .fitted import Fitted
 from .prediction_sets import contain, largest_share, row_weights, size, weighted_quantile
+from .radii import (
+    OneRadius,
+    RadiusByCategory,
+    RadiusByClass,
+    ShiftedRadius,
+    categories,
+    radii_by_name,
+)
 from .ridge import RidgeEstimator
-from .set_shapes import BallShape, BandShape, CandidateShape, RankedShape
+from .risk_control import as_loss, controlled_radius, risk_at, steps
+from .set_shapes import AroundShape, BallShape, BandShape, CandidateShape, RankedShape
 
 CALIBRATIONS = ("split", "jackknife+")
 KINDS = ("auto", "candidates", "ball", "band")
-SCALES = ("auto", "flat")
+SCALES = ("auto", "flat", "posterior", "residual")
 
 
 class ConformalSets(FromFile, BaseEstimator):
@@ -57,8 +67,23 @@ class ConformalSets(FromFile, BaseEstimator):
     random_state
         Which ones.
     scale
-        "auto" for bands that are wide where residuals are large, "flat" for the same width at every
-        place.
+        "auto" for bands that are wide at the places where residuals are large, "flat" for the same
+        width at every place. Two more adapt to the input, for calibration="split": "posterior" has
+        radii in proportion to the posterior standard deviation of an output, "residual" in
+        proportion to what a ridge model of left-out residuals expects, and bands that follow places
+        as far as that makes them narrow.
+    by
+        What sets are calibrated apart by (Mondrian sets): a function that returns a category for
+        each input, or "class", where lists are to hold each single output of the pool as often as
+        is asked for. The level then holds within each category. For calibration="split".
+    shift
+        A function that returns for each input how much likelier it is among the inputs to come
+        than among those learnt from; None where these are alike. For calibration="split".
+    loss
+        None: a set that lacks the truth is a miss. Or, for lists, "f1", "hamming", "edit" (edits
+        over the longer length) or a function of true and predicted outputs with values from 0 to
+        1: then the expected loss of the best output in a list is at most 1 - coverage (conformal
+        risk control). For calibration="split".
 
     Attributes
     ----------
@@ -90,7 +115,8 @@ class ConformalSets(FromFile, BaseEstimator):
 
     References
     ----------
-    Vovk, Gammerman, Shafer (2005). Barber, Candès, Ramdas, Tibshirani: Predictive inference with
+    Vovk, Gammerman, Shafer (2005). Tibshirani, Barber, Candès, Ramdas: Conformal prediction under
+    covariate shift (2019). Barber, Candès, Ramdas, Tibshirani: Predictive inference with
     the jackknife+ (2021). Lee, Barber, Willett: Distribution-free inference with hierarchical
     data (2023).
 
@@ -116,6 +142,9 @@ class ConformalSets(FromFile, BaseEstimator):
         held_out: float | None = None,
         random_state: Any = 0,
         scale: str = "auto",
+        by: Any = None,
+        shift: Any = None,
+        loss: Any = None,
     ):
         self.model = model
         self.coverage = coverage
@@ -125,6 +154,9 @@ class ConformalSets(FromFile, BaseEstimator):
         self.held_out = held_out
         self.random_state = random_state
         self.scale = scale
+        self.by = by
+        self.shift = shift
+        self.loss = loss
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -164,15 +196,85 @@ class ConformalSets(FromFile, BaseEstimator):
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
         self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
         self.jackknife_: Fitted | None = None
-        view = self.view_
-        shape = self._shape(view.embed(_rows(X, rest)))
-        scores = shape.scores(view.embed(_rows(X, held)), self._outputs(_rows(y, held)))
+        self.shape_ = self._shape(self.view_.embed(_rows(X, rest)))
+        self.scaling_ = self._scaling(_rows(X, rest), _rows(y, rest), labels[rest])
         own = np.unique(labels[held], return_inverse=True)[1]
-        weights = row_weights(own)
-        self.shape_, self.radius_ = shape, float(weighted_quantile(scores, weights, self.coverage))
-        self.empirical_coverage_ = float(np.mean((scores <= self.radius_) & np.isfinite(scores)))
-        self._warn_if_few(kept)
-        self.proven_coverage_ = self._stated(float(self.coverage), scores, own)
+        self._calibrate(_rows(X, held), self._outputs(_rows(y, held)), own)
+
+    def _calibrate(self, X: Items, y: Items, labels: np.ndarray) -> None:
+        """Settle the radii on pairs that the model has not seen."""
+        points = self.view_.embed(X)
+        if self.loss is not None:
+            self._control(points, X, y, labels)
+            return
+        scores = self.shape_.scores(points, y, self._scale_at(X))
+        self.radii_, fewest = self._radii(X, y, scores, labels)
+        radii = self.radii_.at(X)
+        if isinstance(self.radii_, RadiusByClass):
+            known = self.shape_.known(y, points.frame.kernel.space)
+            radii = radii[np.arange(len(known)), known]
+        self.empirical_coverage_ = float(np.mean((scores <= radii) & np.isfinite(scores)))
+        self._warn_if_few(fewest)
+        self.proven_coverage_ = self._stated(float(self.coverage), scores, labels)
+
+    def _radii(self, X: Items, y: Items, scores: np.ndarray, labels: np.ndarray) -> tuple[Any, int]:
+        """What gives the radius of an input, and the fewest groups that one was settled on."""
+        if self.shift is not None:
+            shifted = ShiftedRadius.of(self.shift, X, scores, labels, self.level_)
+            return shifted, int(labels.max()) + 1
+        if self.by is None:
+            radius = float(weighted_quantile(scores, row_weights(labels), self.level_))
+            return OneRadius(radius), int(labels.max()) + 1
+        if self.by == "class":
+            names = self.shape_.known(y, self.view_.output_kernel_.space).tolist()
+        else:
+            names = categories(self.by, X)
+        found = radii_by_name(names, scores, labels, self.level_)
+        fewest = min(len({g for g, n in zip(labels, names, strict=True) if n == m}) for m in found)
+        if self.by == "class":
+            pool = range(len(self.shape_.number))
+            return RadiusByClass(np.array([found.get(i, np.inf) for i in pool])), fewest
+        return RadiusByCategory(self.by, found), fewest
+
+    def _control(self, points: Any, X: Items, y: Items, labels: np.ndarray) -> None:
+        """Settle the radius by the expected loss of the best output in a list."""
+        if not isinstance(self.shape_, CandidateShape | RankedShape):
+            raise ValueError('loss= is for lists of outputs: use kind="candidates".')
+        found = steps(self.shape_, points, y, as_loss(self.loss))
+        bound = 1.0 - float(self.coverage)
+        radius = controlled_radius(found, row_weights(labels), bound)
+        self.radii_ = OneRadius(radius)
+        self.empirical_coverage_ = 1.0 - float(np.mean(risk_at(found, radius)))
+        self.proven_coverage_ = float(self.coverage)
+        if np.isinf(radius):
+            self.proven_coverage_ = float("nan")
+            warnings.warn(
+                f"the expected loss cannot be brought under {bound:.3g}, and proven_coverage_ is "
+                f"NaN: even lists of all candidates have {1 - self.empirical_coverage_:.3g} on "
+                f"{len(labels)} calibration pairs. Give more candidates= or more pairs.",
+                stacklevel=5,
+            )
+
+    def _scaling(self, X: Items, y: Items, labels: np.ndarray) -> Any:
+        """What tells how hard an input is; None where the same is expected of all."""
+        if self.scale in ("auto", "flat"):
+            return None
+        if not isinstance(self.shape_, AroundShape):
+            raise ValueError(f'scale="{self.scale}" is for balls and bands, not for lists.')
+        band = isinstance(self.shape_, BandShape)
+        if self.scale == "posterior":
+            return PosteriorScale(self.view_, band)
+        own = np.unique(labels, return_inverse=True)[1]
+        errors = left_out_errors(clone(self.model), self.view_, X, y, own, band)
+        return residual_scale(self.view_, errors, X, own, self.level_, band)
+
+    def _scale_at(self, X: Items) -> np.ndarray | None:
+        return None if self.scaling_ is None else self.scaling_.at(X)
+
+    @property
+    def radius_(self) -> float:
+        """The radius, where all inputs have the same."""
+        return self.radii_.radius
 
     def _kept(self, groups: int) -> int:
         """How many groups are kept for calibration."""
@@ -291,7 +393,7 @@ class ConformalSets(FromFile, BaseEstimator):
         check_is_fitted(self, "shape_")
         if self.jackknife_ is None:
             points = self.view_.embed(X)
-            return self.shape_.sets(points, np.full(count(X), self.radius_))
+            return self.shape_.sets(points, self.radii_.at(X), self._scale_at(X))
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         points, moves = self.jackknife_.embed(checked), self.jackknife_.moves(checked)
         return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
@@ -304,6 +406,14 @@ class ConformalSets(FromFile, BaseEstimator):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
         space = self.view_.output_kernel_.space
         return contain(self.predict(X), self.view_._flattened(y), space)
+
+    def losses(self, X: Items, y: Items) -> np.ndarray:
+        """The loss of the best output in the list of each input, where there is a `loss`."""
+        check_is_fitted(self, "shape_")
+        if self.loss is None or self.jackknife_ is not None:
+            return 1.0 - self.covers(X, y)
+        found = steps(self.shape_, self.view_.embed(X), self._outputs(y), as_loss(self.loss))
+        return risk_at(found, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
@@ -333,6 +443,14 @@ class ConformalSets(FromFile, BaseEstimator):
             raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}.")
         if self.scale not in SCALES:
             raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}.")
+        more = {"by": self.by, "shift": self.shift, "loss": self.loss}
+        named = [name for name, value in more.items() if value is not None]
+        if len(named) > 1:
+            raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
+        if self.scale in ("posterior", "residual"):
+            named.append(f'scale="{self.scale}", as')
+        if named and self.calibration != "split":
+            raise ValueError(f'{named[-1].removesuffix(", as")} needs calibration="split".')
 
 
 def _rows(items: Items, index: np.ndarray) -> Items:

@@ -62,13 +62,16 @@ class CandidateShape:
         """The number of each output among the candidates, -1 for none."""
         return np.array([self.number.get(key, -1) for key in space.keys(y)])
 
-    def scores(self, points: Embedding, y: Items) -> np.ndarray:
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
         """The score of each point's own output."""
         D, known = self.gaps(points), self.known(y, points.frame.kernel.space)
         return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
 
-    def sets(self, points: Embedding, radii: np.ndarray) -> list[list]:
-        """The candidates that score at most the radius of their input, nearest first."""
+    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> list[list]:
+        """The candidates that score at most the radius of their input, nearest first.
+
+        `radii` has one value an input, or one row with a value for each candidate.
+        """
         D = self._farther(points)
         return [
             self._listed(row, row - row.min() <= radius)
@@ -132,8 +135,8 @@ class AroundShape:
         """The sets of those radii."""
         return self.sets(points, self.radii(points, moves, *calibration))
 
-    def sets(self, points: Embedding, radii: np.ndarray) -> Any:
-        """The sets of one radius an input."""
+    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Any:
+        """The sets of one radius an input, in units of `scale` where inputs have their own."""
         raise NotImplementedError
 
     def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
@@ -146,16 +149,18 @@ class AroundShape:
 class BallShape(AroundShape):
     """Balls in the feature space of the output kernel."""
 
-    def scores(self, points: Embedding, y: Items) -> np.ndarray:
-        """‖g(x) - Φ(y)‖."""
-        return np.sqrt(host(points.sqdistances_to(y)))
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
+        """‖g(x) - Φ(y)‖, in units of the scale."""
+        lengths = np.sqrt(host(points.sqdistances_to(y)))
+        return lengths if scale is None else lengths / scale
 
     def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
         return host(namespace(move).sum(move * move, axis=-1)) ** 0.5
 
-    def sets(self, points: Embedding, radii: np.ndarray) -> list[Ball]:
+    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> list[Ball]:
         """A ball for each input."""
         kernel = self.model.output_kernel_
+        radii = radii if scale is None else radii * scale
         pairs = zip(self._predicted(points), radii, strict=True)
         return [Ball(center, float(radius), kernel) for center, radius in pairs]
 
@@ -171,16 +176,17 @@ class BandShape(AroundShape):
             return
         self.scale = np.maximum(residuals.std(axis=0), 1e-12 * np.abs(host(y)).max() + 1e-300)
 
-    def scores(self, points: Embedding, y: Items) -> np.ndarray:
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
         """The largest residual anywhere, in units of what is usual there."""
-        return self._largest(self._residuals(points, y))
+        return self._largest(self._residuals(points, y), scale)
 
     def _residuals(self, points: Embedding, y: Items) -> np.ndarray:
         predicted = self._predicted(points)  # of numbers one by one, where y is a column of them
         return np.reshape(host(y), predicted.shape) - predicted
 
-    def _largest(self, residuals: np.ndarray) -> np.ndarray:
-        return np.abs(residuals / self.scale).reshape(len(residuals), -1).max(axis=1)
+    def _largest(self, residuals: np.ndarray, scale: Any = None) -> np.ndarray:
+        scale = self.scale if scale is None else scale
+        return np.abs(residuals / scale).reshape(len(residuals), -1).max(axis=1)
 
     def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
         t, groups, q = move.shape
@@ -188,10 +194,11 @@ class BandShape(AroundShape):
         outputs = host(self.model.output_kernel_.features.inverse(flat))
         return self._largest(outputs.reshape(t * groups, *self.scale.shape)).reshape(t, groups)
 
-    def sets(self, points: Embedding, radii: np.ndarray) -> Bands:
+    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Bands:
         """A band for each input."""
         middle = self._predicted(points)
-        half = np.reshape(radii, (-1,) + (1,) * (middle.ndim - 1)) * self.scale
+        scale = self.scale if scale is None else scale
+        half = np.reshape(radii, (-1,) + (1,) * (middle.ndim - 1)) * scale
         return Bands(middle - half, middle + half)
 
 
@@ -200,14 +207,14 @@ class RankedShape:
 
     complete, owned = False, False
 
-    def scores(self, points: Any, y: Items) -> np.ndarray:
+    def scores(self, points: Any, y: Items, scale: Any = None) -> np.ndarray:
         """The gap between the best score and that of each input's own output."""
         pairs = zip(points.lists, points.space.keys(y), strict=True)
         return np.array(
             [_gap(some, points.space.keys([o for o, _ in some]), k) for some, k in pairs]
         )
 
-    def sets(self, points: Any, radii: np.ndarray) -> list[list]:
+    def sets(self, points: Any, radii: np.ndarray, scale: Any = None) -> list[list]:
         """The outputs that score at most the radius below the best."""
         return [
             [output for output, score in some if some[0][1] - score <= radius]
