@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,25 +14,21 @@ from ..embedding import Embedding
 from ..problem import group_labels
 from ..solvers import Refused
 from .adaptive import PosteriorScale, left_out_errors, residual_scale
-from .all_given import made_of_data
 from .any_model import RankedLists, as_points, fit_parameters
+from .conformal_checks import check
 from .fitted import Fitted
-from .prediction_sets import contain, largest_share, row_weights, size, weighted_quantile
-from .radii import (
-    OneRadius,
-    RadiusByCategory,
-    RadiusByClass,
-    ShiftedRadius,
-    categories,
-    radii_by_name,
+from .guarantees import (
+    out_of_reach,
+    outside_pool,
+    seen_before,
+    stated_level,
+    unproven,
+    warn_if_few,
 )
-from .ridge import RidgeEstimator
+from .prediction_sets import contain, row_weights, size, weighted_quantile
+from .radii import OneRadius, RadiusByClass, categories, fewest_groups, radii_of
 from .risk_control import as_loss, controlled_radius, risk_at, steps
 from .set_shapes import AroundShape, BallShape, BandShape, CandidateShape, RankedShape
-
-CALIBRATIONS = ("split", "jackknife+")
-KINDS = ("auto", "candidates", "ball", "band")
-SCALES = ("auto", "flat", "posterior", "residual")
 
 
 class ConformalSets(FromFile, BaseEstimator):
@@ -158,6 +151,15 @@ class ConformalSets(FromFile, BaseEstimator):
         self.shift = shift
         self.loss = loss
 
+    radius_: float
+
+    def check_loaded(self, limits: Any) -> None:
+        """Complete what files of version 0.1 hold."""
+        if hasattr(self, "shape_") and not hasattr(self, "view_"):
+            self.view_, self.scaling_ = self.model_, None
+            if self.jackknife_ is None:
+                self.radii_ = OneRadius(self.radius_)
+
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> ConformalSets:
@@ -170,7 +172,7 @@ class ConformalSets(FromFile, BaseEstimator):
         groups
             A label for each pair: a new input is then one of a group not seen.
         """
-        self._check()
+        check(self)
         if y is None or count(X) != count(y):
             got = "none" if y is None else count(y)
             raise ValueError(
@@ -208,33 +210,29 @@ class ConformalSets(FromFile, BaseEstimator):
             self._control(points, X, y, labels)
             return
         scores = self.shape_.scores(points, y, self._scale_at(X))
-        self.radii_, fewest = self._radii(X, y, scores, labels)
+        names = self._names(X, y)
+        self._settle(radii_of(self, X, names, scores, labels))
         radii = self.radii_.at(X)
         if isinstance(self.radii_, RadiusByClass):
-            known = self.shape_.known(y, points.frame.kernel.space)
-            radii = radii[np.arange(len(known)), known]
+            radii = radii[np.arange(len(scores)), np.array(names)]
         self.empirical_coverage_ = float(np.mean((scores <= radii) & np.isfinite(scores)))
-        self._warn_if_few(fewest)
-        self.proven_coverage_ = self._stated(float(self.coverage), scores, labels)
+        warn_if_few(self.coverage, fewest_groups(names, labels))
+        self.outside_ = outside_pool(self.shape_, scores)
+        self.proven_coverage_ = stated_level(self.shape_, float(self.coverage), scores, labels)
 
-    def _radii(self, X: Items, y: Items, scores: np.ndarray, labels: np.ndarray) -> tuple[Any, int]:
-        """What gives the radius of an input, and the fewest groups that one was settled on."""
-        if self.shift is not None:
-            shifted = ShiftedRadius.of(self.shift, X, scores, labels, self.level_)
-            return shifted, int(labels.max()) + 1
+    def _names(self, X: Items, y: Items) -> list | None:
+        """The category of each calibration pair; None where all are calibrated together."""
         if self.by is None:
-            radius = float(weighted_quantile(scores, row_weights(labels), self.level_))
-            return OneRadius(radius), int(labels.max()) + 1
-        if self.by == "class":
-            names = self.shape_.known(y, self.view_.output_kernel_.space).tolist()
-        else:
-            names = categories(self.by, X)
-        found = radii_by_name(names, scores, labels, self.level_)
-        fewest = min(len({g for g, n in zip(labels, names, strict=True) if n == m}) for m in found)
-        if self.by == "class":
-            pool = range(len(self.shape_.number))
-            return RadiusByClass(np.array([found.get(i, np.inf) for i in pool])), fewest
-        return RadiusByCategory(self.by, found), fewest
+            return None
+        if self.by != "class":
+            return categories(self.by, X)
+        if not isinstance(self.shape_, CandidateShape):
+            raise ValueError('by="class" is for lists out of one pool: use kind="candidates".')
+        return self.shape_.known(y, self.view_.output_kernel_.space).tolist()
+
+    def _settle(self, radii: Any) -> None:
+        self.radii_ = radii
+        self.radius_ = radii.radius if isinstance(radii, OneRadius) else float("nan")
 
     def _control(self, points: Any, X: Items, y: Items, labels: np.ndarray) -> None:
         """Settle the radius by the expected loss of the best output in a list."""
@@ -242,18 +240,11 @@ class ConformalSets(FromFile, BaseEstimator):
             raise ValueError('loss= is for lists of outputs: use kind="candidates".')
         found = steps(self.shape_, points, y, as_loss(self.loss))
         bound = 1.0 - float(self.coverage)
-        radius = controlled_radius(found, row_weights(labels), bound)
-        self.radii_ = OneRadius(radius)
-        self.empirical_coverage_ = 1.0 - float(np.mean(risk_at(found, radius)))
-        self.proven_coverage_ = float(self.coverage)
-        if np.isinf(radius):
-            self.proven_coverage_ = float("nan")
-            warnings.warn(
-                f"the expected loss cannot be brought under {bound:.3g}, and proven_coverage_ is "
-                f"NaN: even lists of all candidates have {1 - self.empirical_coverage_:.3g} on "
-                f"{len(labels)} calibration pairs. Give more candidates= or more pairs.",
-                stacklevel=5,
-            )
+        self._settle(OneRadius(controlled_radius(found, row_weights(labels), bound)))
+        risk = float(np.mean(risk_at(found, self.radius_)))
+        self.empirical_coverage_, self.outside_ = 1.0 - risk, 0.0
+        reached = np.isfinite(self.radius_)
+        self.proven_coverage_ = float(self.coverage) if reached else out_of_reach(bound, risk)
 
     def _scaling(self, X: Items, y: Items, labels: np.ndarray) -> Any:
         """What tells how hard an input is; None where the same is expected of all."""
@@ -270,11 +261,6 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _scale_at(self, X: Items) -> np.ndarray | None:
         return None if self.scaling_ is None else self.scaling_.at(X)
-
-    @property
-    def radius_(self) -> float:
-        """The radius, where all inputs have the same."""
-        return self.radii_.radius
 
     def _kept(self, groups: int) -> int:
         """How many groups are kept for calibration."""
@@ -293,43 +279,12 @@ class ConformalSets(FromFile, BaseEstimator):
         radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
         met = (self.scores_ <= radius) & np.isfinite(self.scores_)
         self.empirical_coverage_ = float(np.mean(met))
-        self._warn_if_few(int(labels.max()) + 1)
-        level = self._stated(max(0.0, 2.0 * self.coverage - 1.0), self.scores_, labels)
-        self.proven_coverage_ = self._nothing_if_seen(level)
-
-    def _stated(self, level: float, scores: np.ndarray, labels: np.ndarray) -> float:
-        """The level that is left where the pool may lack the truth."""
-        listed = isinstance(self.shape_, CandidateShape | RankedShape)
-        outside = np.isinf(scores) if listed else np.zeros(len(scores), dtype=bool)
-        self.outside_ = float(outside.mean())
-        if not listed or (self.shape_.complete and not outside.any()):
-            return level
-        left = max(0.0, level - largest_share(outside, labels))
-        if outside.any():
-            warnings.warn(
-                f"{outside.sum()} of {len(outside)} calibration outputs ({self.outside_:.0%}) are "
-                "not in the pool of candidates, so that no set can hold them: the level that can "
-                f"be stated is {left:.3g}, not {level:.3g}. Give candidates= that hold every "
-                "output.",
-                stacklevel=5,
-            )
-        return left
-
-    def _nothing_if_seen(self, level: float) -> float:
-        """NaN, with a warning, where left-out models have seen what they leave out."""
-        reasons = made_of_data(self.model_)
-        if isinstance(self.shape_, BandShape) and self.scale != "flat":
-            reasons.append("the shape of the bands is made of left-out residuals")
-        if isinstance(self.shape_, CandidateShape) and self.shape_.owned:
-            reasons.append("the pool of candidates is the training outputs")
-        if not reasons:
-            return level
-        warnings.warn(
-            f"jackknife+ proves no coverage here, and proven_coverage_ is NaN: {'; '.join(reasons)}"
-            '. Give these beforehand, or use calibration="split", which proves what is asked for.',
-            stacklevel=5,
-        )
-        return float("nan")
+        warn_if_few(self.coverage, int(labels.max()) + 1)
+        self.outside_ = outside_pool(self.shape_, self.scores_)
+        level = max(0.0, 2.0 * self.coverage - 1.0)
+        level = stated_level(self.shape_, level, self.scores_, labels)
+        reasons = seen_before(self.model_, self.shape_)
+        self.proven_coverage_ = unproven(reasons) if reasons else level
 
     def _left_out_points(self) -> Embedding:
         """Left-out points of the model, refused where left-out models have no closed form."""
@@ -345,16 +300,6 @@ class ConformalSets(FromFile, BaseEstimator):
                 f'calibration="jackknife+" has no closed form for {self.model_.kernel_} with '
                 f'loss={self.model_.loss_}: use calibration="split".'
             ) from error
-
-    def _warn_if_few(self, groups: int) -> None:
-        """Say so where the sets must hold everything to be sure."""
-        if groups < self.coverage * (groups + 1) - 1e-9:
-            wanted = math.ceil(self.coverage / (1.0 - self.coverage) - 1e-9)
-            warnings.warn(
-                f"{groups} groups to calibrate on cannot tell {self.coverage:g} from 1: every set "
-                f"holds every output. At least {wanted} are needed, or a lower coverage.",
-                stacklevel=4,
-            )
 
     def _fit_model(self, X: Items, y: Items, labels: np.ndarray) -> None:
         grouped = labels if len(np.unique(labels)) < len(labels) else None
@@ -418,39 +363,6 @@ class ConformalSets(FromFile, BaseEstimator):
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
         return np.array([size(s) for s in self.predict(X)])
-
-    def _check(self) -> None:
-        if not (hasattr(self.model, "fit") and hasattr(self.model, "predict")):
-            raise TypeError(
-                "ConformalSets is for models that fit and predict, such as KernelDependency; got "
-                f"{self.model!r}."
-            )
-        if self.calibration == "jackknife+" and not isinstance(self.model, RidgeEstimator):
-            raise TypeError(
-                'calibration="jackknife+" needs the closed form of KernelDependency and '
-                f'KernelDependencyCV, which {type(self.model).__name__} lacks: use "split".'
-            )
-        if not isinstance(self.coverage, Real) or not 0 < self.coverage < 1:
-            raise ValueError(f"coverage must be between 0 and 1, got {self.coverage!r}.")
-        share = 0.25 if self.held_out is None else self.held_out
-        if not isinstance(share, Real) or not 0 < share < 1:
-            raise ValueError(f"held_out must be between 0 and 1 or None, got {self.held_out!r}.")
-        if self.calibration not in CALIBRATIONS:
-            raise ValueError(
-                f"calibration must be one of {CALIBRATIONS}, got {self.calibration!r}."
-            )
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}.")
-        if self.scale not in SCALES:
-            raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}.")
-        more = {"by": self.by, "shift": self.shift, "loss": self.loss}
-        named = [name for name, value in more.items() if value is not None]
-        if len(named) > 1:
-            raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
-        if self.scale in ("posterior", "residual"):
-            named.append(f'scale="{self.scale}", as')
-        if named and self.calibration != "split":
-            raise ValueError(f'{named[-1].removesuffix(", as")} needs calibration="split".')
 
 
 def _rows(items: Items, index: np.ndarray) -> Items:

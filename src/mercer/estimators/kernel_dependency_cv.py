@@ -22,6 +22,7 @@ from ..streams import Gathering, PairSource, Stream
 from .checks import all_or_none, input_default, on_device, output_default, positive_alpha
 from .choice import Told, Trial, calibrated, check_combination
 from .gathered import Gathered, held_out, separated
+from .nested import nested_score
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
@@ -63,15 +64,22 @@ class KernelDependencyCV(RidgeEstimator):
         The number of folds where an operator is learnt or a loss is robust (see Notes).
     verbose
         Whether a bar shows how many of the choices were tried.
+    nested
+        The number of folds for an honest score: on each, the whole choice is made again without
+        the fold. None for no such score, which costs that many fits more.
 
     Attributes
     ----------
     kernel_, output_kernel_, alpha_
         What was chosen; `alpha_` is always absolute.
     loo_risk_, loo_score_
-        Its leave-one-out risk (mean squared distance in feature space), and its score; of a
-        stream, over the pairs of its sample. Where a loss is robust, so is the risk: no distance
+        Its leave-one-out risk (mean squared distance in feature space), and its score, both
+        optimistic where there was a choice, since they made it; of a stream, over the pairs of its
+        sample. Where a loss is robust, so is the risk: no distance
         counts as more than three medians (`mercer.losses.tau_risk`).
+    nested_risk_, nested_score_
+        With `nested`, risk and score of predictions for folds (groups kept whole) that had no part
+        in choice, calibration and fit.
     loss_
         The loss chosen, its threshold settled; None for the square.
     cv_results_
@@ -119,6 +127,7 @@ class KernelDependencyCV(RidgeEstimator):
         device: str | None = None,
         verbose: bool = False,
         solver: Any = "auto",
+        nested: int | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -134,6 +143,7 @@ class KernelDependencyCV(RidgeEstimator):
         self.device = device
         self.verbose = verbose
         self.solver = solver
+        self.nested = nested
 
     def fit(
         self,
@@ -187,6 +197,8 @@ class KernelDependencyCV(RidgeEstimator):
         self._check_choices(kernels, outputs, groups)
         if stream is not None:
             refuse_in_streams(kernels, self._losses(), unlabelled)
+            if self.nested is not None:
+                raise ValueError("nested= is for pairs held whole, not for streams or validation=.")
             self._fit_stream(stream, validation)
             stream.finish()
             return
@@ -199,6 +211,10 @@ class KernelDependencyCV(RidgeEstimator):
         best, rows = self._best(self._trials(kernels, outputs, data, want))
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
+        if self.nested is not None:
+            self.nested_risk_, self.nested_score_ = nested_score(
+                self, X, y, groups, sample_weight, self.nested
+            )
 
     def _want(self, kernels: list[OperatorKernel]) -> Want:
         """What every trial is asked for; one that no closed form can judge decides for all."""

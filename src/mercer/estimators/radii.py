@@ -104,3 +104,29 @@ def radii_by_name(names: list, scores: np.ndarray, labels: np.ndarray, level: fl
         own = np.unique(labels[rows], return_inverse=True)[1]
         found[name] = float(weighted_quantile(scores[rows], row_weights(own), level))
     return found
+
+
+def radii_of(
+    sets: Any, X: Items, names: list | None, scores: np.ndarray, labels: np.ndarray
+) -> OneRadius | RadiusByCategory | RadiusByClass | ShiftedRadius:
+    """What gives the radius of an input, as `ConformalSets` were asked to settle it."""
+    if sets.shift is not None:
+        return ShiftedRadius.of(sets.shift, X, scores, labels, sets.level_)
+    if names is None:
+        return OneRadius(float(weighted_quantile(scores, row_weights(labels), sets.level_)))
+    found = radii_by_name(names, scores, labels, sets.level_)
+    if sets.by != "class":
+        return RadiusByCategory(sets.by, found)
+    pool = range(len(sets.shape_.number))
+    return RadiusByClass(np.array([found.get(i, np.inf) for i in pool]))
+
+
+def fewest_groups(names: list | None, labels: np.ndarray) -> int:
+    """The number of groups in the smallest category."""
+    if names is None:
+        return int(labels.max()) + 1
+    pairs = {(name, group) for name, group in zip(names, labels.tolist(), strict=True)}
+    sizes: dict[Any, int] = {}
+    for name, _ in pairs:
+        sizes[name] = sizes.get(name, 0) + 1
+    return min(sizes.values())

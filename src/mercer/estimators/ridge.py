@@ -29,6 +29,7 @@ from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .posterior import Posterior
+from .selective import confidence_of
 from .unlabelled import Given, rows_of
 
 MOST = 10**6
@@ -238,6 +239,21 @@ class RidgeEstimator(StructuredEstimator):
         """The decoded left-out prediction of every training example (or of its group)."""
         points = self.loo_embed()
         return self._flattened(self.decoder_.decode(points))
+
+    def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
+        """How good each prediction is expected to be, as left-out predictions tell.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        metric
+            As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
+            space (a share from 0 to 1 for most), of vectors the share of variance explained.
+        """
+        check_is_fitted(self)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        return confidence_of(self, metric).of(X)
 
     # -- predict ------------------------------------------------------------------------------
 

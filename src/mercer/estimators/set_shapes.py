@@ -31,10 +31,12 @@ class CandidateShape:
         The groups of the training outputs, where they are to be left out one by one.
     """
 
+    alone: np.ndarray | None = None  # as files of version 0.1 leave it
+
     def __init__(self, model: Any, candidates: Items | None, labels: np.ndarray | None = None):
         kernel = model.output_kernel_
         pool = candidates
-        self.complete = False
+        self.complete, self.alone = False, None
         if candidates is None:
             pool = kernel.space.every(model.outputs_)
             self.complete = pool is not None
@@ -43,7 +45,6 @@ class CandidateShape:
         positions, numbers = kernel.space.unique(pool)
         self.outputs = take(pool, positions)
         self.number = {key: i for i, key in enumerate(kernel.space.keys(self.outputs))}
-        self.alone: np.ndarray | None = None
         if labels is not None and self.owned:
             self.alone = alone(numbers, labels)
 
@@ -170,6 +171,7 @@ class BandShape(AroundShape):
 
     def __init__(self, model: Any, points: Embedding, y: Items, flat: bool = False):
         super().__init__(model)
+        self.flat = flat
         residuals = self._residuals(points, y)
         if flat:
             self.scale = np.ones(residuals.shape[1:])
