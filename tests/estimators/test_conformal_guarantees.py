@@ -89,6 +89,14 @@ def test_ties_and_many_labels_leave_the_training_outputs(rng):
     assert Labels().space.every(np.zeros((3, 11), dtype=int)) is None
 
 
+def test_minus_zero_is_zero(rng):
+    X, Y = rng.normal(size=(60, 2)), np.round(rng.uniform(-1, 1, size=(60, 2)))
+    nine = [[a, b] for a in (-1.0, 0.0, 1.0) for b in (-1.0, 0.0, 1.0)]
+    model = KernelDependency(RBF(1.0))
+    sets = ConformalSets(model, kind="candidates", candidates=nine).fit(X, Y)
+    assert sets.outside_ == 0
+
+
 # -- jackknife+ -------------------------------------------------------------------------------
 
 GIVEN = [

@@ -46,7 +46,8 @@ class ResidualScale:
     place
         What residuals are usual at each place of an output; None for balls.
     power, trust
-        Those with the least mean width on the left-out residuals.
+        Those with the least mean width on the left-out residuals; the residual model is trusted
+        only where it makes sets narrower by more than chance would, 1/√groups.
     """
 
     view: Any
@@ -87,6 +88,7 @@ def residual_scale(
     floor = 1e-12 * np.abs(errors).max() + 1e-300
     place = np.maximum(np.sqrt((errors**2).mean(axis=0)), floor) if band else None
     weights, seen, best = row_weights(labels), _inputs(view, X), None
+    doubt = 1.0 + 1.0 / np.sqrt(len(np.unique(labels)))  # widths are known to about that
     for power in POWERS if band else (0.0,):
         unit = np.ones(()) if place is None else place**power
         sizes = np.maximum(np.abs(errors / unit).reshape(len(errors), -1).max(axis=1), floor)
@@ -95,7 +97,7 @@ def residual_scale(
         for trust in TRUST[: 1 if model is None else None]:
             scale = np.exp(trust * expected)
             radius = weighted_quantile(sizes / scale, weights, level)
-            width = float(radius * unit.mean() * scale.mean())
+            width = float(radius * unit.mean() * scale.mean()) * (doubt if trust else 1.0)
             if best is None or width < best[0]:
                 best = width, ResidualScale(view, model if trust else None, place, power, trust)
     assert best is not None

@@ -49,6 +49,7 @@ class Space(BaseEstimator):
     def key(self, item: Any) -> Hashable:
         """A hashable stand-in for an item, the same for equal items."""
         if isinstance(item, np.ndarray):
+            item = item + 0.0 if item.dtype.kind == "f" else item  # -0.0 is 0.0
             return item.shape, item.tobytes()
         if isinstance(item, str | bytes | int | float | np.generic):
             return item
