@@ -19,6 +19,7 @@ from .resources import measured
 EXPERIMENTS = {
     "bibtex": "sets of tags from the words of a text, in the given split",
     "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
+    "guarantees": "whether prediction sets hold the truth as often as they state (simulated)",
     "coverage": "how often prediction sets hold the truth, and how large they are",
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
     "massbank": "molecules from mass spectra, among the candidates of the same formula",

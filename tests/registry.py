@@ -174,9 +174,10 @@ MODELS = [
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
     (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
-    (ConformalSets(KernelDependency(), 0.6, "jackknife+", "band"), NUMBERS, VECTORS),
+    (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, "jackknife+", "band", scale="flat"),
+     NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6), NUMBERS, RANKS),
-    (ConformalSets(KernelDependency(k.RBF(), k.Kendall()), 0.6, "jackknife+"), NUMBERS, RANKS),
+    (ConformalSets(KernelDependency(k.RBF(1.0), k.Kendall()), 0.6, "jackknife+"), NUMBERS, RANKS),
 ]  # fmt: skip
 SETTINGS = [
     KernelDependency(),

@@ -47,6 +47,14 @@ RENAMED: dict[str, str] = {
         for name in ("Alphabet", "Form", "LabelledGraph")
     },
     "tables.spaces.words:Words": "kernels.words:Words",
+    **{
+        f"estimators.prediction_sets:{old}": f"estimators.set_shapes:{new}"
+        for old, new in (
+            ("Candidates", "CandidateShape"),
+            ("Balls", "BallShape"),
+            ("Bands", "BandShape"),
+        )
+    },
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
 }
 """Parts that have moved since they could first be saved: old name in files, present name.

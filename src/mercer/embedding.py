@@ -141,6 +141,8 @@ class Embedding:
         choose among training outputs then pass over those of the point's own group.
     inputs
         The inputs whose points these are, for decoders that ask them.
+    posterior
+        g as a Gaussian process, where the points are those that a fitted ridge model embeds.
     """
 
     coordinates: Array
@@ -148,6 +150,7 @@ class Embedding:
     left_out: np.ndarray | None = field(default=None, repr=False)
     inputs: Items | None = field(default=None, repr=False)
     weigh: Callable[[], Array] | None = field(default=None, repr=False)
+    posterior: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -227,6 +230,48 @@ class Embedding:
             )
         return self.weights @ like(values, self.weights)
 
+    # -- the Gaussian-process view ------------------------------------------------------------
+
+    def variance(self, kind: str = "outputs", observed: bool = False) -> Array:
+        """The posterior variance of g(x), the noise estimated.
+
+        Parameters
+        ----------
+        kind
+            "outputs" for one value at each place of an output (a pixel, a time point),
+            "directions" for one along each direction of the operator, "total" for their sum, which
+            is refused where it is infinite.
+        observed
+            Whether the noise is added: the variance of a new output rather than of g(x).
+        """
+        return self._process().variance(kind, observed)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Joint draws of g at all inputs from the posterior.
+
+        Parameters
+        ----------
+        n
+            How many.
+        random_state
+            Seeds the draws.
+
+        Returns
+        -------
+        array or list of Embedding
+            (n, points, *output) for vectors and curves; else one batch of points a draw, which
+            `model.decoder_.decode` turns into outputs.
+        """
+        return self._process().sample(n, random_state)
+
+    def _process(self) -> Any:
+        if self.posterior is None:
+            raise ValueError(
+                "these points have no posterior: ask model.embed(X) of a KernelDependency or "
+                "KernelDependencyCV that was fitted here (a saved model does without it)."
+            )
+        return self.posterior
+
 
 class Deferred(Embedding):
     """Points whose coordinates are made when somebody first asks for them."""
@@ -242,6 +287,7 @@ class Deferred(Embedding):
         inputs: Items | None = None,
     ):
         self.__dict__.update(make=make, frame=frame, left_out=left_out, inputs=inputs, weigh=None)
+        self.__dict__["posterior"] = None
 
     @cached_property
     def coordinates(self) -> Array:

@@ -207,6 +207,35 @@ def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | N
     return axes
 
 
+def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axes:
+    """The mean loss of left-out predictions over the share of them that is kept, surest first.
+
+    Below it the curve of somebody who knows the losses, above it that of keeping any.
+
+    Parameters
+    ----------
+    model
+        A fitted `KernelDependency` or `KernelDependencyCV`.
+    metric
+        As in `model.confidence`; the loss is one minus it.
+    ax
+        Where to draw.
+    """
+    check_is_fitted(model)
+    from .estimators.selective import confidence_of
+    from .estimators.selective import risk_coverage as curve
+
+    found = confidence_of(model, metric)
+    axes = _axes(ax)
+    lines = (("by confidence", found.left_out()), ("by the loss itself", found.quality))
+    for name, order in lines:
+        axes.plot(*curve(order, found.quality), label=name)
+    axes.axhline(1.0 - found.quality.mean(), color="0.6", linestyle=":", label="any")
+    axes.set(xlabel="share of predictions kept", ylabel="mean loss of those")
+    axes.legend(fontsize=8)
+    return axes
+
+
 def _training_inputs(model: Any) -> Items:
     weigher, map = model.points_.weigher, model.points_.map
     for part in (weigher, map):

@@ -9,6 +9,8 @@ from mercer.estimators.prediction_sets import Ball, Band, row_weights, weighted_
 from mercer.kernels import L2, RBF, Kendall, Linear
 from mercer.operators import Covariance, CurlFree, Identity, Matrix
 
+pytestmark = pytest.mark.filterwarnings("ignore:jackknife. proves no coverage")
+
 B = Matrix(np.array([[2.0, 0.5], [0.5, 1.0]]))
 
 
@@ -48,7 +50,8 @@ def test_coverage_of_balls_and_bands(calibration, kind, output_kernel):
         covered.append(sets.covers(X[80:], Y[80:]).mean())
         assert isinstance(sets.predict(X[80:81])[0], Ball if kind == "ball" else Band)
     assert 0.85 < np.mean(covered) < 0.97
-    assert sets.proven_coverage_ == pytest.approx(0.9 if calibration == "split" else 0.8)
+    stated = 0.9 if calibration == "split" else np.nan  # the operator is made of the outputs
+    assert sets.proven_coverage_ == pytest.approx(stated, nan_ok=True)
     assert (sets.sizes(X[80:]) > 0).all()
 
 
@@ -87,7 +90,8 @@ def test_a_truth_that_is_no_candidate_is_not_covered(rng):
     X, Y = rng.normal(size=(40, 2)), rng.integers(0, 2, size=(40, 2)).astype(float)
     sets = ConformalSets(KernelDependency(), kind="candidates").fit(X, Y)
     assert not sets.covers(X[:1], [[5.0, 5.0]])[0]
-    given = ConformalSets(KernelDependency(), kind="candidates", candidates=Y[:1]).fit(X, Y)
+    with pytest.warns(UserWarning, match="not in the pool"):
+        given = ConformalSets(KernelDependency(), kind="candidates", candidates=Y[:1]).fit(X, Y)
     assert {len(s) for s in given.predict(X)} == {1}
 
 

@@ -11,6 +11,7 @@ from mercer.kernels import RBF
 from mercer.operators import Identity, Matrix
 
 LEVEL = 0.8
+pytestmark = pytest.mark.filterwarnings("ignore:jackknife. proves no coverage")
 
 
 def quantile(scores, level):
@@ -83,11 +84,7 @@ def listed_by_refits(model, X, Y, X_new):
     return [{tuple(y) for y in outputs[row]} for row in inside]
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [Identity(), 2.0 * Identity()],
-    ids=str,
-)
+@pytest.mark.parametrize("operator", [Identity(), 2.0 * Identity()], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("low_rank", [False, True])
 def test_jackknife_with_outputs_written_as_weights(low_rank, intercept, operator):

@@ -29,6 +29,7 @@ class Trial:
     score: float
     names: tuple[str, str]
     """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
+    evidence: float = float("nan")
 
     def row(self) -> dict[str, Any]:
         """What is reported of it."""
@@ -39,6 +40,7 @@ class Trial:
             "alpha": self.alpha,
             "risk": self.risk,
             "score": self.score,
+            "evidence": self.evidence,
         }
 
 
@@ -74,9 +76,10 @@ def check_combination(
     """Refuse what has no left-out predictions: learnt or robust under GCV, or without spectra."""
     learnt = any(kernel.separable and kernel.separated().operator.learnt for kernel in kernels)
     robust = losses != [None]
-    if criterion == "gcv" and (learnt or robust):
+    if criterion != "loo" and (learnt or robust):
         raise ValueError(
-            'criterion="gcv" is for the square loss and operators that are not learnt: use "loo".'
+            f'criterion="{criterion}" is for the square loss and operators that are not learnt: '
+            'use "loo".'
         )
     coupled = [kernel for kernel in kernels if operator_features or not kernel.separable]
     if coupled and (learnt or robust):

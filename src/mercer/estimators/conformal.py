@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import math
-import warnings
-from numbers import Real
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +13,22 @@ from .._from_file import FromFile
 from ..embedding import Embedding
 from ..problem import group_labels
 from ..solvers import Refused
-from .base import StructuredEstimator
+from .adaptive import PosteriorScale, left_out_errors, residual_scale
+from .any_model import RankedLists, as_points, fit_parameters
+from .conformal_checks import check
 from .fitted import Fitted
-from .prediction_sets import (
-    Balls,
-    Bands,
-    Candidates,
-    contain,
-    row_weights,
-    size,
-    weighted_quantile,
+from .guarantees import (
+    out_of_reach,
+    outside_pool,
+    seen_before,
+    stated_level,
+    unproven,
+    warn_if_few,
 )
-from .ridge import RidgeEstimator
-
-CALIBRATIONS = ("split", "jackknife+")
-KINDS = ("auto", "candidates", "ball", "band")
+from .prediction_sets import contain, row_weights, size, weighted_quantile
+from .radii import OneRadius, RadiusByClass, categories, fewest_groups, radii_of
+from .risk_control import as_loss, controlled_radius, risk_at, steps
+from .set_shapes import AroundShape, BallShape, BandShape, CandidateShape, RankedShape
 
 
 class ConformalSets(FromFile, BaseEstimator):
@@ -38,47 +37,79 @@ class ConformalSets(FromFile, BaseEstimator):
     Parameters
     ----------
     model
-        A `KernelDependency` or `KernelDependencyCV`; it is cloned and fitted.
+        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", anything that
+        predicts: a `Pipeline` or a search around one of these, a `SequenceTransducer`, any
+        regressor or classifier of scikit-learn's kind. It is cloned and fitted.
     coverage
         The probability asked for.
     calibration
         "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
         from all of it and calibrates on left-out predictions, which the closed form gives for
-        every group; what is proven is 1 - 2 (1 - coverage), what is met is about `coverage`.
+        every group; what is met is about `coverage`, what is proven is 1 - 2 (1 - coverage) where
+        everything was given before the data were seen, and else nothing.
     kind
         "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
         prediction; "auto" is "ball" where the output kernel gives the prediction directly.
     candidates
-        The outputs that may be in a set; None for the training outputs.
+        The pool of outputs that may be in a set. None for all outputs where these are few
+        (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
     held_out
         The share of the groups that "split" keeps for calibration. None is a quarter, or more
         where a quarter is few, up to half: K groups settle the coverage to within 1 / (K + 1),
         which is to be at most a fifth of what may be missed.
     random_state
         Which ones.
+    scale
+        "auto" for bands that are wide at the places where residuals are large, "flat" for the same
+        width at every place. Two more adapt to the input, for calibration="split": "posterior" has
+        radii in proportion to the posterior standard deviation of an output, "residual" in
+        proportion to what a ridge model of left-out residuals expects, and bands that follow places
+        as far as that makes them narrow.
+    by
+        What sets are calibrated apart by (Mondrian sets): a function that returns a category for
+        each input, or "class", where lists are to hold each single output of the pool as often as
+        is asked for. The level then holds within each category. For calibration="split".
+    shift
+        A function that returns for each input how much likelier it is among the inputs to come
+        than among those learnt from; None where these are alike. For calibration="split".
+    loss
+        None: a set that lacks the truth is a miss. Or, for lists, "f1", "hamming", "edit" (edits
+        over the longer length) or a function of true and predicted outputs with values from 0 to
+        1: then the expected loss of the best output in a list is at most 1 - coverage (conformal
+        risk control). For calibration="split".
 
     Attributes
     ----------
     model_
         The fitted model.
     proven_coverage_
-        The level that holds for exchangeable groups whatever the data.
+        The level that holds for exchangeable groups whatever the data, on average over inputs.
+        NaN where none can be stated; a warning says why. Where the pool of candidates may lack
+        the truth it is less by a 95 % upper confidence bound on how often it does.
     level_
         The coverage that was asked for at `fit`.
     empirical_coverage_
         The share of the calibration outputs that the sets made of them hold.
+    outside_
+        The share of the calibration outputs that are not in the pool of candidates.
 
     Notes
     -----
     With groups, a new example is one of a new group: rows of one group count as one together
     (hierarchical conformal prediction). The score of a candidate is how much farther it is from
     g(x) than the nearest one, d²(y) - min d²: the nearest candidate is in every set, so that none
-    is empty. A ball or band by jackknife+ is the smallest one around the prediction that holds
-    the jackknife+ set.
+    is empty. A ball or band by jackknife+ is one around the prediction that holds the jackknife+
+    set; its radius is an upper bound by the triangle inequality, not the smallest.
+
+    Jackknife+ is proven for models that treat examples alike and see all but one. A kernel,
+    operator or ridge that was chosen, a "median" length scale, an operator made of the outputs and
+    landmarks drawn from the data have seen the example that is left out, and so has the shape of
+    a band that is made of left-out residuals: then `proven_coverage_` is NaN.
 
     References
     ----------
-    Vovk, Gammerman, Shafer (2005). Barber, Candès, Ramdas, Tibshirani: Predictive inference with
+    Vovk, Gammerman, Shafer (2005). Tibshirani, Barber, Candès, Ramdas: Conformal prediction under
+    covariate shift (2019). Barber, Candès, Ramdas, Tibshirani: Predictive inference with
     the jackknife+ (2021). Lee, Barber, Willett: Distribution-free inference with hierarchical
     data (2023).
 
@@ -96,13 +127,17 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def __init__(
         self,
-        model: StructuredEstimator,
+        model: Any,
         coverage: float = 0.9,
         calibration: str = "split",
         kind: str = "auto",
         candidates: Items | None = None,
         held_out: float | None = None,
         random_state: Any = 0,
+        scale: str = "auto",
+        by: Any = None,
+        shift: Any = None,
+        loss: Any = None,
     ):
         self.model = model
         self.coverage = coverage
@@ -111,6 +146,19 @@ class ConformalSets(FromFile, BaseEstimator):
         self.candidates = candidates
         self.held_out = held_out
         self.random_state = random_state
+        self.scale = scale
+        self.by = by
+        self.shift = shift
+        self.loss = loss
+
+    radius_: float
+
+    def check_loaded(self, limits: Any) -> None:
+        """Complete what files of version 0.1 hold."""
+        if hasattr(self, "shape_") and not hasattr(self, "view_"):
+            self.view_, self.scaling_ = self.model_, None
+            if self.jackknife_ is None:
+                self.radii_ = OneRadius(self.radius_)
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -124,7 +172,7 @@ class ConformalSets(FromFile, BaseEstimator):
         groups
             A label for each pair: a new input is then one of a group not seen.
         """
-        self._check()
+        check(self)
         if y is None or count(X) != count(y):
             got = "none" if y is None else count(y)
             raise ValueError(
@@ -150,14 +198,69 @@ class ConformalSets(FromFile, BaseEstimator):
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
         self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
         self.jackknife_: Fitted | None = None
-        shape = self._shape(self.model_.embed(_rows(X, rest)))
-        outputs = self.model_.output_kernel_.as_outputs(_rows(y, held))
-        scores = shape.scores(self.model_.embed(_rows(X, held)), outputs)
-        weights = row_weights(np.unique(labels[held], return_inverse=True)[1])
-        self.shape_, self.radius_ = shape, float(weighted_quantile(scores, weights, self.coverage))
-        self.proven_coverage_ = float(self.coverage)
-        self.empirical_coverage_ = float(np.mean(scores <= self.radius_))
-        self._warn_if_few(kept)
+        self.shape_ = self._shape(self.view_.embed(_rows(X, rest)))
+        self.scaling_ = self._scaling(_rows(X, rest), _rows(y, rest), labels[rest])
+        own = np.unique(labels[held], return_inverse=True)[1]
+        self._calibrate(_rows(X, held), self._outputs(_rows(y, held)), own)
+
+    def _calibrate(self, X: Items, y: Items, labels: np.ndarray) -> None:
+        """Settle the radii on pairs that the model has not seen."""
+        points = self.view_.embed(X)
+        if self.loss is not None:
+            self._control(points, X, y, labels)
+            return
+        scores = self.shape_.scores(points, y, self._scale_at(X))
+        names = self._names(X, y)
+        self._settle(radii_of(self, X, names, scores, labels))
+        radii = self.radii_.at(X)
+        if isinstance(self.radii_, RadiusByClass):
+            radii = radii[np.arange(len(scores)), np.array(names)]
+        self.empirical_coverage_ = float(np.mean((scores <= radii) & np.isfinite(scores)))
+        warn_if_few(self.coverage, fewest_groups(names, labels))
+        self.outside_ = outside_pool(self.shape_, scores)
+        self.proven_coverage_ = stated_level(self.shape_, float(self.coverage), scores, labels)
+
+    def _names(self, X: Items, y: Items) -> list | None:
+        """The category of each calibration pair; None where all are calibrated together."""
+        if self.by is None:
+            return None
+        if self.by != "class":
+            return categories(self.by, X)
+        if not isinstance(self.shape_, CandidateShape):
+            raise ValueError('by="class" is for lists out of one pool: use kind="candidates".')
+        return self.shape_.known(y, self.view_.output_kernel_.space).tolist()
+
+    def _settle(self, radii: Any) -> None:
+        self.radii_ = radii
+        self.radius_ = radii.radius if isinstance(radii, OneRadius) else float("nan")
+
+    def _control(self, points: Any, X: Items, y: Items, labels: np.ndarray) -> None:
+        """Settle the radius by the expected loss of the best output in a list."""
+        if not isinstance(self.shape_, CandidateShape | RankedShape):
+            raise ValueError('loss= is for lists of outputs: use kind="candidates".')
+        found = steps(self.shape_, points, y, as_loss(self.loss))
+        bound = 1.0 - float(self.coverage)
+        self._settle(OneRadius(controlled_radius(found, row_weights(labels), bound)))
+        risk = float(np.mean(risk_at(found, self.radius_)))
+        self.empirical_coverage_, self.outside_ = 1.0 - risk, 0.0
+        reached = np.isfinite(self.radius_)
+        self.proven_coverage_ = float(self.coverage) if reached else out_of_reach(bound, risk)
+
+    def _scaling(self, X: Items, y: Items, labels: np.ndarray) -> Any:
+        """What tells how hard an input is; None where the same is expected of all."""
+        if self.scale in ("auto", "flat"):
+            return None
+        if not isinstance(self.shape_, AroundShape):
+            raise ValueError(f'scale="{self.scale}" is for balls and bands, not for lists.')
+        band = isinstance(self.shape_, BandShape)
+        if self.scale == "posterior":
+            return PosteriorScale(self.view_, band)
+        own = np.unique(labels, return_inverse=True)[1]
+        errors = left_out_errors(clone(self.model), self.view_, X, y, own, band)
+        return residual_scale(self.view_, errors, X, own, self.level_, band)
+
+    def _scale_at(self, X: Items) -> np.ndarray | None:
+        return None if self.scaling_ is None else self.scaling_.at(X)
 
     def _kept(self, groups: int) -> int:
         """How many groups are kept for calibration."""
@@ -168,15 +271,20 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
         self._fit_model(X, y, labels)
-        outputs = self.model_.outputs_
         self.jackknife_ = self.model_.fitted_.leaving_out(labels)
         points = self._left_out_points()
-        self.shape_ = self._shape(points)
+        self.shape_ = self._shape(points, labels)
+        outputs = self.model_.outputs_
         self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
-        self.proven_coverage_ = float(max(0.0, 2.0 * self.coverage - 1.0))
         radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
-        self.empirical_coverage_ = float(np.mean(self.scores_ <= radius))
-        self._warn_if_few(int(labels.max()) + 1)
+        met = (self.scores_ <= radius) & np.isfinite(self.scores_)
+        self.empirical_coverage_ = float(np.mean(met))
+        warn_if_few(self.coverage, int(labels.max()) + 1)
+        self.outside_ = outside_pool(self.shape_, self.scores_)
+        level = max(0.0, 2.0 * self.coverage - 1.0)
+        level = stated_level(self.shape_, level, self.scores_, labels)
+        reasons = seen_before(self.model_, self.shape_)
+        self.proven_coverage_ = unproven(reasons) if reasons else level
 
     def _left_out_points(self) -> Embedding:
         """Left-out points of the model, refused where left-out models have no closed form."""
@@ -193,23 +301,17 @@ class ConformalSets(FromFile, BaseEstimator):
                 f'loss={self.model_.loss_}: use calibration="split".'
             ) from error
 
-    def _warn_if_few(self, groups: int) -> None:
-        """Say so where the sets must hold everything to be sure."""
-        if groups < self.coverage * (groups + 1) - 1e-9:
-            wanted = math.ceil(self.coverage / (1.0 - self.coverage) - 1e-9)
-            warnings.warn(
-                f"{groups} groups to calibrate on cannot tell {self.coverage:g} from 1: every set "
-                f"holds every output. At least {wanted} are needed, or a lower coverage.",
-                stacklevel=4,
-            )
-
     def _fit_model(self, X: Items, y: Items, labels: np.ndarray) -> None:
         grouped = labels if len(np.unique(labels)) < len(labels) else None
-        self.model_ = clone(self.model).fit(X, y, groups=grouped)
+        self.model_ = clone(self.model).fit(X, y, **fit_parameters(self.model, grouped))
+        self.view_ = as_points(self.model_, y)
 
-    def _shape(self, points: Embedding) -> Any:
+    def _outputs(self, y: Items) -> Items:
+        return self.view_.output_kernel_.as_outputs(y)
+
+    def _shape(self, points: Embedding, labels: np.ndarray | None = None) -> Any:
         """What sets look like; bands take their shape from the residuals of training points."""
-        kernel = self.model_.output_kernel_
+        kernel = self.view_.output_kernel_
         undone = kernel.features is not None and kernel.features.inverse is not None
         direct = undone and kernel.on_vectors
         kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
@@ -219,16 +321,24 @@ class ConformalSets(FromFile, BaseEstimator):
                 f'{kernel} is none: use kind="candidates".'
             )
         if kind == "band":
-            return Bands(self.model_, points, self.model_.outputs_)
-        return Balls(self.model_) if kind == "ball" else Candidates(self.model_, self.candidates)
+            return BandShape(self.view_, points, self.view_.outputs_, self.scale == "flat")
+        if kind == "ball":
+            return BallShape(self.view_)
+        if isinstance(points, RankedLists):
+            return RankedShape()
+        return CandidateShape(self.view_, self.candidates, labels)
 
     # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Items) -> list:
-        """One set for each input: a list of outputs, nearest first, or a `Ball`, or a `Band`."""
+    def predict(self, X: Items) -> Sequence:
+        """One set for each input: a list of outputs, nearest first, a `Ball` or a `Band`.
+
+        Bands come as `Bands`, whose `lower` and `upper` are arrays.
+        """
         check_is_fitted(self, "shape_")
         if self.jackknife_ is None:
-            return self.shape_.sets(self.model_.embed(X), self.radius_)
+            points = self.view_.embed(X)
+            return self.shape_.sets(points, self.radii_.at(X), self._scale_at(X))
         checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
         points, moves = self.jackknife_.embed(checked), self.jackknife_.moves(checked)
         return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
@@ -236,32 +346,23 @@ class ConformalSets(FromFile, BaseEstimator):
     def covers(self, X: Items, y: Items) -> np.ndarray:
         """Whether the set of each input holds its output."""
         check_is_fitted(self, "shape_")
-        y = self.model_.output_kernel_.as_outputs(y)
+        y = self._outputs(y)
         if count(X) != count(y):
             raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
-        space = self.model_.output_kernel_.space
-        return contain(self.predict(X), self.model_._flattened(y), space)
+        space = self.view_.output_kernel_.space
+        return contain(self.predict(X), self.view_._flattened(y), space)
+
+    def losses(self, X: Items, y: Items) -> np.ndarray:
+        """The loss of the best output in the list of each input, where there is a `loss`."""
+        check_is_fitted(self, "shape_")
+        if self.loss is None or self.jackknife_ is not None:
+            return 1.0 - self.covers(X, y)
+        found = steps(self.shape_, self.view_.embed(X), self._outputs(y), as_loss(self.loss))
+        return risk_at(found, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
         return np.array([size(s) for s in self.predict(X)])
-
-    def _check(self) -> None:
-        if not isinstance(self.model, RidgeEstimator):
-            raise TypeError(
-                f"ConformalSets is for KernelDependency and KernelDependencyCV, got {self.model!r}."
-            )
-        if not isinstance(self.coverage, Real) or not 0 < self.coverage < 1:
-            raise ValueError(f"coverage must be between 0 and 1, got {self.coverage!r}.")
-        share = 0.25 if self.held_out is None else self.held_out
-        if not isinstance(share, Real) or not 0 < share < 1:
-            raise ValueError(f"held_out must be between 0 and 1 or None, got {self.held_out!r}.")
-        if self.calibration not in CALIBRATIONS:
-            raise ValueError(
-                f"calibration must be one of {CALIBRATIONS}, got {self.calibration!r}."
-            )
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}.")
 
 
 def _rows(items: Items, index: np.ndarray) -> Items:

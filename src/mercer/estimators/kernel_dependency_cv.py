@@ -22,10 +22,11 @@ from ..sources import Gathering, Source, Stream
 from .checks import all_or_none, input_default, on_device, output_default, positive_alpha
 from .choice import Told, Trial, calibrated, check_combination
 from .gathered import Gathered, held_out, left_out_risks, separated
+from .nested import nested_score
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
-CRITERIA = ("loo", "gcv")
+CRITERIA = ("loo", "gcv", "evidence")
 RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
 
@@ -52,7 +53,9 @@ class KernelDependencyCV(RidgeEstimator):
         None for the risk in feature space, or any scorer of scikit-learn's (a name, or what
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
-        "loo", or "gcv" for generalised cross-validation (risk only, without groups).
+        "loo", "gcv" for generalised cross-validation, or "evidence" for the marginal likelihood
+        of a Gaussian process whose scale is profiled out, where outputs have finite features (the
+        last two without scoring and groups).
     decoder, features, output_features, fit_intercept, device, solver
         As in `KernelDependency`.
     loss
@@ -61,17 +64,24 @@ class KernelDependencyCV(RidgeEstimator):
         The number of folds where an operator is learnt or a loss is robust (see Notes).
     verbose
         Whether a bar shows how many of the choices were tried.
+    nested
+        The number of folds for an honest score: on each, the whole choice is made again without
+        the fold. None for no such score, which costs that many fits more.
 
     Attributes
     ----------
     kernel_, output_kernel_, alpha_
         What was chosen; `alpha_` is always absolute.
     loo_risk_, loo_score_
-        Its leave-one-out risk (mean squared distance in feature space), and its score. Of pairs
-        that come in blocks the risk is over all of them, in one more reading, and the score over
-        their sample; of a generator, which cannot be read again, and beside `validation`, both
-        are over the sample. Where a loss is robust, so is the risk: no distance counts as more
-        than three medians (`mercer.losses.tau_risk`).
+        Its leave-one-out risk (mean squared distance in feature space), and its score, both
+        optimistic where there was a choice, since they made it. Of pairs that come in blocks the
+        risk is over all of them, in one more reading, and the score over their sample; of a
+        generator, which cannot be read again, and beside `validation`, both are over the sample.
+        Where a loss is robust, so is the risk: no distance counts as more than three medians
+        (`mercer.losses.tau_risk`).
+    nested_risk_, nested_score_
+        With `nested`, risk and score of predictions for folds (groups kept whole) that had no part
+        in choice, calibration and fit.
     loss_
         The loss chosen, its threshold settled; None for the square.
     cv_results_
@@ -119,6 +129,7 @@ class KernelDependencyCV(RidgeEstimator):
         device: str | None = None,
         verbose: bool = False,
         solver: Any = "auto",
+        nested: int | None = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -134,6 +145,7 @@ class KernelDependencyCV(RidgeEstimator):
         self.device = device
         self.verbose = verbose
         self.solver = solver
+        self.nested = nested
 
     def fit(
         self,
@@ -189,6 +201,8 @@ class KernelDependencyCV(RidgeEstimator):
         self._check_choices(kernels, outputs, groups)
         if source is not None:
             refuse_in_streams(kernels, self._losses(), unlabelled)
+            if self.nested is not None:
+                raise ValueError("nested= is for pairs held whole, not for streams or validation=.")
             with source.running():
                 self._fit_source(source, validation)
             return
@@ -201,6 +215,10 @@ class KernelDependencyCV(RidgeEstimator):
         best, rows = self._best(self._trials(kernels, outputs, data, want))
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
+        if self.nested is not None:
+            self.nested_risk_, self.nested_score_ = nested_score(
+                self, X, y, groups, sample_weight, self.nested
+            )
 
     def _want(self, kernels: list[OperatorKernel]) -> Want:
         """What every trial is asked for; one that no closed form can judge decides for all."""
@@ -213,6 +231,7 @@ class KernelDependencyCV(RidgeEstimator):
             folds=self.cv,
             solver=self.solver,
             relative=relative,
+            moves=self.criterion == "evidence",
         )
 
     def _alphas(self) -> list[float]:
@@ -264,7 +283,12 @@ class KernelDependencyCV(RidgeEstimator):
                 points = left_out.embed()
                 predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
                 score = self._scored(predictions, problem)
-            yield Trial(problem, factorization, decoder, left_out.alpha, risk, score, names)
+            evidence = np.nan
+            if self.criterion == "evidence":
+                evidence = factorization.evidence(left_out.alpha)
+            yield Trial(
+                problem, factorization, decoder, left_out.alpha, risk, score, names, evidence
+            )
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
         robust = any(loss is not None for loss in self._losses())
@@ -294,6 +318,8 @@ class KernelDependencyCV(RidgeEstimator):
         return best, rows
 
     def _worth(self, trial: Trial) -> float:
+        if self.criterion == "evidence":
+            return trial.evidence
         return -trial.risk if self.scoring is None else trial.score
 
     def _report(self, best: Trial, rows: list[dict]) -> None:
@@ -316,7 +342,7 @@ class KernelDependencyCV(RidgeEstimator):
     def _fit_source(self, source: Source, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
         outputs = self._output_kernels()
-        if self.criterion == "gcv" or len(outputs) > 1:
+        if self.criterion != "loo" or len(outputs) > 1:
             raise ValueError('on a stream give one output kernel, and criterion="loo".')
         if validation is not None and self.scoring is not None:
             raise ValueError(
@@ -408,8 +434,10 @@ class KernelDependencyCV(RidgeEstimator):
         all_or_none(scalars)
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
-        if self.criterion == "gcv" and (groups is not None or self.scoring is not None):
-            raise ValueError('criterion="gcv" knows neither groups nor scoring: use "loo".')
+        if self.criterion != "loo" and (groups is not None or self.scoring is not None):
+            raise ValueError(
+                f'criterion="{self.criterion}" knows neither groups nor scoring: use "loo".'
+            )
         operator_features = self.features is not None and self.features.operator_valued
         check_combination(kernels, self._losses(), self.criterion, operator_features)
         if np.size(self.alphas) == 0:

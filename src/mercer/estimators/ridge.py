@@ -28,6 +28,8 @@ from .base import StructuredEstimator
 from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
+from .posterior import Posterior
+from .selective import confidence_of
 from .unlabelled import Given, rows_of
 
 MOST = 10**6
@@ -235,6 +237,23 @@ class RidgeEstimator(StructuredEstimator):
         warn_if_constant(self.output_kernel_, self.outputs_)
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_)
 
+    # -- points -------------------------------------------------------------------------------
+
+    def embed(self, X: Items) -> Embedding:
+        """The predicted points g(x) of the output feature space, with their posterior variance.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        """
+        check_is_fitted(self)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        points, fitted = self.points_(X), vars(self).get("fitted_")
+        if fitted is None:
+            return points
+        return replace(points, posterior=Posterior(fitted, X, self.flat_))
+
     # -- what was left out --------------------------------------------------------------------
 
     def loo_embed(self) -> Embedding:
@@ -250,6 +269,21 @@ class RidgeEstimator(StructuredEstimator):
         """The decoded left-out prediction of every training example (or of its group)."""
         points = self.loo_embed()
         return self._flattened(self.decoder_.decode(points))
+
+    def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
+        """How good each prediction is expected to be, as left-out predictions tell.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        metric
+            As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
+            space (a share from 0 to 1 for most), of vectors the share of variance explained.
+        """
+        check_is_fitted(self)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        return confidence_of(self, metric).of(X)
 
     # -- predict ------------------------------------------------------------------------------
 

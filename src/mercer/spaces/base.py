@@ -49,6 +49,7 @@ class Space(BaseEstimator):
     def key(self, item: Any) -> Hashable:
         """A hashable stand-in for an item, the same for equal items."""
         if isinstance(item, np.ndarray):
+            item = item + 0.0 if item.dtype.kind == "f" else item  # -0.0 is 0.0
             return item.shape, item.tobytes()
         if isinstance(item, str | bytes | int | float | np.generic):
             return item
@@ -69,6 +70,10 @@ class Space(BaseEstimator):
         keys = self.keys(items)
         number = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)
         return np.unique(number, return_index=True)[1], number
+
+    def every(self, sample: Items) -> Items | None:
+        """All items of the kind of a sample, where they are few enough to write down; else None."""
+        return None
 
     # -- files --------------------------------------------------------------------------------
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .._arrays import Array, Items, count, host, is_foreign, object_array, refuse_masked
+from .._arrays import Array, Items, count, host, is_foreign, like, object_array, refuse_masked
 from .base import Space, resolve
+
+FEW = 10
+"""Labels whose sets are written down, 1,024 at most."""
 
 
 class LabelSets(Space):
@@ -42,6 +46,23 @@ class LabelSets(Space):
     def key(self, item: Any) -> Hashable:
         """The set of labels; an indicator row as bytes."""
         return super().key(item) if isinstance(item, np.ndarray) else frozenset(item)
+
+    def every(self, sample: Items) -> Items | None:
+        """All sets of few labels, as indicator rows or as lists."""
+        rows = hasattr(sample, "shape") and len(sample.shape) == 2
+        labels = range(sample.shape[1]) if rows else sorted({a for s in sample for a in s}, key=str)
+        if len(labels) > FEW:
+            return None
+        chosen = np.array(list(product([0, 1], repeat=len(labels))))
+        if not rows:
+            return object_array(
+                [[a for a, c in zip(labels, row, strict=True) if c] for row in chosen]
+            )
+        if issparse(sample):
+            return csr_array(chosen.astype(sample.dtype))
+        return (
+            chosen.astype(sample.dtype) if isinstance(sample, np.ndarray) else like(chosen, sample)
+        )
 
     def decoder(self, kernel: Any) -> Any:
         """A threshold where labels enter linearly."""

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Items, host, refuse_masked
 from .base import Space, first_named, resolve
+
+FEW = 6
+"""Labels whose rankings are written down, 720 at most."""
 
 
 class Rankings(Space):
@@ -37,6 +41,15 @@ class Rankings(Space):
     def key(self, item: Any) -> Hashable:
         """The ranks, whatever their type."""
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
+
+    def every(self, sample: Items) -> np.ndarray | None:
+        """All orders of few labels; None where the sample has ties or labels that are missing."""
+        ranks = np.asarray(sample)
+        m = ranks.shape[1]
+        whole = (np.sort(ranks, axis=1) == np.arange(m)).all()
+        if m > FEW or not whole:
+            return None
+        return np.array(list(permutations(range(m))), dtype=ranks.dtype)
 
     def decoder(self, kernel: Any) -> Any:
         """The one that is exact for the kernel; the best training ranking for others."""

@@ -1,0 +1,143 @@
+"""How hard an input is: what radii of balls and bands are multiplied by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Items, host
+from .any_model import Piped
+from .base import StructuredEstimator
+from .prediction_sets import row_weights, weighted_quantile
+
+POWERS = (0.0, 0.5, 1.0)
+"""How far bands follow what is usual at a place: from flat to in full proportion."""
+TRUST = (0.0, 0.5, 1.0)
+"""How far radii follow the residual model: from not at all to in full proportion."""
+
+
+@dataclass(frozen=True)
+class PosteriorScale:
+    """The posterior standard deviation of a new output, at each place for bands."""
+
+    view: Any
+    band: bool
+
+    def at(self, X: Items) -> np.ndarray:
+        """One value an input, or one at each place of its output."""
+        points = self.view.embed(X)
+        kind = "outputs" if self.band else "total"
+        return np.sqrt(host(points.variance(kind, observed=True)))
+
+
+@dataclass(frozen=True)
+class ResidualScale:
+    """exp(trust · h(x)), times place^power for bands; h is learnt from left-out residuals.
+
+    Attributes
+    ----------
+    view
+        The model that sets are around.
+    model
+        h, a model of the logarithm of the size of left-out residuals; None where trust is 0.
+    place
+        What residuals are usual at each place of an output; None for balls.
+    power, trust
+        Those with the least mean width on the left-out residuals; the residual model is trusted
+        only where it makes sets narrower by more than chance would, 1/√groups.
+    """
+
+    view: Any
+    model: Any
+    place: np.ndarray | None
+    power: float
+    trust: float
+
+    def at(self, X: Items) -> np.ndarray:
+        """One value an input, or one at each place of its output."""
+        seen = _inputs(self.view, X)
+        size = np.ones(len(host(self.view.embed(X).coordinates)))
+        if self.model is not None:
+            size = np.exp(self.trust * host(self.model.predict(seen)))
+        if self.place is None:
+            return size
+        return np.reshape(size, (-1,) + (1,) * self.place.ndim) * self.place**self.power
+
+
+def residual_scale(
+    view: Any, errors: np.ndarray, X: Items, labels: np.ndarray, level: float, band: bool
+) -> ResidualScale:
+    """Learn how large residuals are, and choose how far to follow it by left-out widths.
+
+    Parameters
+    ----------
+    view
+        The fitted model, as one that predicts points.
+    errors
+        The left-out residuals of its training outputs, or for balls their lengths.
+    X, labels
+        Its training inputs and their groups.
+    level
+        The coverage that widths are compared at.
+    band
+        Whether sets are bands.
+    """
+    floor = 1e-12 * np.abs(errors).max() + 1e-300
+    place = np.maximum(np.sqrt((errors**2).mean(axis=0)), floor) if band else None
+    weights, seen, best = row_weights(labels), _inputs(view, X), None
+    doubt = 1.0 + 1.0 / np.sqrt(len(np.unique(labels)))  # widths are known to about that
+    for power in POWERS if band else (0.0,):
+        unit = np.ones(()) if place is None else place**power
+        sizes = np.maximum(np.abs(errors / unit).reshape(len(errors), -1).max(axis=1), floor)
+        model = _size_model(view, seen, np.log(sizes), labels)
+        expected = np.zeros(len(sizes)) if model is None else host(model.loo_predict())
+        for trust in TRUST[: 1 if model is None else None]:
+            scale = np.exp(trust * expected)
+            radius = weighted_quantile(sizes / scale, weights, level)
+            width = float(radius * unit.mean() * scale.mean()) * (doubt if trust else 1.0)
+            if best is None or width < best[0]:
+                best = width, ResidualScale(view, model if trust else None, place, power, trust)
+    assert best is not None
+    return best[1]
+
+
+def _size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+    """A ridge model of log sizes under the input kernel of the model, or an RBF kernel."""
+    from .kernel_dependency_cv import KernelDependencyCV
+
+    inner = view.model if isinstance(view, Piped) else view
+    kernel = None
+    if isinstance(inner, StructuredEstimator):
+        kernel = clone(inner.input_kernel_)
+        if kernel.pairwise:
+            return None
+    groups = labels if len(np.unique(labels)) < len(labels) else None
+    return KernelDependencyCV(kernel).fit(X, sizes, groups=groups)
+
+
+def left_out_errors(
+    model: Any, view: Any, X: Items, y: Items, labels: np.ndarray, band: bool
+) -> np.ndarray:
+    """Left-out residuals of the training outputs, or for balls their lengths."""
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    inner = view.model if isinstance(view, Piped) else view
+    if hasattr(inner, "loo_predict"):
+        if not band:
+            return np.sqrt(host(inner.loo_embed().sqdistances_to(inner.outputs_)))
+        predicted = host(inner.loo_predict())
+    else:
+        folds = GroupKFold(min(5, len(np.unique(labels))))
+        predicted = host(cross_val_predict(model, X, y, groups=labels, cv=folds))
+    errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
+    return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
+
+
+def _inputs(view: Any, X: Items) -> Items:
+    """Inputs as the model behind the transformers sees them."""
+    if isinstance(view, Piped):
+        return view.before.transform(X)
+    return X if isinstance(view, StructuredEstimator) else np.asarray(X)

@@ -1,0 +1,181 @@
+"""Any fitted model as one whose predictions are points, for prediction sets around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+
+from .._arrays import Items, host
+from ..decoders import Direct
+from ..embedding import Embedding, OrthonormalFrame
+from ..features import Explicit
+from ..kernels import Linear
+from ..spaces import Classes, Opaque, Sequences, Space
+from .base import StructuredEstimator
+from .checks import is_flat
+
+BEST = 100
+"""Outputs that a model which ranks its own is asked for."""
+
+
+def as_points(model: Any, y: Items) -> Any:
+    """The model itself if it predicts points, else a view of it that does.
+
+    Parameters
+    ----------
+    model
+        A fitted model: one of mercer's, a `Pipeline` or a search around one, a model that ranks
+        outputs (`predict_top`), a classifier, a regressor.
+    y
+        Its training outputs.
+    """
+    if isinstance(model, StructuredEstimator):
+        return model
+    if hasattr(model, "best_estimator_"):
+        return as_points(model.best_estimator_, y)
+    if isinstance(model, Pipeline) and isinstance(model[-1], StructuredEstimator):
+        return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
+    if hasattr(model, "predict_top"):
+        return Ranking(model, y)
+    return Classifying(model) if is_classifier(model) else Regressing(model, y)
+
+
+@dataclass(frozen=True)
+class Piped:
+    """A model of mercer's behind transformers."""
+
+    before: Any
+    model: Any
+
+    output_kernel_ = property(lambda self: self.model.output_kernel_)
+    outputs_ = property(lambda self: self.model.outputs_)
+    decoder_ = property(lambda self: self.model.decoder_)
+
+    def embed(self, X: Items) -> Embedding:
+        """The points of transformed inputs."""
+        return self.model.embed(self.before.transform(X))
+
+    def _flattened(self, outputs: Any) -> Any:
+        return self.model._flattened(outputs)
+
+
+class Regressing:
+    """A regressor: its predictions as points under the linear kernel."""
+
+    def __init__(self, model: Any, y: Items):
+        self.model = model
+        self.output_kernel_ = Linear()
+        self.outputs_ = self.output_kernel_.as_outputs(y)
+        self.decoder_ = Direct().fit(self.output_kernel_, self.outputs_)
+        self.frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
+        self.flat = is_flat(self.output_kernel_, self.outputs_, y)
+
+    def embed(self, X: Items) -> Embedding:
+        """The predictions."""
+        outputs = self.output_kernel_.as_outputs(self.model.predict(X))
+        return Embedding(self.output_kernel_.features(outputs), self.frame)
+
+    def _flattened(self, outputs: Any) -> Any:
+        return np.reshape(outputs, (len(outputs),)) if self.flat else outputs
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Outputs of which only equality is known, in the place of an output kernel."""
+
+    space: Space
+    features: Any = None
+    on_vectors: bool = False
+
+    @property
+    def kernel(self) -> Outputs:
+        """Itself: there is no feature space."""
+        return self
+
+    def as_outputs(self, y: Items, name: str = "y") -> Items:
+        """A batch of outputs, checked."""
+        return self.space.check(y, name)
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """The scores that a classifier gives to its classes, one row an input."""
+
+    table: np.ndarray
+    columns: dict
+    frame: Outputs
+    left_out: None = None
+
+    def scores(self, Y: Items) -> np.ndarray:
+        """The columns of some classes; one that the classifier does not know scores -∞."""
+        known = [self.columns.get(key, -1) for key in self.frame.space.keys(Y)]
+        return np.where(np.array(known) < 0, -np.inf, self.table[:, known])
+
+
+class Classifying:
+    """A classifier: its classes as candidates, by probability or decision value."""
+
+    def __init__(self, model: Any):
+        if not isinstance(model.classes_, np.ndarray):
+            raise TypeError(
+                f"{type(model).__name__} gives several classes for each input: prediction sets "
+                "around a third party's classifier are for one class each."
+            )
+        self.model, self.output_kernel_ = model, Outputs(Classes())
+        self.outputs_ = model.classes_
+        self.columns = {key: i for i, key in enumerate(Classes().keys(self.outputs_))}
+
+    def embed(self, X: Items) -> ClassScores:
+        """The scores of the classes."""
+        probable = hasattr(self.model, "predict_proba")
+        table = host((self.model.predict_proba if probable else self.model.decision_function)(X))
+        table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
+        return ClassScores(table, self.columns, self.output_kernel_)
+
+    def _flattened(self, outputs: Any) -> Any:
+        return outputs
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """For each input the best outputs with their scores, best first."""
+
+    lists: list
+    space: Space
+
+
+class Ranking:
+    """A model that ranks outputs itself, such as a `SequenceTransducer`."""
+
+    def __init__(self, model: Any, y: Items):
+        self.model, self.outputs_ = model, y
+        try:
+            Sequences().check(y)
+            self.output_kernel_ = Outputs(Sequences())
+        except (TypeError, ValueError):
+            self.output_kernel_ = Outputs(Opaque())
+
+    def embed(self, X: Items) -> RankedLists:
+        """The best outputs of each input."""
+        return RankedLists(self.model.predict_top(X, BEST), self.output_kernel_.space)
+
+    def _flattened(self, outputs: Any) -> Any:
+        return outputs
+
+
+def fit_parameters(model: Any, groups: Any) -> dict[str, Any]:
+    """How `fit` of a model is told of groups; nothing where it does not ask."""
+    from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.utils.validation import has_fit_parameter
+
+    if groups is None:
+        return {}
+    if isinstance(model, BaseSearchCV) or has_fit_parameter(model, "groups"):
+        return {"groups": groups}
+    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "groups"):
+        return {f"{model.steps[-1][0]}__groups": groups}
+    return {}

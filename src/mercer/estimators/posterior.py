@@ -1,0 +1,218 @@
+"""The Gaussian-process view of a fitted ridge: variances and draws of g(x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._arrays import Array, Items, host, like, namespace
+from ..embedding import Embedding
+from ..features import Explicit
+from ..operators import Moments, Operator
+from ..problem import Side
+from ..solvers import Refused, factor
+from ..symmetric import SymMatrix
+from .fitted import Fitted
+
+KINDS = ("outputs", "directions", "total")
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """g at some inputs as a Gaussian process, given the training data.
+
+    The prior covariance of g is (σ²/α) k(x, x') B, the noise of an output σ² in every direction;
+    the posterior mean is the prediction.
+
+    Attributes
+    ----------
+    fitted
+        The model.
+    X
+        The checked inputs.
+    flat
+        Whether outputs are plain numbers.
+
+    Notes
+    -----
+    Along the direction Q_j of the operator the posterior variance is
+    (σ²/α) [b_j k(x,x) - Σ_p b_j² z_p(x)² / (b_j s_p + α)], plus σ²/Σw for an intercept. At low
+    rank k(x, x) stays exact (the deterministic training conditional). σ² is the one that makes the
+    training outputs most likely. What was chosen (kernel, operator, ridge) counts as given.
+    """
+
+    fitted: Fitted
+    X: Items
+    flat: bool = False
+
+    @property
+    def factorization(self) -> Any:
+        """The spectra, with outputs in all of their finite features where they are vectors."""
+        kept = self.fitted._kept
+        if "spectra" not in kept:
+            problem, outputs = self.fitted.problem, self.fitted.problem.outputs
+            if outputs.features is None and outputs.kernel.on_vectors and outputs.width is not None:
+                problem = replace(problem, outputs=Side(outputs.kernel, outputs.items, Explicit()))
+            want = replace(self.fitted.want, moves=True, relative=False, solver="auto")
+            kept["spectra"] = factor(problem, want)
+        return kept["spectra"]
+
+    @property
+    def parts(self) -> Any:
+        """The factorisation by directions of the operator."""
+        parts = self.factorization
+        parts = getattr(parts, "parts", parts) if not hasattr(parts, "outputs") else parts
+        if not hasattr(parts, "outputs"):
+            raise Refused(f"{self.fitted.problem.kernel} solved so has no posterior variance.")
+        return parts
+
+    @property
+    def noise(self) -> float:
+        """σ², profiled: α Σ c² / (b s + α) over the number of terms."""
+        kept = self.fitted._kept
+        if "noise" not in kept:
+            kept["noise"] = profiled_noise(self.factorization, self.parts, self.fitted.alpha)
+        return kept["noise"]
+
+    def variance(self, kind: str = "outputs", observed: bool = False) -> Array:
+        """The variance of g(x), or with `observed` that of a new output at x."""
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
+        A = self._to_outputs() if kind == "outputs" else None
+        if kind == "total":
+            self._check_total()
+        V = self.noise * (self.factorization.variance(self.X, self.fitted.alpha) + float(observed))
+        xp = namespace(V)
+        if kind == "directions":
+            return V
+        if A is None:
+            return xp.sum(V, axis=1)
+        return self._shaped(V @ like(A * A, V))
+
+    def sample(self, n: int, random_state: Any = None) -> Any:
+        """Joint draws of g at all inputs."""
+        problem, parts = self.fitted.problem, self.parts
+        if len(parts.parts) > 1 or not problem.separable:
+            raise Refused(f"draws are for a scalar kernel times an operator, not {problem.kernel}.")
+        (part,) = parts.parts
+        rng = check_random_state(random_state)
+        mean = host(self.fitted_map(parts)(self.X).coordinates)
+        roots = self._roots(part)
+        noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
+        D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
+        D = np.sqrt(self.noise) * D
+        C = mean + (D if parts.Q is None else D @ host(parts.Q).T)
+        if not self._linear():
+            return [Embedding(like(c, part.T), parts.outputs.frame) for c in C]
+        kernel, frame = problem.outputs.kernel, parts.outputs.frame
+        F = frame.kernel_features(like(C.reshape(n * len(mean), -1), part.T))
+        outputs = self._shaped(kernel.features.inverse(F))
+        return namespace(outputs).reshape(outputs, (n, len(mean), *outputs.shape[1:]))
+
+    def fitted_map(self, parts: Any) -> Any:
+        """The map g in the frame of the spectra."""
+        return parts.solve(self.fitted.alpha).points
+
+    def _roots(self, part: Any) -> list[np.ndarray]:
+        """A root of the posterior covariance between the inputs, for each direction, unit noise."""
+        K, Z = (
+            prior_between(self.fitted.problem, part.inputs, self.X),
+            host(part.inputs.project(self.X)),
+        )
+        s, alpha = host(part.inputs.s), self.fitted.alpha
+        roots = []
+        for b in host(part.b)[:1] if part.alike else host(part.b):
+            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + part.inputs.share**2
+            values, vectors = np.linalg.eigh((C + C.T) / 2)
+            roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
+        return roots
+
+    def _linear(self) -> bool:
+        """Whether outputs are linear in the points."""
+        kernel = self.fitted.problem.outputs.kernel
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        return undone and kernel.on_vectors
+
+    def _to_outputs(self) -> np.ndarray:
+        """What one unit along each direction of the operator adds to an output, (q, output)."""
+        problem, parts = self.fitted.problem, self.parts
+        if not self._linear():
+            raise ValueError(
+                f'kind="outputs" is for outputs that are linear in the points, and '
+                f'{problem.outputs.kernel} is not linear: use kind="directions" or "total".'
+            )
+        q = sum(part.b.shape[0] for part in parts.parts)
+        rows = np.eye(q) if parts.Q is None else host(parts.Q).T
+        frame, inverse = parts.outputs.frame, problem.outputs.kernel.features.inverse
+        both = np.concatenate([rows, np.zeros((1, rows.shape[1]))])
+        outputs = host(inverse(frame.kernel_features(like(both, parts.parts[0].T))))
+        outputs = outputs.reshape(len(both), -1)
+        return outputs[:-1] - outputs[-1]
+
+    def _shaped(self, rows: Array) -> Array:
+        """Rows in the shape of the outputs."""
+        shape = () if self.flat else tuple(self.fitted.problem.outputs.items.shape[1:])
+        return namespace(rows).reshape(rows, (rows.shape[0], *shape))
+
+    def _check_total(self) -> None:
+        """Refuse a sum over directions that no training output has."""
+        problem = self.fitted.problem
+        q = sum(part.b.shape[0] for part in self.parts.parts)
+        if problem.outputs.features is not None or q == problem.outputs.width:
+            return
+        vanishing = problem.separable and vanishes_unseen(problem.operator)
+        if problem.intercept or not vanishing:
+            raise ValueError(
+                f"the total variance is infinite, or that of directions which no training output "
+                f"has: {problem.outputs.kernel} under {problem.kernel}"
+                f"{' with an intercept' if problem.intercept else ''}. Use finite output_features, "
+                'or kind="directions".'
+            )
+
+
+def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
+    """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
+    misfit = number = 0.0
+    stream = getattr(factorization, "moments", None)
+    for part in parts.parts:
+        xp, (rows, q) = namespace(part.T), part.T.shape
+        C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
+        misfit += alpha * float(xp.sum(C * C / D))
+        if stream is not None:
+            misfit += stream.vv.trace() - float(xp.sum(C * C))
+            rows = stream.n
+        elif not part.inputs.complete:
+            misfit += float(xp.sum(part.outside * part.T))
+        number += (rows - (part.inputs.constants is not None)) * q
+    return misfit / number
+
+
+def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:
+    """k(x, x') between new inputs, centred as `inputs.prior` centres k(x, x)."""
+    kernel = problem.inputs.kernel
+    K = host(kernel(X, X))
+    if inputs.constants is None:
+        return K
+    if hasattr(inputs, "at"):  # low rank: centred in coordinates
+        mean, U = host(inputs.mean), host(inputs.at.map.transform(X))
+        U = U.toarray() if hasattr(U, "toarray") else U
+        r, level = U @ mean, float(mean @ mean)
+    else:
+        w = np.ones(problem.n) if problem.weights is None else problem.weights
+        w = w / w.sum()
+        r, level = host(kernel(X, inputs.X)) @ w, float(w @ host(kernel(inputs.X, inputs.X)) @ w)
+    return K - r[:, None] - r[None, :] + level
+
+
+def vanishes_unseen(operator: Operator) -> bool:
+    """Whether an operator is zero along directions that no training output has."""
+    rng = np.random.default_rng(0)
+    V = np.hstack([rng.normal(size=(8, 2)), np.zeros((8, 1))])
+    try:
+        B = SymMatrix.of(operator.matrix(Moments.of(rng.normal(size=(8, 2)), V))).full
+    except (TypeError, ValueError):
+        return False
+    return bool(abs(host(B)[2, 2]) < 1e-14)

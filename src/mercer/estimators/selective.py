@@ -1,0 +1,129 @@
+"""How far to trust each prediction, on a scale that left-out predictions calibrate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, host
+from ..embedding import Embedding
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """The expected quality of predictions, learnt from left-out ones.
+
+    Attributes
+    ----------
+    model
+        The fitted model whose predictions these are.
+    sizes
+        A ridge model of the quality of left-out predictions, for outputs that are predicted
+        directly; None where the distance of g(x) from the decoded output tells.
+    curve
+        The increasing function from certainty to expected quality.
+    certainty, quality
+        Of every left-out prediction.
+    """
+
+    model: Any
+    sizes: Any
+    curve: Any
+    certainty: np.ndarray
+    quality: np.ndarray
+
+    def of(self, X: Items) -> np.ndarray:
+        """The expected quality of the prediction of each input."""
+        if self.sizes is not None:
+            return self.curve.predict(host(self.sizes.predict(X)))
+        return self.curve.predict(nearness(self.model, self.model.embed(X)))
+
+    def left_out(self, folds: int = 5) -> np.ndarray:
+        """The confidence of every left-out prediction, calibrated on those of other groups."""
+        from sklearn.model_selection import GroupKFold
+
+        labels = self.model.fitted_.problem.left_out_labels
+        found = np.empty(len(self.quality))
+        splits = GroupKFold(min(folds, len(np.unique(labels)))).split(found, groups=labels)
+        for rest, rows in splits:
+            curve = _increasing(self.certainty[rest], self.quality[rest])
+            found[rows] = curve.predict(self.certainty[rows])
+        return found
+
+
+def confidence_of(model: Any, metric: Any = None) -> Confidence:
+    """Calibrate on the left-out predictions of a fitted model.
+
+    Parameters
+    ----------
+    model
+        A fitted `KernelDependency` or `KernelDependencyCV`.
+    metric
+        A function of true and predicted outputs, greater being better, that takes
+        ``average=False``. None for the metric of the outputs' space; for vectors and curves the
+        share of the variance that is explained, 1 - ‖y - ŷ‖² / mean ‖y - ȳ‖², not below 0.
+    """
+    points, problem = model.loo_embed(), model.fitted_.problem
+    outputs, kernel = model.outputs_, model.output_kernel_
+    predicted = model.decoder_.decode(points)
+    direct = kernel.features is not None and kernel.features.inverse is not None
+    direct = direct and kernel.on_vectors
+    if metric is not None:
+        truth = model._flattened(outputs), model._flattened(predicted)
+        quality = np.asarray(metric(*truth, average=False), dtype=float)
+    elif direct:
+        quality = _explained(host(outputs), host(predicted))
+    else:
+        sign = 1.0 if kernel.space.greater_is_better else -1.0
+        quality = sign * np.asarray(kernel.space.metric(outputs, predicted, average=False))
+    sizes = _quality_model(problem, quality) if direct else None
+    certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
+    return Confidence(model, sizes, _increasing(certainty, quality), certainty, quality)
+
+
+def nearness(model: Any, points: Embedding) -> np.ndarray:
+    """-‖g(x) - Φ(ŷ)‖² for the decoded output ŷ of each point."""
+    return -host(points.sqdistances_to(model.decoder_.decode(points)))
+
+
+def risk_coverage(confidence: np.ndarray, quality: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The share of predictions that are kept, surest first, and the mean of 1 - quality of those.
+
+    Predictions of equal confidence are kept together.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    kept = np.arange(1, len(order) + 1)
+    risk = np.cumsum(1.0 - quality[order]) / kept
+    last = np.append(np.diff(confidence[order]) != 0, True)
+    return kept[last] / len(order), risk[last]
+
+
+def _explained(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    y, predicted = (A.reshape(len(A), -1) for A in (y, predicted))
+    spread = ((y - y.mean(axis=0)) ** 2).sum(axis=1).mean()
+    return np.maximum(1.0 - ((y - predicted) ** 2).sum(axis=1) / (spread or 1.0), 0.0)
+
+
+def _quality_model(problem: Any, quality: np.ndarray) -> Any:
+    """A ridge model of the quality under the input kernel, as it was fitted."""
+    from sklearn.base import clone
+
+    from .kernel_dependency_cv import KernelDependencyCV
+
+    kernel = problem.inputs.kernel
+    if kernel.pairwise:
+        raise ValueError(
+            'confidence needs the inputs, and kernel="precomputed" has none: use Precomputed(gram) '
+            "with indices."
+        )
+    return KernelDependencyCV(clone(kernel)).fit(
+        problem.inputs.items, quality, groups=problem.groups
+    )
+
+
+def _increasing(certainty: np.ndarray, quality: np.ndarray) -> Any:
+    from sklearn.isotonic import IsotonicRegression
+
+    return IsotonicRegression(out_of_bounds="clip").fit(certainty, quality)
