@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Array, Items, count, host
+from ..decoders import Decoder, natural
+from ..embedding import Embedding, Frame
+from ..kernels import Kernel
+from ..problem import group_labels, sample_weights
+from .base import StructuredEstimator
+from .choice import calibrated
+
+CHECKED = 5
+"""Training outputs that the frames of two models must agree on."""
+
+
+class Blend(StructuredEstimator):
+    """Several models of one output kernel, their points averaged in the output feature space.
+
+    g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
+    of least squares on the *left-out* points of the models. What the models cannot predict is
+    shrunk towards the mean. No model is fitted a second time.
+
+    Parameters
+    ----------
+    models
+        Models with left-out points (`KernelDependency`, `KernelDependencyCV`,
+        `ForestDependency`), all with the same output kernel.
+    decoder
+        A decoder of the blended points; None for the natural one of the output kernel.
+    prefit
+        Whether the models are fitted already, on the pairs that `fit` is given; else copies of
+        them are fitted.
+
+    Attributes
+    ----------
+    weights_
+        The weight of each model.
+    models_
+        The fitted models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.estimators import Blend, ForestDependency
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+    >>> Y = np.column_stack([np.sin(3 * X[:, 0]), (X[:, 1] > 0) + 0.0])
+    >>> blend = Blend([KernelDependencyCV(), ForestDependency(random_state=0)]).fit(X, Y)
+    >>> bool((blend.weights_ > 0).all()), blend.score(X, Y) > 0.9
+    (True, True)
+    """
+
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "left_out_": "left-out predictions",
+    }
+
+    def __init__(
+        self, models: Sequence[Any] = (), decoder: Decoder | None = None, prefit: bool = False
+    ):
+        self.models = models
+        self.decoder = decoder
+        self.prefit = prefit
+
+    def fit(
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+    ) -> Blend:
+        """Fit the models, unless they are, and choose their weights on their left-out points.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        groups
+            A label for each pair: pairs of one label are left out together.
+        sample_weight
+            How much each pair counts.
+        """
+        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
+
+    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
+        if not len(self.models):
+            raise ValueError("models is empty: give at least one model to blend.")
+        keywords = {"groups": groups, "sample_weight": sample_weight}
+        self.models_ = [
+            model if self.prefit else clone(model).fit(X, y, **keywords) for model in self.models
+        ]
+        first = self.models_[0]
+        self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
+        _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
+        labels = group_labels(groups, count(y))
+        weights = sample_weights(sample_weight, count(y))
+        w = np.ones(len(labels)) if weights is None else weights
+        left_out = [model.loo_embed() for model in self.models_]
+        frame = common_frame([points.frame for points in left_out], self.outputs_)
+        G = [in_frame(points, frame) for points in left_out]
+        V = in_frame_outputs(frame, self.outputs_)
+        mean, means = w @ V / w.sum(), _means_without(V, labels, w)
+        self.weights_ = blend_weights([g - means for g in G], V - means, w, frame)
+        C = means + sum(c * (g - means) for c, g in zip(self.weights_, G, strict=True))
+        self.left_out_ = replace(left_out[0], coordinates=C, frame=frame)
+        self.points_: Any = BlendedMap(
+            [model.points_ for model in self.models_], self.weights_, mean, frame
+        )
+        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
+        fitted = decoder.fit(self.output_kernel_, self.outputs_)
+        self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
+
+    def loo_embed(self) -> Embedding:
+        """The blended left-out point of every training example."""
+        check_is_fitted(self)
+        return self.left_out_
+
+    def loo_predict(self) -> Items:
+        """The decoded left-out prediction of every training example (or of its group)."""
+        return self._flattened(self.decoder_.decode(self.loo_embed()))
+
+    def lean(self) -> Any:
+        """With the models that it is made of as light as they can be."""
+        bare = super().lean()
+        for name in {"models", "models_"} & vars(bare).keys():
+            bare.__dict__.pop(name)
+        bare.models = ()
+        return bare
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [kernel for model in self.models for kernel in model._scalar_kernels()]
+
+
+@dataclass(frozen=True)
+class BlendedMap:
+    """The map x ↦ m + Σ_k w_k (g_k(x) - m).
+
+    Attributes
+    ----------
+    maps, weights
+        The maps g_k and w.
+    mean
+        m, in the frame.
+    frame
+        The vectors that coordinates refer to.
+    """
+
+    maps: list[Any]
+    weights: np.ndarray
+    mean: np.ndarray
+    frame: Frame
+
+    def __call__(self, X: Items) -> Embedding:
+        """The points of a batch of inputs."""
+        points = [map(X) for map in self.maps]
+        C = (1.0 - self.weights.sum()) * self.mean
+        for weight, one in zip(self.weights, points, strict=True):
+            C = C + weight * in_frame(one, self.frame)
+        return Embedding(C, self.frame, weigh=lambda: self._weights(points))
+
+    def _weights(self, points: list[Embedding]) -> Array:
+        parts = [w * host(p.weights) for w, p in zip(self.weights, points, strict=True)]
+        return sum(parts) + (1.0 - self.weights.sum()) / parts[0].shape[1]
+
+    def lean(self) -> BlendedMap:
+        """The same map without training data that it does not stand on."""
+        return replace(self, maps=[map.lean() for map in self.maps])
+
+
+def blend_weights(G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame) -> np.ndarray:
+    """The weights c ≥ 0 that minimise Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² in the frame."""
+
+    def inner(A: np.ndarray, B: np.ndarray) -> float:
+        return float(w @ _rowwise(frame, A, B))
+
+    Q = np.array([[inner(a, b) for b in G] for a in G])
+    r = np.array([inner(a, V) for a in G])
+    size = float(np.trace(Q)) / len(Q) or 1.0
+    values, vectors = np.linalg.eigh(Q / size)
+    kept = values > 1e-12 * max(values.max(), 1e-300)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    # ‖Rc - b‖² with RᵀR = Q and Rᵀb = r is the problem up to a constant.
+    return nnls(root.T, (vectors[:, kept].T @ (r / size)) / np.sqrt(values[kept]))[0]
+
+
+def _rowwise(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """⟨A_i, B_i⟩ of points in the frame."""
+    if frame.compact:
+        return (A * B).sum(axis=1)
+    L = frame.evaluate(frame.outputs)  # type: ignore[attr-defined]
+    return ((A @ host(L)) * B).sum(axis=1)
+
+
+def common_frame(frames: list[Frame], y: Items) -> Frame:
+    """One frame for all: coordinates where a model has them; refuse coordinates that differ."""
+    compact = [frame for frame in frames if frame.compact]
+    if not compact:
+        return frames[0]
+    few = y[:CHECKED] if not hasattr(y, "tocsr") else y.tocsr()[:CHECKED]
+    expected = host(compact[0].evaluate(few))
+    for frame in compact[1:]:
+        found = host(frame.evaluate(few))
+        if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6):
+            raise ValueError(
+                "the models write outputs in different coordinates, so that their points cannot "
+                "be averaged: give all of them the same output_kernel and output_features."
+            )
+    return compact[0]
+
+
+def in_frame(points: Embedding, frame: Frame) -> np.ndarray:
+    """The coordinates of points in the frame of others."""
+    C = host(points.coordinates)
+    if points.frame.compact or not frame.compact:
+        return C
+    return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
+
+
+def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
+    """The training outputs in the frame."""
+    return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))
+
+
+def _means_without(V: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """For each row the weighted mean of the rows of other groups."""
+    n = int(labels.max()) + 1
+    mass = np.bincount(labels, w, n)
+    sums = np.zeros((n, V.shape[1]))
+    np.add.at(sums, labels, w[:, None] * V)
+    return (w @ V - sums[labels]) / (w.sum() - mass[labels])[:, None]
