@@ -23,7 +23,7 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
-from mercer.estimators import OnlineKernelDependency
+from mercer.estimators import Blend, ForestDependency, OnlineKernelDependency
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -139,6 +139,7 @@ DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
     (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
+    (d.ExpectedF1(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
     (d.Lexicon(), k.Positions(), WORDS),
@@ -172,6 +173,10 @@ MODELS = [
     (KernelDependency(k.RBF(1.0), loss=losses.EpsilonInsensitive()), NUMBERS, VECTORS),
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
+    (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
+    (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
+     NUMBERS, VECTORS),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
     (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, "jackknife+", "band", scale="flat"),

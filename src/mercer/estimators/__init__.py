@@ -3,13 +3,17 @@
 from importlib import import_module
 from typing import Any
 
+from .blend import Blend
 from .conformal import ConformalSets
+from .forest import ForestDependency
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .online import OnlineKernelDependency
 
 __all__ = [
+    "Blend",
     "ConformalSets",
+    "ForestDependency",
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",

@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Array, Items, count, host
+from ..decoders import Decoder, natural
+from ..embedding import Embedding, Frame, PointMap
+from ..features import FeatureMap
+from ..kernels import Kernel
+from ..problem import group_labels, sample_weights
+from .base import StructuredEstimator
+from .choice import calibrated
+
+FOLDS = 10
+"""Folds that the weights of left-out points are chosen without."""
+CHECKED = 5
+"""Training outputs that the frames of two models must agree on."""
+
+
+class Blend(StructuredEstimator):
+    """Several models of one output kernel, their points averaged in the output feature space.
+
+    g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
+    of least squares on the *left-out* points of the models. What the models cannot predict is
+    shrunk towards the mean. No model is fitted a second time. Left-out points of the blend have
+    weights that were chosen without the example's fold.
+
+    Parameters
+    ----------
+    models
+        Models with left-out points (`KernelDependency`, `KernelDependencyCV`,
+        `ForestDependency`), all with the same output kernel.
+    decoder
+        A decoder of the blended points; None for the natural one of the output kernel.
+    prefit
+        Whether the models are fitted already, on the pairs that `fit` is given; else copies of
+        them are fitted.
+
+    Attributes
+    ----------
+    weights_
+        The weight of each model.
+    models_
+        The fitted models.
+    left_out_models_
+        Their left-out points on equal terms: by the same folds where one has folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.estimators import Blend, ForestDependency
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+    >>> Y = np.column_stack([np.sin(3 * X[:, 0]), (X[:, 1] > 0) + 0.0])
+    >>> blend = Blend([KernelDependencyCV(), ForestDependency(random_state=0)]).fit(X, Y)
+    >>> bool((blend.weights_ > 0).all()), blend.score(X, Y) > 0.9
+    (True, True)
+    """
+
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "left_out_": "left-out predictions",
+        "left_out_models_": "left-out predictions",
+    }
+
+    def __init__(
+        self, models: Sequence[Any] = (), decoder: Decoder | None = None, prefit: bool = False
+    ):
+        self.models = models
+        self.decoder = decoder
+        self.prefit = prefit
+
+    def fit(
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+    ) -> Blend:
+        """Fit the models, unless they are, and choose their weights on their left-out points.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        groups
+            A label for each pair: pairs of one label are left out together.
+        sample_weight
+            How much each pair counts.
+        """
+        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
+
+    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
+        if not len(self.models):
+            raise ValueError("models is empty: give at least one model to blend.")
+        keywords = {"groups": groups, "sample_weight": sample_weight}
+        self.models_ = [
+            model if self.prefit else clone(model).fit(X, y, **keywords) for model in self.models
+        ]
+        first = self.models_[0]
+        self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
+        _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
+        labels = group_labels(groups, count(y))
+        weights = sample_weights(sample_weight, count(y))
+        w = np.ones(len(labels)) if weights is None else weights
+        left_out = _left_out(self.models_)
+        frame = common_frame([points.frame for points in left_out], self.outputs_)
+        G = [in_frame(points, frame) for points in left_out]
+        V = in_frame_outputs(frame, self.outputs_)
+        mean, means = w @ V / w.sum(), _means_without(V, labels, w)
+        squares = Squares.of([g - means for g in G], V - means, w, frame)
+        self.weights_ = squares.weights()
+        each = squares.left_out_weights(_folds(self.models_, labels))
+        C = means + sum(each[:, [k]] * (g - means) for k, g in enumerate(G))
+        self.left_out_models_ = left_out
+        self.left_out_ = replace(left_out[0], coordinates=C, frame=frame)
+        map = BlendedMap([model.points_ for model in self.models_], self.weights_, frame)
+        rest = (1.0 - self.weights_.sum()) * mean
+        self.points_ = PointMap(map, rest, frame, BlendedWeights(map))
+        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
+        fitted = decoder.fit(self.output_kernel_, self.outputs_)
+        self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
+
+    def loo_embed(self) -> Embedding:
+        """The blended left-out point of every training example."""
+        check_is_fitted(self)
+        return self.left_out_
+
+    def loo_predict(self) -> Items:
+        """The decoded left-out prediction of every training example (or of its group)."""
+        return self._flattened(self.decoder_.decode(self.loo_embed()))
+
+    def lean(self) -> Any:
+        """With the maps of its models as light as they can be, and without the models."""
+        bare = super().lean()
+        bare.models = [clone(model) for model in self.models]
+        if "points_" in vars(self):
+            bare.__dict__.pop("models_", None)
+            map = self.points_.map
+            light = BlendedMap([one.lean() for one in map.maps], map.weights, map.frame)
+            bare.points_ = replace(bare.points_, map=light)
+        return bare
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [kernel for model in self.models for kernel in model._scalar_kernels()]
+
+
+class BlendedMap(FeatureMap):
+    """The map x ↦ Σ_k w_k g_k(x), in coordinates.
+
+    Parameters
+    ----------
+    maps, weights
+        The maps g_k, and w.
+    frame
+        The vectors that coordinates refer to.
+    """
+
+    def __init__(self, maps: list[PointMap], weights: Array, frame: Frame):
+        self.maps = maps
+        self.weights = weights
+        self.frame = frame
+
+    def transform(self, A: Items) -> np.ndarray:
+        """The coordinates of the blended points."""
+        parts = (w * in_frame(map(A), self.frame) for w, map in self._pairs())
+        return functools.reduce(np.add, parts)
+
+    def on_outputs(self, A: Items) -> np.ndarray:
+        """The weights of the blended points on the training outputs, which may not sum to one."""
+        return functools.reduce(np.add, (w * host(map(A).weights) for w, map in self._pairs()))
+
+    def _pairs(self) -> Iterator[tuple[float, PointMap]]:
+        return zip(self.weights, self.maps, strict=True)
+
+
+class BlendedWeights(BaseEstimator):
+    """Weights of blended points on the training outputs.
+
+    Parameters
+    ----------
+    map
+        The blended map; what its weights lack of one is spread evenly, which is the mean.
+    """
+
+    def __init__(self, map: BlendedMap):
+        self.map = map
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """The weights of the points of some inputs."""
+        W = self.map.on_outputs(X)
+        return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
+
+    def lean(self, map: FeatureMap) -> None:
+        """Nothing: they refer to training data."""
+
+
+def _left_out(models: Sequence[Any]) -> list[Embedding]:
+    """The left-out points of all models, by the same folds where one of them is left out so.
+
+    A model that leaves out single examples knows more than one that leaves out folds: compared so,
+    it would get too much weight.
+    """
+    folds = next((m.folds_ for m in models if getattr(m, "folds_", None) is not None), None)
+    if folds is None:
+        return [model.loo_embed() for model in models]
+    return [
+        replace(
+            model.fitted_, problem=replace(model.fitted_.problem, labels=folds), _kept={}
+        ).left_out_points()
+        if "fitted_" in vars(model)
+        else model.loo_embed()
+        for model in models
+    ]
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Least squares Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² as sums over rows.
+
+    Attributes
+    ----------
+    Q, r
+        w_i ⟨G_ki, G_li⟩ and w_i ⟨G_ki, V_i⟩, one row an example.
+    """
+
+    Q: np.ndarray
+    r: np.ndarray
+
+    @classmethod
+    def of(cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame) -> Squares:
+        """The inner products of the points of models and of the outputs, row by row."""
+        Q = np.empty((len(V), len(G), len(G)))
+        for k, a in enumerate(G):
+            for m, b in enumerate(G[: k + 1]):
+                Q[:, k, m] = Q[:, m, k] = w * _rowwise(frame, a, b)
+        r = np.stack([w * _rowwise(frame, a, V) for a in G], axis=1)
+        return cls(Q, r)
+
+    def weights(self) -> np.ndarray:
+        """The best c ≥ 0."""
+        return _nonnegative(self.Q.sum(axis=0), self.r.sum(axis=0))
+
+    def left_out_weights(self, folds: np.ndarray) -> np.ndarray:
+        """For each row the best c ≥ 0 on the rows of other folds."""
+        Q, r = self.Q.sum(axis=0), self.r.sum(axis=0)
+        C = np.empty_like(self.r)
+        for fold in np.unique(folds):
+            out = folds == fold
+            C[out] = _nonnegative(Q - self.Q[out].sum(axis=0), r - self.r[out].sum(axis=0))
+        return C
+
+
+def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """The c ≥ 0 that minimises cᵀQc - 2rᵀc."""
+    size = float(np.trace(Q)) / len(Q) or 1.0
+    values, vectors = np.linalg.eigh(Q / size)
+    kept = values > 1e-12 * max(values.max(), 1e-300)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    # ‖Rc - b‖² with RᵀR = Q and Rᵀb = r is the same up to a constant.
+    return nnls(root.T, (vectors[:, kept].T @ (r / size)) / np.sqrt(values[kept]))[0]
+
+
+def _folds(models: Sequence[Any], labels: np.ndarray) -> np.ndarray:
+    """The folds that a model was left out by; else ten of whole groups."""
+    known = next((m.folds_ for m in models if getattr(m, "folds_", None) is not None), None)
+    if known is not None:
+        return known
+    groups = int(labels.max()) + 1
+    return np.random.RandomState(0).permutation(groups)[labels] % min(FOLDS, groups)
+
+
+def _rowwise(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """⟨A_i, B_i⟩ of points in the frame."""
+    if frame.compact:
+        return (A * B).sum(axis=1)
+    L = frame.evaluate(frame.outputs)  # type: ignore[attr-defined]
+    return ((A @ host(L)) * B).sum(axis=1)
+
+
+def common_frame(frames: list[Frame], y: Items) -> Frame:
+    """One frame for all: coordinates where a model has them; refuse coordinates that differ."""
+    compact = [frame for frame in frames if frame.compact]
+    if not compact:
+        return frames[0]
+    few = y[:CHECKED] if not hasattr(y, "tocsr") else y.tocsr()[:CHECKED]
+    expected = host(compact[0].evaluate(few))
+    for frame in compact[1:]:
+        found = host(frame.evaluate(few))
+        if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6):
+            raise ValueError(
+                "the models write outputs in different coordinates, so that their points cannot "
+                "be averaged: give all of them the same output_kernel and output_features."
+            )
+    return compact[0]
+
+
+def in_frame(points: Embedding, frame: Frame) -> np.ndarray:
+    """The coordinates of points in the frame of others."""
+    C = host(points.coordinates)
+    if points.frame.compact or not frame.compact:
+        return C
+    return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
+
+
+def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
+    """The training outputs in the frame."""
+    return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))
+
+
+def _means_without(V: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """For each row the weighted mean of the rows of other groups."""
+    n = int(labels.max()) + 1
+    mass = np.bincount(labels, w, n)
+    sums = np.zeros((n, V.shape[1]))
+    np.add.at(sums, labels, w[:, None] * V)
+    return (w @ V - sums[labels]) / (w.sum() - mass[labels])[:, None]

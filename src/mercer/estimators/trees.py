@@ -1,0 +1,212 @@
+"""Regression trees as arrays: grown by scikit-learn, kept and walked without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array, diags_array, issparse
+from sklearn.base import clone
+
+from .._arrays import Array, Items, dense, host
+from ..features import FeatureMap
+from ..kernels import Kernel
+
+if TYPE_CHECKING:
+    from sklearn.tree import BaseDecisionTree
+
+BITS = 20
+"""Binary places that inputs and targets of trees are rounded to, in units of their spread.
+
+Sums of such targets are exact, so that changing units cannot change which of two equally good
+splits is taken.
+"""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Columns in units of their spread, rounded.
+
+    Attributes
+    ----------
+    mean, spread
+        Of every column.
+    """
+
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, A: np.ndarray) -> Scaling:
+        """The mean and the standard deviation of every column; 1 for a constant one."""
+        mean, spread = A.mean(axis=0), A.std(axis=0)
+        varies = spread > 1e-12 * np.abs(A).max(axis=0)
+        return cls(mean, np.where(varies, spread, 1.0))
+
+    def __call__(self, A: np.ndarray) -> np.ndarray:
+        """The rounded columns."""
+        return np.round((A - self.mean) / self.spread * 2.0**BITS) / 2.0**BITS
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Several trees, their nodes in one list.
+
+    Attributes
+    ----------
+    roots
+        The first node of each tree.
+    feature, threshold
+        What a node asks; the feature of a leaf is -1.
+    left, right
+        The nodes to go to where the answer is yes and no.
+    """
+
+    roots: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of(cls, grown: list[BaseDecisionTree]) -> Trees:
+        """The nodes of trees that scikit-learn grew."""
+        trees = [tree.tree_ for tree in grown]
+        roots = np.cumsum([0] + [tree.node_count for tree in trees])[:-1]
+        feature = np.concatenate([np.maximum(tree.feature, -1) for tree in trees])
+        shifted = list(zip(trees, roots, strict=True))
+        return cls(
+            roots,
+            feature,
+            np.concatenate([tree.threshold for tree in trees]),
+            np.concatenate([tree.children_left + root for tree, root in shifted]),
+            np.concatenate([tree.children_right + root for tree, root in shifted]),
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes of all trees."""
+        return len(self.feature)
+
+    def leaves(self, A: Array) -> np.ndarray:
+        """The leaf of each row (row) in each tree (column)."""
+        A = np.asarray(A, dtype=np.float32)  # as scikit-learn compares
+        found = np.empty((len(A), len(self.roots)), dtype=np.intp)
+        rows = np.arange(len(A))
+        for t, root in enumerate(self.roots):
+            nodes, open_ = np.full(len(A), root), rows
+            while open_.size:
+                open_ = open_[self.feature[nodes[open_]] >= 0]
+                at = nodes[open_]
+                yes = A[open_, self.feature[at]] <= self.threshold[at]
+                nodes[open_] = np.where(yes, self.left[at], self.right[at])
+            found[:, t] = nodes
+        return found
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Grown trees, and how the training rows lie in their leaves.
+
+    Attributes
+    ----------
+    trees
+        The trees.
+    leaves
+        The leaf of each training row in each tree.
+    mass
+        How much each training row counts in each tree; zero where the tree did not see it.
+    """
+
+    trees: Trees
+    leaves: np.ndarray
+    mass: np.ndarray
+
+    @classmethod
+    def grow(
+        cls,
+        tree: BaseDecisionTree,
+        A: np.ndarray,
+        T: np.ndarray,
+        mass: np.ndarray,
+        seeds: Iterable[int],
+    ) -> Forest:
+        """Grow a tree on each column of masses, from inputs A to targets T."""
+        grown = []
+        for seed, weights in zip(seeds, mass.T, strict=True):
+            rows = np.flatnonzero(weights > 0)
+            one = clone(tree).set_params(random_state=seed)
+            grown.append(one.fit(A[rows], T[rows], sample_weight=weights[rows]))
+        trees = Trees.of(grown)
+        return cls(trees, trees.leaves(A), mass)
+
+    @cached_property
+    def shares(self) -> csc_array:
+        """The share of each training row (row) in each leaf (column)."""
+        P = memberships(self.leaves, self.mass, self.trees.n_nodes)
+        totals = np.asarray(P.sum(axis=0)).ravel()
+        return csc_array(P @ diags_array(1.0 / np.where(totals > 0, totals, 1.0)))
+
+    def means(self, V: np.ndarray) -> np.ndarray:
+        """The mean of the rows of V in each leaf."""
+        return self.shares.T @ V
+
+    def out_of_bag(self, V: np.ndarray) -> np.ndarray:
+        """The mean of V that the trees predict which did not see a row, row by row."""
+        unseen = (self.mass == 0).astype(float)
+        unseen[~unseen.any(axis=1)] = 1.0  # a row that all trees saw: as good as it gets
+        M = memberships(self.leaves, unseen, self.trees.n_nodes)
+        return (M @ self.means(V)) / unseen.sum(axis=1, keepdims=True)
+
+
+def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> csr_array:
+    """The leaves of each row as a sparse matrix, rows × nodes; `values` None for ones."""
+    n, trees = leaves.shape
+    data = np.ones(n * trees) if values is None else np.ravel(values).astype(float)
+    starts = np.arange(0, n * trees + 1, trees)
+    return csr_array((data, leaves.ravel(), starts), shape=(n, n_nodes))
+
+
+class LeafMeans(FeatureMap):
+    """The mean over trees of what the leaf of an input holds.
+
+    Parameters
+    ----------
+    kernel
+        A fitted kernel whose features the trees ask about.
+    scaling
+        How its features are scaled.
+    trees
+        The trees.
+    values
+        One row for each node: the mean of the training outputs in it.
+    """
+
+    def __init__(self, kernel: Kernel, scaling: Scaling, trees: Trees, values: Array):
+        self.kernel = kernel
+        self.scaling = scaling
+        self.trees = trees
+        self.values = values
+
+    def transform(self, A: Items) -> np.ndarray:
+        """The coordinates of the points of some inputs."""
+        leaves = self.trees.leaves(self.scaling(features_of(self.kernel, A)))
+        found = memberships(leaves, None, self.trees.n_nodes) @ self.values
+        return (found.toarray() if issparse(found) else found) / leaves.shape[1]
+
+    def weights(self, X: Items, C: Array) -> np.ndarray:
+        """The same where `values` are shares of the training outputs."""
+        return self.transform(X)
+
+    def lean(self, map: FeatureMap) -> Any:
+        """Nothing where only weights on training outputs are made of it."""
+        return self if map is self else None
+
+
+def features_of(kernel: Kernel, A: Items) -> np.ndarray:
+    """The finite features of some items, on the host."""
+    features: Any = kernel.features
+    return host(dense(features(A)))

@@ -1,0 +1,84 @@
+"""Blends: weights by non-negative least squares on left-out points."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.estimators import Blend, ForestDependency
+from mercer.kernels import RBF, Labels, Linear
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(50, 2))
+Y = np.column_stack([np.sin(2 * X[:, 0]), np.sign(X[:, 1])]) + 0.1 * RNG.normal(size=(50, 2))
+MODELS = [
+    KernelDependencyCV([RBF(0.5), RBF(1.0)]),
+    KernelDependencyCV(Linear()),
+    ForestDependency(n_trees=30, bootstrap=True, random_state=0),
+]
+
+
+def test_weights_are_those_of_least_squares():
+    blend = Blend(MODELS).fit(X, Y)
+    means = (Y.sum(axis=0) - Y) / (len(Y) - 1)
+    columns = [(np.asarray(m.loo_predict()) - means).ravel() for m in blend.models_]
+    expected, _ = nnls(np.column_stack(columns), (Y - means).ravel())
+    np.testing.assert_allclose(blend.weights_, expected, atol=1e-8)
+    predicted = sum(
+        w * (m.predict(X[:3]) - Y.mean(axis=0))
+        for w, m in zip(blend.weights_, blend.models_, strict=True)
+    )
+    np.testing.assert_allclose(blend.predict(X[:3]), Y.mean(axis=0) + predicted, atol=1e-9)
+
+
+def test_left_out_points_have_weights_that_did_not_see_them():
+    """On noise, weights chosen on the rows that they are judged on would look better than none."""
+    noise = np.random.default_rng(2).normal(size=50)
+    models = [KernelDependency(RBF(s), alpha=1e-2) for s in (0.1, 0.2, 0.4, 0.8)]
+    blend = Blend(models).fit(X, noise)
+    means = (noise.sum() - noise) / (len(noise) - 1)
+    columns = [np.asarray(m.loo_predict()) - means for m in blend.models_]
+    seen = means + np.column_stack(columns) @ blend.weights_
+    assert ((blend.loo_predict() - noise) ** 2).mean() > ((seen - noise) ** 2).mean()
+
+
+def test_noise_is_shrunk_towards_the_mean():
+    noise = np.random.default_rng(1).normal(size=50) + 3.0
+    blend = Blend([KernelDependency(RBF(0.1), alpha=1e-3)]).fit(X, noise)
+    assert blend.weights_[0] < 0.3
+    assert abs(blend.predict(X + 5.0) - 3.0).max() < 1.0
+
+
+def test_fitted_models_are_not_fitted_again():
+    models = [clone.fit(X, Y) for clone in (KernelDependency(RBF(1.0)), KernelDependency("linear"))]
+    blend = Blend(models, prefit=True).fit(X, Y)
+    assert blend.models_[0] is models[0]
+
+
+@pytest.mark.parametrize("output", [RBF(1.0), Labels()])
+def test_weights_on_training_outputs(output):
+    y = Y if isinstance(output, RBF) else (Y > 0).astype(int)
+    models = [
+        KernelDependency(RBF(1.0), output, alpha=0.1),
+        ForestDependency(output_kernel=output, n_trees=10, random_state=0),
+    ]
+    points = Blend(models).fit(X, y).embed(X[:4])
+    kernel = points.frame.kernel
+    np.testing.assert_allclose(points.inner(y), points.weights @ kernel(y), atol=1e-7)
+
+
+def test_groups_and_weights_are_passed_on():
+    groups, w = np.repeat(np.arange(25), 2), RNG.uniform(0.5, 2.0, size=50)
+    blend = Blend(MODELS).fit(X, Y, groups=groups, sample_weight=w)
+    assert (blend.loo_embed().left_out == groups).all()
+
+
+def test_models_of_different_output_kernels_are_refused():
+    models = [KernelDependency(RBF(1.0), Linear()), KernelDependency(RBF(1.0), 4.0 * Linear())]
+    with pytest.raises(ValueError, match="same output_kernel"):
+        Blend(models).fit(X, Y)
+
+
+def test_nothing_to_blend_is_refused():
+    with pytest.raises(ValueError, match="at least one model"):
+        Blend([]).fit(X, Y)
