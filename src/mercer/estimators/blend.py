@@ -1,17 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import nnls
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, host
 from ..decoders import Decoder, natural
-from ..embedding import Embedding, Frame
+from ..embedding import Embedding, Frame, PointMap
+from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import group_labels, sample_weights
 from .base import StructuredEstimator
@@ -99,7 +101,7 @@ class Blend(StructuredEstimator):
         labels = group_labels(groups, count(y))
         weights = sample_weights(sample_weight, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        left_out = [model.loo_embed() for model in self.models_]
+        left_out = _left_out(self.models_)
         frame = common_frame([points.frame for points in left_out], self.outputs_)
         G = [in_frame(points, frame) for points in left_out]
         V = in_frame_outputs(frame, self.outputs_)
@@ -107,9 +109,9 @@ class Blend(StructuredEstimator):
         self.weights_ = blend_weights([g - means for g in G], V - means, w, frame)
         C = means + sum(c * (g - means) for c, g in zip(self.weights_, G, strict=True))
         self.left_out_ = replace(left_out[0], coordinates=C, frame=frame)
-        self.points_: Any = BlendedMap(
-            [model.points_ for model in self.models_], self.weights_, mean, frame
-        )
+        map = BlendedMap([model.points_ for model in self.models_], self.weights_, frame)
+        rest = (1.0 - self.weights_.sum()) * mean
+        self.points_ = PointMap(map, rest, frame, BlendedWeights(map))
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         fitted = decoder.fit(self.output_kernel_, self.outputs_)
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
@@ -124,51 +126,87 @@ class Blend(StructuredEstimator):
         return self._flattened(self.decoder_.decode(self.loo_embed()))
 
     def lean(self) -> Any:
-        """With the models that it is made of as light as they can be."""
+        """With the maps of its models as light as they can be, and without the models."""
         bare = super().lean()
-        for name in {"models", "models_"} & vars(bare).keys():
-            bare.__dict__.pop(name)
-        bare.models = ()
+        bare.models = [clone(model) for model in self.models]
+        if "points_" in vars(self):
+            del bare.models_
+            map = self.points_.map
+            light = BlendedMap([one.lean() for one in map.maps], map.weights, map.frame)
+            bare.points_ = replace(bare.points_, map=light)
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel for model in self.models for kernel in model._scalar_kernels()]
 
 
-@dataclass(frozen=True)
-class BlendedMap:
-    """The map x ↦ m + Σ_k w_k (g_k(x) - m).
+class BlendedMap(FeatureMap):
+    """The map x ↦ Σ_k w_k g_k(x), in coordinates.
 
-    Attributes
+    Parameters
     ----------
     maps, weights
-        The maps g_k and w.
-    mean
-        m, in the frame.
+        The maps g_k, and w.
     frame
         The vectors that coordinates refer to.
     """
 
-    maps: list[Any]
-    weights: np.ndarray
-    mean: np.ndarray
-    frame: Frame
+    def __init__(self, maps: list[PointMap], weights: Array, frame: Frame):
+        self.maps = maps
+        self.weights = weights
+        self.frame = frame
 
-    def __call__(self, X: Items) -> Embedding:
-        """The points of a batch of inputs."""
-        points = [map(X) for map in self.maps]
-        C = (1.0 - self.weights.sum()) * self.mean
-        for weight, one in zip(self.weights, points, strict=True):
-            C = C + weight * in_frame(one, self.frame)
-        return Embedding(C, self.frame, weigh=lambda: self._weights(points))
+    def transform(self, A: Items) -> np.ndarray:
+        """The coordinates of the blended points."""
+        parts = (w * in_frame(map(A), self.frame) for w, map in self._pairs())
+        return functools.reduce(np.add, parts)
 
-    def _weights(self, points: list[Embedding]) -> Array:
-        parts = [w * host(p.weights) for w, p in zip(self.weights, points, strict=True)]
-        return sum(parts) + (1.0 - self.weights.sum()) / parts[0].shape[1]
+    def on_outputs(self, A: Items) -> np.ndarray:
+        """The weights of the blended points on the training outputs, which may not sum to one."""
+        return functools.reduce(np.add, (w * host(map(A).weights) for w, map in self._pairs()))
 
-    def lean(self) -> BlendedMap:
-        """The same map without training data that it does not stand on."""
-        return replace(self, maps=[map.lean() for map in self.maps])
+    def _pairs(self) -> Iterator[tuple[float, PointMap]]:
+        return zip(self.weights, self.maps, strict=True)
+
+
+class BlendedWeights(BaseEstimator):
+    """Weights of blended points on the training outputs.
+
+    Parameters
+    ----------
+    map
+        The blended map; what its weights lack of one is spread evenly, which is the mean.
+    """
+
+    def __init__(self, map: BlendedMap):
+        self.map = map
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """The weights of the points of some inputs."""
+        W = self.map.on_outputs(X)
+        return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
+
+    def lean(self, map: FeatureMap) -> None:
+        """Nothing: they refer to training data."""
+
+
+def _left_out(models: Sequence[Any]) -> list[Embedding]:
+    """The left-out points of all models, by the same folds where one of them is left out so.
+
+    A model that leaves out single examples knows more than one that leaves out folds: compared so,
+    it would get too much weight.
+    """
+    folds = next((m.folds_ for m in models if getattr(m, "folds_", None) is not None), None)
+    if folds is None:
+        return [model.loo_embed() for model in models]
+    return [
+        replace(
+            model.fitted_, problem=replace(model.fitted_.problem, labels=folds), _kept={}
+        ).left_out_points()
+        if "fitted_" in vars(model)
+        else model.loo_embed()
+        for model in models
+    ]
 
 
 def blend_weights(G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame) -> np.ndarray:

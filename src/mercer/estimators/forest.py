@@ -80,6 +80,7 @@ class ForestDependency(StructuredEstimator):
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
+        "folds_": "the folds of left-out predictions",
     }
 
     def __init__(
@@ -187,9 +188,10 @@ class ForestDependency(StructuredEstimator):
         random: Any,
     ) -> np.ndarray:
         """Predictions of every example by a forest that did not see its fold."""
-        folds = random.permutation(int(labels.max()) + 1)[labels] % min(
-            whole(self.cv, "cv"), int(labels.max()) + 1
-        )
+        groups = int(labels.max()) + 1
+        # Drawn by a seed of their own, so that the forests of a blend share their folds.
+        order = np.random.RandomState(0).permutation(groups)
+        self.folds_ = folds = order[labels] % min(whole(self.cv, "cv"), groups)
         C = np.empty_like(V)
         for fold in range(int(folds.max()) + 1):
             seen, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

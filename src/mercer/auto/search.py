@@ -1,0 +1,207 @@
+"""The search: candidates fitted one after the other within a time limit, judged left out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, count, take
+from ..estimators import Blend, ForestDependency, KernelDependencyCV
+from ..features import IncompleteCholesky
+from ..kernels import Kernel
+from ..operators import Covariance, Identity
+from .candidates import families, forest_kernel
+from .inputs import Inputs
+from .outputs import Outputs
+
+CHOSEN_ON = 800
+"""Rows that length scales are chosen on, at most."""
+EXACT = 2000
+"""Rows up to which ridge models are exact; beyond, of low rank."""
+RANK = 600
+FEW = 500
+"""Rows below which forests are left out by folds: out-of-bag predictions understate them."""
+TREES = 100
+
+
+@dataclass
+class Clock:
+    """What is left of a time limit, and what things took."""
+
+    limit: float | None
+    start: float = field(default_factory=time.perf_counter)
+    longest: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self.start
+
+    def allows(self, kind: str, share: float = 0.9) -> bool:
+        """Whether another thing of a kind is likely to end in time."""
+        if self.limit is None:
+            return True
+        return self.spent + self.longest.get(kind, 0.0) < share * self.limit
+
+    def timed(self, kind: str, run: Callable[[], Any]) -> Any:
+        """Run something and remember how long things of its kind take."""
+        before = self.spent
+        made = run()
+        self.longest[kind] = max(self.longest.get(kind, 0.0), self.spent - before)
+        return made
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Training data as models take it."""
+
+    X: Items
+    y: Items
+    groups: np.ndarray | None
+    weights: np.ndarray | None
+
+    @property
+    def n(self) -> int:
+        """The number of pairs."""
+        return count(self.y)
+
+    def rows(self, index: np.ndarray) -> Pairs:
+        """Some of the pairs."""
+        groups = None if self.groups is None else self.groups[index]
+        weights = None if self.weights is None else self.weights[index]
+        return Pairs(take(self.X, index), take(self.y, index), groups, weights)
+
+    def fitted(self, model: Any) -> Any:
+        """A model, fitted on the pairs."""
+        return model.fit(self.X, self.y, groups=self.groups, sample_weight=self.weights)
+
+
+@dataclass
+class Search:
+    """Fits candidates on pairs; `board` has a row for each."""
+
+    inputs: Inputs
+    outputs: Outputs
+    score: Callable[[Items, Items], float]
+    clock: Clock
+    seed: int
+    board: list[dict[str, Any]] = field(default_factory=list)
+    models: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, pairs: Pairs) -> Any:
+        """The model with the best left-out score: the best of a family, a forest or the blend."""
+        for family, kernels in families(self.inputs, self._sentences(pairs)).items():
+            self._family(family, kernels, pairs)
+        for name, forest in self._forests(pairs.n):
+            if self.models and not self.clock.allows("forest", 0.6):
+                break
+            self.clock.timed("forest", lambda: self._take(name, name, forest, pairs))  # noqa: B023
+        if len(self.models) > 1:
+            blend = Blend(list(self.models.values()), self.outputs.decoder(), prefit=True)
+            self._take("blend", "blend", blend, pairs)
+        best = max(self.models, key=lambda name: self._score_of(name))
+        return self.models[best]
+
+    def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> None:
+        """Try the kernels of a family, on some of the rows where there are many."""
+        some = pairs
+        if pairs.n > CHOSEN_ON and len(kernels) > 1:
+            some = pairs.rows(self._sample(pairs))
+        best: Any = None
+        for kernel in kernels:
+            if self.models and not self.clock.allows("ridge", 0.5):
+                break
+            model = self.clock.timed("ridge", lambda: self._ridge(kernel, some))  # noqa: B023
+            if some is not pairs:
+                self._note(family, str(kernel), model, some, rows=some.n)
+            if best is None or model.loo_risk_ < best[0].loo_risk_:
+                best = model, kernel
+        if best is None:
+            return
+        model, kernel = best
+        if some is pairs:
+            self.models[family] = model
+            self._note(family, str(kernel), model, pairs)
+        elif not self.models or self.clock.allows("whole", 0.7):
+            whole = self.clock.timed("whole", lambda: self._ridge(kernel, pairs))
+            self.models[family] = whole
+            self._note(family, str(kernel), whole, pairs)
+
+    def _ridge(self, kernel: Kernel, pairs: Pairs) -> KernelDependencyCV:
+        """Operator and ridge chosen for one kernel."""
+        many = pairs.n > EXACT
+        operators = [Identity()] if many else [Identity(), Covariance()]
+        return pairs.fitted(
+            KernelDependencyCV(
+                [kernel * operator for operator in operators],
+                self.outputs.kernel(),
+                decoder=self.outputs.decoder(),
+                features=IncompleteCholesky(RANK) if many else None,
+            )
+        )
+
+    def _forests(self, n: int) -> Iterator[tuple[str, ForestDependency]]:
+        kernel = forest_kernel(self.inputs)
+        if kernel is None:
+            return
+        labels = self.outputs.kind_ in ("labels", "class")
+        bagged = labels or n >= FEW
+        common: dict[str, Any] = {
+            "kernel": kernel,
+            "output_kernel": self.outputs.kernel(),
+            "n_trees": TREES,
+            "min_samples_leaf": max(1, n // 5000),
+            "decoder": self.outputs.decoder(),
+            "random_state": self.seed,
+        }
+        width = "sqrt" if labels else 0.5 if self.inputs.width_ < 100 else 0.2
+        yield "extra trees", ForestDependency(max_features=width, bootstrap=bagged, **common)
+        if labels or n >= FEW:
+            yield (
+                "random forest",
+                ForestDependency(
+                    random_splits=False, max_features=width, bootstrap=True, **common
+                ),
+            )
+
+    def _take(self, name: str, kernel: str, model: Any, pairs: Pairs) -> None:
+        self.models[name] = pairs.fitted(model)
+        self._note(name, kernel, self.models[name], pairs)
+
+    def _note(
+        self, family: str, kernel: str, model: Any, pairs: Pairs, rows: int | None = None
+    ) -> None:
+        self.board.append(
+            {
+                "family": family,
+                "model": kernel,
+                "alpha": float(getattr(model, "alpha_", np.nan)),
+                "rows": pairs.n if rows is None else rows,
+                "score": self.score(pairs.y, model.loo_predict()),
+                "seconds": round(self.clock.spent, 2),
+            }
+        )
+
+    def _score_of(self, family: str) -> float:
+        return next(row["score"] for row in reversed(self.board) if row["family"] == family)
+
+    def _sample(self, pairs: Pairs) -> np.ndarray:
+        """Rows drawn at random, whole groups where there are groups."""
+        random = np.random.RandomState(self.seed)
+        if pairs.groups is None:
+            return np.sort(random.permutation(pairs.n)[:CHOSEN_ON])
+        drawn = random.permutation(int(pairs.groups.max()) + 1)
+        sizes = np.bincount(pairs.groups)[drawn]
+        kept = drawn[: max(2, int(np.searchsorted(np.cumsum(sizes), CHOSEN_ON)))]
+        return np.flatnonzero(np.isin(pairs.groups, kept))
+
+    def _sentences(self, pairs: Pairs) -> bool:
+        """Whether some column of text has several words a cell."""
+        texts = [str(name) for name, kind in self.inputs.kinds_.items() if kind == "text"]
+        few = list(pairs.X[:200]) if texts else []
+        return any(np.median([row[name].count(" ") for row in few]) >= 2 for name in texts)
