@@ -39,6 +39,7 @@ ORDER = [
     {"sequences"},
     {"testing", "persistence", "plots"},
     {"tables", "demo"},
+    {"auto"},
     {"cli"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""

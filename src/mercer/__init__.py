@@ -4,8 +4,12 @@ Map the output into a feature space with a kernel, solve one ridge equation ther
 operator-valued kernel, and decode the predicted point back into an output.
 """
 
+from typing import Any
+
 from .estimators import (
+    Blend,
     ConformalSets,
+    ForestDependency,
     KernelDependency,
     KernelDependencyCV,
     OnlineKernelDependency,
@@ -17,8 +21,11 @@ __version__ = "0.1.0"
 from .persistence import DamagedModel, Limits, load, register, save
 
 __all__ = [
+    "AutoDependency",
+    "Blend",
     "ConformalSets",
     "DamagedModel",
+    "ForestDependency",
     "JointKernelMap",
     "KernelDependency",
     "KernelDependencyCV",
@@ -31,3 +38,12 @@ __all__ = [
     "register",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `AutoDependency`, and the reading of tables that it needs, on first use."""
+    if name != "AutoDependency":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .auto import AutoDependency
+
+    return AutoDependency

@@ -30,6 +30,7 @@ ROOMS = (
     "embedding",
     "curves",
     "tables",
+    "auto",
     "symmetric",
     "problem",
 )

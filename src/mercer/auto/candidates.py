@@ -20,8 +20,8 @@ from ..kernels import (
 )
 from .inputs import NUMBERS, Inputs
 
-SCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 12.0)
-"""Length scales, in units of the distance that standardised rows have."""
+SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
+"""Length scales in units of the distance that standardised rows have, likely ones first."""
 WORDS = 2
 """Blanks in the middle one of texts from which on words are compared, too."""
 
@@ -55,13 +55,11 @@ def forest_kernel(inputs: Inputs) -> Kernel | None:
 
 def _on_numbers(d: int) -> dict[str, list[Kernel]]:
     """Stationary kernels over scales up to 12√d of the spread, and the linear one."""
-    middle = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
-    assert sorted(middle) == sorted(SCALES)
     return {
-        "RBF": [RBF(c * sqrt(d)) for c in middle],
-        "Laplacian": [Laplacian(c * d) for c in middle],
-        "Matern": [Matern(c * sqrt(d)) for c in middle],
-        "linear": [(1.0 / d) * Linear()],
+        "RBF": [RBF(c * sqrt(d)) for c in SCALES],
+        "Laplacian": [Laplacian(c * d) for c in SCALES],
+        "Matern": [Matern(c * sqrt(d)) for c in SCALES],
+        "linear": [Linear()],
     }
 
 

@@ -73,8 +73,8 @@ class AutoDependency(FromFile, BaseEstimator):
     >>> model = AutoDependency(output="warm", random_state=0).fit(table)
     >>> model.spaces_
     {'height': 'number', 'city': 'category', 'warm': 'class'}
-    >>> model.predict({"height": [0.0, 1.0], "city": ["Oslo", "Rome"]})["warm"].tolist()
-    ['no', 'yes']
+    >>> model.predict({"height": [0.0, 1.0], "city": ["Oslo", "Rome"]})["warm"]
+    array(['no', 'yes'], dtype='<U3')
     """
 
     def __init__(

@@ -104,9 +104,7 @@ class Inputs(BaseEstimator):
         """One row of numbers a row; with texts, one dictionary."""
         absent = [name for name in self.kinds_ if name not in columns]
         if absent:
-            raise ValueError(
-                f"the column {absent[0]!r} is missing, which the model was fitted on."
-            )
+            raise ValueError(f"the column {absent[0]!r} is missing, which the model was fitted on.")
         rows = self._numbers(columns)
         if not self.texts:
             return rows
@@ -172,7 +170,9 @@ def numbers_of(cells: Any, name: Hashable) -> np.ndarray:
         if np.isinf(rows).any():
             raise ValueError(f"the column {name!r} has infinite values: mend or remove them.")
         return rows
-    kept = [i for i, c in enumerate(cells) if c is not None and str(c).strip().lower() not in MISSING]
+    kept = [
+        i for i, c in enumerate(cells) if c is not None and str(c).strip().lower() not in MISSING
+    ]
     read = numbers(_table(str(name), [cells[i] for i in kept], kept), [str(name)])
     rows = np.full((len(cells), read.shape[1]), np.nan)
     rows[kept] = read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,11 @@ class Outputs(BaseEstimator):
             self.first_ = int(rows.min()) if self.kind_ == "ranking" else 0
             return rows.astype(int) - self.first_
         (cells,) = wanted.values()
-        return cells if self.kind_ == "class" else object_array([str(cell) for cell in cells])
+        return (
+            np.asarray(cells)
+            if self.kind_ == "class"
+            else object_array([str(cell) for cell in cells])
+        )
 
     def kernel(self) -> Kernel:
         """The output kernel."""
@@ -162,8 +166,8 @@ def _one_each(table: Table) -> bool:
     return bool(space.single_)
 
 
-def _few(cells: Sequence) -> bool:
-    distinct = len(set(np.asarray(cells).tolist()))
+def _few(cells: np.ndarray) -> bool:
+    distinct = len(set(cells.tolist()))
     return distinct <= max(2, min(FEW, len(cells) // 5))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from .._arrays import Items, count, take
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
+from ..estimators.choice import calibrated
 from ..features import IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity
@@ -101,11 +101,16 @@ class Search:
             if self.models and not self.clock.allows("forest", 0.6):
                 break
             self.clock.timed("forest", lambda: self._take(name, name, forest, pairs))  # noqa: B023
-        if len(self.models) > 1:
-            blend = Blend(list(self.models.values()), self.outputs.decoder(), prefit=True)
-            self._take("blend", "blend", blend, pairs)
-        best = max(self.models, key=lambda name: self._score_of(name))
-        return self.models[best]
+        singles = dict(self.models)
+        if len(singles) == 1:
+            return next(iter(singles.values()))
+        blend = Blend(list(singles.values()), self.outputs.decoder(), prefit=True)
+        self._take("blend", "blend", blend, pairs)
+        worth = {"blend": self._score_of("blend")}
+        for (name, model), points in zip(singles.items(), blend.left_out_models_, strict=True):
+            decoder = calibrated(model.decoder_, points, model.outputs_)
+            worth[name] = self.score(pairs.y, model._flattened(decoder.decode(points)))
+        return self.models[max(worth, key=lambda name: worth[name])]
 
     def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> None:
         """Try the kernels of a family, on some of the rows where there are many."""
@@ -160,14 +165,10 @@ class Search:
             "random_state": self.seed,
         }
         width = "sqrt" if labels else 0.5 if self.inputs.width_ < 100 else 0.2
-        yield "extra trees", ForestDependency(max_features=width, bootstrap=bagged, **common)
-        if labels or n >= FEW:
-            yield (
-                "random forest",
-                ForestDependency(
-                    random_splits=False, max_features=width, bootstrap=True, **common
-                ),
-            )
+        folds = 10 if n < FEW // 2 else 5
+        drawn = ForestDependency(max_features=width, bootstrap=bagged, cv=folds, **common)
+        best = ForestDependency(max_features=width, bootstrap=True, random_splits=False, **common)
+        yield from (("extra trees", drawn), ("random forest", best))
 
     def _take(self, name: str, kernel: str, model: Any, pairs: Pairs) -> None:
         self.models[name] = pairs.fitted(model)

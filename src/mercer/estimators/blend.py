@@ -47,6 +47,8 @@ class Blend(StructuredEstimator):
         The weight of each model.
     models_
         The fitted models.
+    left_out_models_
+        Their left-out points on equal terms: by the same folds where one has folds.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Blend(StructuredEstimator):
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
+        "left_out_models_": "left-out predictions",
     }
 
     def __init__(
@@ -108,6 +111,7 @@ class Blend(StructuredEstimator):
         mean, means = w @ V / w.sum(), _means_without(V, labels, w)
         self.weights_ = blend_weights([g - means for g in G], V - means, w, frame)
         C = means + sum(c * (g - means) for c, g in zip(self.weights_, G, strict=True))
+        self.left_out_models_ = left_out
         self.left_out_ = replace(left_out[0], coordinates=C, frame=frame)
         map = BlendedMap([model.points_ for model in self.models_], self.weights_, frame)
         rest = (1.0 - self.weights_.sum()) * mean

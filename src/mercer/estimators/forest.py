@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -170,6 +169,8 @@ class ForestDependency(StructuredEstimator):
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
     ) -> Forest:
         """The trees, each on its bag; one without weight is grown for folds alone."""
+        from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor  # slow to import
+
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
         tree = kind(max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
         n_trees = whole(self.n_trees, "n_trees")

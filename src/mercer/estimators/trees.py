@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 from sklearn.base import clone
-from sklearn.tree import BaseDecisionTree
 
 from .._arrays import Array, Items, dense, host
 from ..features import FeatureMap
 from ..kernels import Kernel
+
+if TYPE_CHECKING:
+    from sklearn.tree import BaseDecisionTree
 
 BITS = 20
 """Binary places that inputs and targets of trees are rounded to, in units of their spread.
