@@ -77,5 +77,6 @@ def _left_out(
     for train, test in split.split(A, groups=groups):
         if hasattr(model, "n_neighbors"):
             model.set_params(n_neighbors=min(10, len(train)))
-        C[test] = model.fit(A[train], V[train]).predict(A[test]).reshape(len(test), -1)
+        targets = V[train] if V.shape[1] > 1 else V[train, 0]  # scikit-learn warns of one column
+        C[test] = model.fit(A[train], targets).predict(A[test]).reshape(len(test), -1)
     return C

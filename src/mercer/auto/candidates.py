@@ -28,7 +28,7 @@ WORDS = 2
 
 def families(inputs: Inputs, sentences: bool) -> dict[str, list[Kernel]]:
     """Lists of kernels by the name of their family; the first to try come first."""
-    numbers = _on_numbers(inputs.width_) if inputs.width_ else {}
+    numbers = _on_numbers(inputs.width_, inputs.bags_) if inputs.width_ else {}
     if not inputs.texts:
         return numbers
     texts = {
@@ -53,9 +53,11 @@ def forest_kernel(inputs: Inputs) -> Kernel | None:
     return On(NUMBERS, Linear()) if inputs.texts else Linear()
 
 
-def _on_numbers(d: int) -> dict[str, list[Kernel]]:
-    """Stationary kernels over scales up to 12√d of the spread, and the linear one."""
+def _on_numbers(d: int, bags: bool) -> dict[str, list[Kernel]]:
+    """Stationary kernels over scales up to 12√d of the spread, the linear one, those of sets."""
+    sets: dict[str, list[Kernel]] = {"Tanimoto": [Tanimoto()], "cosine": [Normalized(Linear())]}
     return {
+        **(sets if bags else {}),
         "RBF": [RBF(c * sqrt(d)) for c in SCALES],
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],

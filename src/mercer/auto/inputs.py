@@ -15,6 +15,8 @@ from .frames import Columns
 
 CATEGORIES = 50
 """A column of text with at most this many values, each of them several times, is a category."""
+BAG = 30
+"""Columns of two values from which on, with nothing else, rows are compared as sets."""
 NUMBERS = "numbers"
 """The name of the block of numbers among columns of text."""
 KINDS = ("number", "category", "text", "labels", "nothing")
@@ -78,17 +80,18 @@ class Inputs(BaseEstimator):
         return self
 
     def _settle_indicators(self, raw: np.ndarray) -> None:
-        """Give columns of two values one spread: a rare word is not worth more than a common one.
+        """Make 0 and 1 of columns of two values, all in one unit: their common spread.
 
-        They are all 0 and 1 once their own two values are taken off.
+        A rare word is then not worth more than a common one.
         """
         two = np.array([len(np.unique(c[~np.isnan(c)])) == 2 for c in raw.T], dtype=bool)
+        self.bags_ = bool(two[self.varies_].all()) and two.sum() >= BAG and not self.holes_.any()
         if not two.any():
             return
         low, high = np.nanmin(raw[:, two], axis=0), np.nanmax(raw[:, two], axis=0)
         share = (self.mean_[two] - low) / (high - low)
         common = float(np.sqrt(np.mean(share * (1.0 - share))))
-        self.spread_[two] = (high - low) * common
+        self.mean_[two], self.spread_[two] = low, (high - low) * common
 
     @property
     def texts(self) -> list[Hashable]:

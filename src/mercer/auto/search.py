@@ -27,6 +27,8 @@ RANK = 600
 FEW = 500
 """Rows below which forests are left out by folds: out-of-bag predictions understate them."""
 TREES = 100
+MARGIN = 0.01
+"""How much better, relatively, a single model must be than the blend to be taken instead."""
 
 
 @dataclass
@@ -110,7 +112,9 @@ class Search:
         for (name, model), points in zip(singles.items(), blend.left_out_models_, strict=True):
             decoder = calibrated(model.decoder_, points, model.outputs_)
             worth[name] = self.score(pairs.y, model._flattened(decoder.decode(points)))
-        return self.models[max(worth, key=lambda name: worth[name])]
+        best = max(worth, key=lambda name: worth[name])
+        close = worth[best] - worth["blend"] <= MARGIN * abs(worth[best])
+        return self.models["blend" if close else best]
 
     def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> None:
         """Try the kernels of a family, on some of the rows where there are many."""
@@ -164,7 +168,7 @@ class Search:
             "decoder": self.outputs.decoder(),
             "random_state": self.seed,
         }
-        width = "sqrt" if labels else 0.5 if self.inputs.width_ < 100 else 0.2
+        width = 0.5 if self.inputs.width_ < 100 else 0.2
         folds = 10 if n < FEW // 2 else 5
         drawn = ForestDependency(max_features=width, bootstrap=bagged, cv=folds, **common)
         best = ForestDependency(max_features=width, bootstrap=True, random_splits=False, **common)

@@ -134,7 +134,7 @@ class Blend(StructuredEstimator):
         bare = super().lean()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
-            del bare.models_
+            bare.__dict__.pop("models_", None)
             map = self.points_.map
             light = BlendedMap([one.lean() for one in map.maps], map.weights, map.frame)
             bare.points_ = replace(bare.points_, map=light)

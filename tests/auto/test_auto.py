@@ -1,0 +1,194 @@
+"""AutoDependency: one line from a table to a model."""
+
+import time
+
+import numpy as np
+import pandas
+import pyarrow
+import pytest
+from sklearn.metrics import make_scorer
+
+from mercer import AutoDependency
+from mercer.auto import search
+from mercer.metrics import hamming_accuracy
+
+RNG = np.random.default_rng(0)
+N = 60
+X = RNG.normal(size=(N, 3))
+Y = np.column_stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 2] ** 2]) + 0.1 * RNG.normal(size=(N, 2))
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr(search, "TREES", 10)
+
+
+def auto(**parameters):
+    return AutoDependency(random_state=0, **parameters)
+
+
+def table():
+    city = np.array(["Rome", "Oslo", "Lima"], dtype=object)[RNG.integers(3, size=N)]
+    price = X[:, 0].copy()
+    price[3] = np.nan
+    return pandas.DataFrame(
+        {
+            "id": [f"r{i}" for i in range(N)],
+            "price": price,
+            "city": city,
+            "day": pandas.date_range("2024-01-01", periods=N),
+            "warm": np.where(city == "Oslo", "no", "yes"),
+        },
+        index=np.arange(N) + 100,
+    )
+
+
+def test_vectors_beat_the_mean_and_every_candidate_is_listed():
+    model = auto().fit(X, Y)
+    assert model.loo_score_ > max(model.baselines_["mean"], 0.5)
+    families = {row["family"] for row in model.leaderboard_}
+    assert families >= {"RBF", "Laplacian", "Matern", "linear", "extra trees", "blend"}
+    scores = [row["score"] for row in model.leaderboard_]
+    assert scores == sorted(scores, reverse=True)
+    assert model.predict(X[:4]).shape == (4, 2)
+    assert model.loo_predict().shape == Y.shape
+    assert model.score(X, Y) > model.loo_score_
+
+
+def test_plain_numbers_come_back_plain():
+    assert auto().fit(X, Y[:, 0]).predict(X[:4]).shape == (4,)
+    assert auto().fit(X.tolist(), Y[:, 0].tolist()).predict(X[:4].tolist()).shape == (4,)
+
+
+def test_a_data_frame_keeps_names_ids_and_index():
+    frame = table()
+    model = auto(output="warm", id="id").fit(frame)
+    assert model.spaces_ == {
+        "price": "number", "city": "category", "day": "number", "warm": "class",
+    }  # fmt: skip
+    got = model.predict(frame.iloc[5:9])
+    assert list(got.columns) == ["id", "warm"]
+    assert list(got.index) == [105, 106, 107, 108]
+    assert list(got["id"]) == ["r5", "r6", "r7", "r8"]
+    assert model.score(frame) > 0.9
+
+
+def test_missing_values_and_unseen_categories_are_predicted_from():
+    model = auto(output="warm", inputs=["price", "city"]).fit(table())
+    new = pandas.DataFrame({"price": [np.nan, 0.1], "city": ["Paris", None]})
+    assert set(model.predict(new)["warm"]) <= {"yes", "no"}
+
+
+@pytest.mark.parametrize("make", [dict, pandas.DataFrame, pyarrow.table, "rows"])
+def test_tables_of_every_make(make):
+    columns = {"a": X[:, 0].tolist(), "b": X[:, 1].tolist(), "c": Y[:, 0].tolist()}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    frame = rows if make == "rows" else make(columns)
+    model = auto().fit(frame)  # the last column is the output
+    got = model.predict(frame)
+    expected = auto().fit(X[:, :2], Y[:, 0]).predict(X[:, :2])
+    np.testing.assert_allclose(np.asarray(got["c"], dtype=float), expected)
+    if make not in (dict, "rows"):
+        assert type(got) is type(frame)
+
+
+def test_polars():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": X[:, 0], "c": Y[:, 0]})
+    got = auto(output="c").fit(frame).predict(frame)
+    assert isinstance(got, polars.DataFrame)
+    assert got.columns == ["c"]
+
+
+def test_texts_and_numbers_to_label_sets():
+    words = np.array(["sea sand sun hot", "snow ice cold hill", "rain tea book home"])
+    kind = RNG.integers(3, size=N)
+    texts = [f"{words[k]} number {i} of the list" for i, k in enumerate(kind)]
+    tags = [["a"] if k == 0 else ["a", "b"] if k == 1 else [] for k in kind]
+    frame = pandas.DataFrame({"text": texts, "x": X[:, 0], "tags": tags})
+    model = auto(output="tags").fit(frame)
+    assert model.spaces_ == {"text": "text", "x": "number", "tags": "labels"}
+    assert model.loo_score_ > 0.9
+    assert sorted(model.predict(frame)["tags"][1]) == sorted(tags[1])
+
+
+def test_indicators_rankings_classes_and_curves_are_told_apart():
+    sets = (X > 0).astype(int)
+    ranks = np.argsort(np.argsort(-X, axis=1), axis=1)
+    curves = np.cumsum(X @ RNG.normal(size=(3, 20)), axis=1)
+    for outputs, kind in [(sets, "labels"), (ranks + 1, "ranking"), (curves, "curve")]:
+        model = auto().fit(X, outputs)
+        assert model.outputs_.kind_ == kind
+        got = model.predict(X[:5])
+        assert got.shape == outputs[:5].shape
+        assert kind == "curve" or np.isin(got, np.unique(outputs)).all()
+    assert auto().fit(X, sets[:, 0]).outputs_.kind_ == "class"
+
+
+def test_a_guess_can_be_overridden():
+    model = auto(output={"c": "number"}, inputs={"b": "category"}).fit(
+        {"a": X[:, 0], "b": RNG.integers(3, size=N), "c": RNG.integers(3, size=N)}
+    )
+    assert model.spaces_ == {"a": "number", "b": "category", "c": "number"}
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_change_no_prediction(factor):
+    expected = auto().fit(X, Y).predict(X)
+    scaled = X * [1.0, factor, 1.0]
+    for got in (
+        auto().fit(scaled, Y).predict(scaled),
+        auto().fit(X, Y * factor).predict(X) / factor,
+    ):
+        assert (np.abs(got - expected) <= 1e-6 * np.ptp(expected, axis=0)).all()
+
+
+def test_groups_are_left_out_together():
+    twice, outputs, groups = np.repeat(X, 2, axis=0), RNG.normal(size=N), np.repeat(range(N), 2)
+    outputs = np.repeat(outputs, 2)
+    assert auto().fit(twice, outputs).loo_score_ > 0.8
+    assert auto().fit(twice, outputs, groups=groups).loo_score_ < 0.3
+    frame = {"x": twice[:, 0], "y": twice[:, 1], "who": groups, "out": outputs}
+    model = auto(groups="who").fit(frame)
+    assert model.loo_score_ < 0.3
+    assert "who" not in model.spaces_
+
+
+def test_scoring_and_weights():
+    sets = (X > 0).astype(int)
+    model = auto(scoring=make_scorer(hamming_accuracy)).fit(X, sets, sample_weight=np.ones(N))
+    assert model.loo_score_ == pytest.approx(hamming_accuracy(sets, model.loo_predict()), abs=0.05)
+
+
+def test_a_time_limit_is_kept():
+    many = RNG.normal(size=(700, 10))
+    start = time.perf_counter()
+    auto(time_limit=2.0).fit(many, np.sin(many[:, :2]))
+    assert time.perf_counter() - start < 20.0  # generous: machines are shared
+
+
+def test_the_report_is_one_file(tmp_path):
+    path = auto().fit(X, Y).report(tmp_path / "report.html")
+    text = path.read_text()
+    assert "Laplacian" in text and "nearest neighbours" in text and "http" not in text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"output": "nothing"}, "no column 'nothing'"),
+        ({"inputs": ["a", "zz"], "output": "c"}, "no column 'zz'"),
+        ({"output": {"c": "song"}}, "no kind of output"),
+        ({"inputs": {"a": "song"}, "output": "c"}, "no kind of column"),
+    ],
+)
+def test_what_is_not_there_is_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        auto(**parameters).fit({"a": [1.0, 2.0, 3.0, 5.0], "c": [1.0, 2.0, 3.0, 4.0]})
+
+
+def test_constant_inputs_and_missing_outputs_are_refused():
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        auto().fit(np.ones((10, 2)), np.arange(10.0))
+    with pytest.raises(ValueError, match="missing in some rows"):
+        auto().fit(X[:10], np.r_[np.nan, np.arange(9.0)])
