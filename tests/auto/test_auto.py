@@ -8,6 +8,7 @@ import pyarrow
 import pytest
 from sklearn.metrics import make_scorer
 
+import mercer
 from mercer import AutoDependency
 from mercer.auto import search
 from mercer.metrics import hamming_accuracy
@@ -158,6 +159,30 @@ def test_scoring_and_weights():
     sets = (X > 0).astype(int)
     model = auto(scoring=make_scorer(hamming_accuracy)).fit(X, sets, sample_weight=np.ones(N))
     assert model.loo_score_ == pytest.approx(hamming_accuracy(sets, model.loo_predict()), abs=0.05)
+
+
+def test_sets_cover():
+    new = RNG.normal(size=(200, 3))
+    truth = np.column_stack([np.sin(2 * new[:, 0]) + new[:, 1], new[:, 2] ** 2])
+    low, high = auto(coverage=0.8).fit(X, Y).predict_set(new)
+    inside = ((low <= truth) & (truth <= high)).all(axis=1).mean()
+    assert 0.65 < inside < 0.97
+    kinds = np.where(X[:, 0] + 0.5 * RNG.normal(size=N) > 0, "up", "down")
+    sets = auto(coverage=0.9).fit(X, kinds).predict_set(X)
+    assert np.mean([kind in found for kind, found in zip(kinds, sets, strict=True)]) > 0.8
+    with pytest.raises(ValueError, match="need at least 99"):
+        auto(coverage=0.99).fit(X, Y)
+    with pytest.raises(ValueError, match="give coverage="):
+        auto().fit(X, kinds).predict_set(X)
+
+
+def test_a_model_is_saved_whole(tmp_path):
+    frame = table()
+    model = auto(output="warm", id="id", coverage=0.8).fit(frame)
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+    pandas.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+    assert again.leaderboard_[0]["family"] == model.leaderboard_[0]["family"]
+    assert again.predict_set(frame) == model.predict_set(frame)
 
 
 def test_a_time_limit_is_kept():

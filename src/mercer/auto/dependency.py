@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items
+from .._arrays import Items, host, take
 from .._from_file import FromFile
 from ..estimators.choice import Told
 from ..problem import group_labels, sample_weights
 from .baselines import baselines
+from .coverage import band, check_coverage, radius
 from .frames import Columns, columns_of, in_kind, named
 from .inputs import Inputs
 from .outputs import Outputs, columns_named
@@ -161,8 +162,21 @@ class AutoDependency(FromFile, BaseEstimator):
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search._score_of(best)
         self.baselines_ = baselines(self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
+        if self.coverage is not None:
+            self._calibrate(pairs)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
+
+    def _calibrate(self, pairs: Pairs) -> None:
+        """Settle how wide the sets of `predict_set` are, on left-out predictions."""
+        share, best = check_coverage(self.coverage, pairs.n), self.best_estimator_
+        if self.outputs_.kind_ in ("number", "curve"):
+            left_out = np.asarray(best.loo_predict()).reshape(pairs.n, -1)
+            self.half_width_ = band(pairs.y, left_out, share)
+        else:
+            self.radius_ = radius(best, pairs.y, share)
+            space = best.output_kernel_.space
+            self.known_ = take(pairs.y, space.unique(pairs.y)[0])
 
     def _output_columns(self, columns: Columns, X: Any, y: Any) -> Columns:
         if y is not None:
@@ -213,6 +227,28 @@ class AutoDependency(FromFile, BaseEstimator):
         check_is_fitted(self)
         rows = self.inputs_.transform(columns_of(X, "X"))
         return self.best_estimator_.predict_top(rows, k=k)
+
+    def predict_set(self, X: Any) -> Any:
+        """Sets that hold the true output with the probability `coverage`.
+
+        For numbers and curves a pair of arrays, the lower and the upper end of a band that holds
+        all values of an output at once; for other outputs a list of those known from training, for
+        each row, nearest first. Rows must be exchangeable with those of training. How wide sets are
+        follows from the left-out errors of a model that was chosen by them, so that they cover a
+        little less than asked for where rows are few.
+        """
+        check_is_fitted(self)
+        if self.coverage is None:
+            raise ValueError("give coverage=, such as 0.9, before fit to predict sets.")
+        rows = self.inputs_.transform(columns_of(X, "X"))
+        if self.outputs_.kind_ in ("number", "curve"):
+            middle = np.asarray(self.best_estimator_.predict(rows)).reshape(len(rows), -1)
+            return middle - self.half_width_, middle + self.half_width_
+        distances = host(self.best_estimator_.embed(rows).distances(self.known_))
+        return [
+            [self.known_[j] for j in np.argsort(row, kind="stable") if row[j] <= self.radius_]
+            for row in distances
+        ]
 
     def loo_predict(self) -> Any:
         """The left-out prediction of every training row."""
