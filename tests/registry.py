@@ -139,6 +139,7 @@ DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
     (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
+    (d.ExpectedF1(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
     (d.Lexicon(), k.Positions(), WORDS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, count, take
+from ..decoders import ExpectedF1
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
 from ..estimators.choice import calibrated
 from ..features import IncompleteCholesky
@@ -27,6 +29,8 @@ RANK = 600
 FEW = 500
 """Rows below which forests are left out by folds: out-of-bag predictions understate them."""
 TREES = 100
+LABELS = 64
+"""Labels up to which sets are decoded by expected F1, which takes their cube."""
 MARGIN = 0.01
 """How much better, relatively, a single model must be than the blend to be taken instead."""
 
@@ -108,6 +112,8 @@ class Search:
             return next(iter(singles.values()))
         blend = Blend(list(singles.values()), self.outputs.decoder(), prefit=True)
         self._take("blend", "blend", blend, pairs)
+        if self.outputs.kind_ == "labels" and blend.left_out_.coordinates.shape[1] <= LABELS:
+            self._decoded_by_f1(blend, pairs)
         worth = {"blend": self._score_of("blend")}
         for (name, model), points in zip(singles.items(), blend.left_out_models_, strict=True):
             decoder = calibrated(model.decoder_, points, model.outputs_)
@@ -115,6 +121,17 @@ class Search:
         best = max(worth, key=lambda name: worth[name])
         close = worth[best] - worth["blend"] <= MARGIN * abs(worth[best])
         return self.models["blend" if close else best]
+
+    def _decoded_by_f1(self, blend: Blend, pairs: Pairs) -> None:
+        """Decode the blend by expected F1 where that is better left out."""
+        other = copy.copy(blend)
+        other.decoder_ = ExpectedF1().fit(blend.output_kernel_, pairs.y)
+        before = self._score_of("blend")
+        self._note("blend", "blend, expected F1", other, pairs)
+        if self._score_of("blend") > before:
+            self.models["blend"] = other
+        else:
+            self.board.append(self.board.pop(-2))  # the last row of a family is that of its model
 
     def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> None:
         """Try the kernels of a family, on some of the rows where there are many."""

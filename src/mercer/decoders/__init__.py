@@ -9,6 +9,7 @@ from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
+from .expected_f1 import ExpectedF1
 from .lexicon import Lexicon
 from .ngram_path import NGramPath
 from .positions import PerPosition, Viterbi
@@ -23,6 +24,7 @@ __all__ = [
     "Candidates",
     "Decoder",
     "Direct",
+    "ExpectedF1",
     "FixedPoint",
     "Gradient",
     "GromovWassersteinBarycenter",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,8 @@ from ..problem import group_labels, sample_weights
 from .base import StructuredEstimator
 from .choice import calibrated
 
+FOLDS = 10
+"""Folds that the weights of left-out points are chosen without."""
 CHECKED = 5
 """Training outputs that the frames of two models must agree on."""
 
@@ -28,7 +30,8 @@ class Blend(StructuredEstimator):
 
     g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
     of least squares on the *left-out* points of the models. What the models cannot predict is
-    shrunk towards the mean. No model is fitted a second time.
+    shrunk towards the mean. No model is fitted a second time. Left-out points of the blend have
+    weights that were chosen without the example's fold.
 
     Parameters
     ----------
@@ -109,8 +112,10 @@ class Blend(StructuredEstimator):
         G = [in_frame(points, frame) for points in left_out]
         V = in_frame_outputs(frame, self.outputs_)
         mean, means = w @ V / w.sum(), _means_without(V, labels, w)
-        self.weights_ = blend_weights([g - means for g in G], V - means, w, frame)
-        C = means + sum(c * (g - means) for c, g in zip(self.weights_, G, strict=True))
+        squares = Squares.of([g - means for g in G], V - means, w, frame)
+        self.weights_ = squares.weights()
+        each = squares.left_out_weights(_folds(self.models_, labels))
+        C = means + sum(each[:, [k]] * (g - means) for k, g in enumerate(G))
         self.left_out_models_ = left_out
         self.left_out_ = replace(left_out[0], coordinates=C, frame=frame)
         map = BlendedMap([model.points_ for model in self.models_], self.weights_, frame)
@@ -213,20 +218,60 @@ def _left_out(models: Sequence[Any]) -> list[Embedding]:
     ]
 
 
-def blend_weights(G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame) -> np.ndarray:
-    """The weights c ≥ 0 that minimise Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² in the frame."""
+@dataclass(frozen=True)
+class Squares:
+    """Least squares Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² as sums over rows.
 
-    def inner(A: np.ndarray, B: np.ndarray) -> float:
-        return float(w @ _rowwise(frame, A, B))
+    Attributes
+    ----------
+    Q, r
+        w_i ⟨G_ki, G_li⟩ and w_i ⟨G_ki, V_i⟩, one row an example.
+    """
 
-    Q = np.array([[inner(a, b) for b in G] for a in G])
-    r = np.array([inner(a, V) for a in G])
+    Q: np.ndarray
+    r: np.ndarray
+
+    @classmethod
+    def of(cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame) -> Squares:
+        """The inner products of the points of models and of the outputs, row by row."""
+        Q = np.empty((len(V), len(G), len(G)))
+        for k, a in enumerate(G):
+            for m, b in enumerate(G[: k + 1]):
+                Q[:, k, m] = Q[:, m, k] = w * _rowwise(frame, a, b)
+        r = np.stack([w * _rowwise(frame, a, V) for a in G], axis=1)
+        return cls(Q, r)
+
+    def weights(self) -> np.ndarray:
+        """The best c ≥ 0."""
+        return _nonnegative(self.Q.sum(axis=0), self.r.sum(axis=0))
+
+    def left_out_weights(self, folds: np.ndarray) -> np.ndarray:
+        """For each row the best c ≥ 0 on the rows of other folds."""
+        Q, r = self.Q.sum(axis=0), self.r.sum(axis=0)
+        C = np.empty_like(self.r)
+        for fold in np.unique(folds):
+            out = folds == fold
+            C[out] = _nonnegative(Q - self.Q[out].sum(axis=0), r - self.r[out].sum(axis=0))
+        return C
+
+
+def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """The c ≥ 0 that minimises cᵀQc - 2rᵀc."""
     size = float(np.trace(Q)) / len(Q) or 1.0
     values, vectors = np.linalg.eigh(Q / size)
     kept = values > 1e-12 * max(values.max(), 1e-300)
     root = vectors[:, kept] * np.sqrt(values[kept])
-    # ‖Rc - b‖² with RᵀR = Q and Rᵀb = r is the problem up to a constant.
+    # ‖Rc - b‖² with RᵀR = Q and Rᵀb = r is the same up to a constant.
     return nnls(root.T, (vectors[:, kept].T @ (r / size)) / np.sqrt(values[kept]))[0]
+
+
+def _folds(models: Sequence[Any], labels: np.ndarray) -> np.ndarray:
+    """The folds that a model was left out by; else ten of whole groups."""
+    known = next((m.folds_ for m in models if getattr(m, "folds_", None) is not None), None)
+    if known is not None:
+        return known
+    groups = int(labels.max()) + 1
+    return np.random.RandomState(0).permutation(groups)[labels] % min(FOLDS, groups)
 
 
 def _rowwise(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import Items, blocks, host, is_foreign, like, take
+from ..embedding import Embedding
+from ..kernels import Kernel, Labels
+from .base import Decoder, need
+
+ENTRIES = 2**22
+"""Numbers that are held at once."""
+
+
+class ExpectedF1(Decoder):
+    """The label set of the largest expected F1, for label sets under a linear output kernel.
+
+    The coordinates of g(x) are read as probabilities of the labels, independent of each other, and
+    the set is that of the largest E[2|y ∩ ŷ| / (|y| + |ŷ|)]: exact, over all sets. The number of
+    labels then varies with how sure the model is, where `Threshold` has one level for all inputs.
+
+    Notes
+    -----
+    For sets of size s the gain of label j is Σ_k 2 P(y_j = 1, |y| = k) / (s + k): the best s labels
+    are those of the largest gains (Dembczynski et al. 2011). The joint probabilities are those of a
+    Poisson-binomial count of the other labels, by dynamic programming: cubic in the number of
+    labels.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import ExpectedF1
+    >>> from mercer.kernels import Labels, RBF
+    >>> X, y = [[0.0], [0.1], [1.0], [1.1]], [["sea"], ["sea"], ["sea", "sun"], ["sea", "sun"]]
+    >>> model = KernelDependency(RBF(0.5), Labels(), alpha=0.1, decoder=ExpectedF1())
+    >>> model.fit(X, y).predict([[0.05], [1.2]])
+    array([list(['sea']), list(['sea', 'sun'])], dtype=object)
+    """
+
+    def fit(self, kernel: Kernel, y: Items) -> ExpectedF1:
+        """Keep the form of an output."""
+        known = kernel.multiple.kernel
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        linear = undone and (kernel.on_vectors or isinstance(known, Labels))
+        need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
+        own = isinstance(known, Labels)
+        self.labels_ = known if own else Labels().fit(Labels().as_outputs(y))
+        self.kernel_, self.sample_ = kernel, take(y, [0])
+        return self
+
+    def decode(self, points: Embedding) -> Items:
+        """The best set of each point, in the form that the training outputs had."""
+        inverse = self.kernel_.features.inverse
+        P = np.clip(host(inverse(points.frame.kernel_features(points.coordinates))), 0.0, 1.0)
+        step = max(1, ENTRIES // P.shape[1] ** 2)
+        chosen = np.concatenate([_best_sets(P[rows]) for rows in blocks(len(P), step)])
+        if is_foreign(self.sample_):
+            return like(chosen.astype(float), self.sample_)
+        return self.labels_.decoded(chosen, self.sample_)
+
+
+def _best_sets(P: np.ndarray) -> np.ndarray:
+    """The set of the largest expected F1 for each row of probabilities, as booleans."""
+    m, labels = P.shape
+    sizes = np.arange(1, labels + 1)
+    gains = _joint(P) @ (2.0 / (sizes[:, None] + sizes[None, :]))  # point, label, size
+    order = np.argsort(-gains, axis=1, kind="stable")
+    summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+    values = np.einsum("tss->ts", summed)  # of the best s labels at size s
+    best = values.argmax(axis=1)
+    ranks = np.argsort(order[np.arange(m), :, best], axis=1)
+    chosen = ranks <= best[:, None]
+    chosen[np.prod(1.0 - P, axis=1) > values.max(axis=1)] = False  # nothing is the safest guess
+    return chosen
+
+
+def _joint(P: np.ndarray) -> np.ndarray:
+    """P(y_j = 1, |y| = k) for every point, label j and size k from 1."""
+    m, labels = P.shape
+    J = np.empty((m, labels, labels))
+    for j in range(labels):
+        D = np.zeros((m, labels))
+        D[:, 0] = 1.0
+        for i in range(labels):
+            if i != j:
+                D[:, 1:] = D[:, 1:] * (1.0 - P[:, [i]]) + D[:, :-1] * P[:, [i]]
+                D[:, 0] *= 1.0 - P[:, i]
+        J[:, j, :] = D * P[:, [j]]
+    return J
