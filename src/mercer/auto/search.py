@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ FEW = 500
 TREES = 100
 LABELS = 64
 """Labels up to which sets are decoded by expected F1, which takes their cube."""
-MARGIN = 0.01
-"""How much better, relatively, a single model must be than the blend to be taken instead."""
+MARGIN = 0.3
+"""A single model is taken instead of the blend where it is better by this over √rows, about a
+standard error: on few rows the best of several is often so by luck."""
 
 
 @dataclass
@@ -119,7 +121,7 @@ class Search:
             decoder = calibrated(model.decoder_, points, model.outputs_)
             worth[name] = self.score(pairs.y, model._flattened(decoder.decode(points)))
         best = max(worth, key=lambda name: worth[name])
-        close = worth[best] - worth["blend"] <= MARGIN * abs(worth[best])
+        close = worth[best] - worth["blend"] <= MARGIN / sqrt(pairs.n)
         return self.models["blend" if close else best]
 
     def _decoded_by_f1(self, blend: Blend, pairs: Pairs) -> None:
