@@ -67,8 +67,6 @@ def save(model: Any, path: str | os.PathLike) -> Path:
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no folder: make it first, or save elsewhere.")
-    if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} is a device, pipe or socket: name an ordinary file.")
     if part_name(type(model)) is None:
         raise TypeError(
             f"save takes a model or a part of one, got {type(model).__name__}: fit an estimator of "
