@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 
 from .._arrays import Items, host
 from ..decoders import Direct
@@ -20,6 +19,13 @@ from .checks import is_flat
 
 BEST = 100
 """Outputs that a model which ranks its own is asked for."""
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of scikit-learn's."""
+    from sklearn.pipeline import Pipeline  # slow to import, seldom needed
+
+    return isinstance(model, Pipeline)
 
 
 def as_points(model: Any, y: Items) -> Any:
@@ -37,7 +43,7 @@ def as_points(model: Any, y: Items) -> Any:
         return model
     if hasattr(model, "best_estimator_"):
         return as_points(model.best_estimator_, y)
-    if isinstance(model, Pipeline) and isinstance(model[-1], StructuredEstimator):
+    if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
         return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
     if hasattr(model, "predict_top"):
         return Ranking(model, y)
@@ -176,6 +182,6 @@ def fit_parameters(model: Any, groups: Any) -> dict[str, Any]:
         return {}
     if isinstance(model, BaseSearchCV) or has_fit_parameter(model, "groups"):
         return {"groups": groups}
-    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "groups"):
+    if is_pipeline(model) and has_fit_parameter(model[-1], "groups"):
         return {f"{model.steps[-1][0]}__groups": groups}
     return {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._checks import Limits, bounded, finite, must
 from ...kernels import LocalWindow
-from ._key_loops import mix, seed
+from ._keys import mix, seed
 from .alignment import Alignment
 from .inputs import Inputs
 from .similarity import SimilarSymbols

@@ -14,7 +14,7 @@ from ..._checks import Limits, array, indices, must
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
 from ...symmetric import SymMatrix
-from ._key_loops import hash_table, repeated_columns, table_size
+from ._keys import table_size
 
 RARE = 1e-4
 """Chunks that are a smaller share of what a symbol emits are not learnt."""
@@ -92,6 +92,8 @@ class Emissions:
     @cached_property
     def table(self) -> np.ndarray:
         """The hash table by which keys are found."""
+        from ._key_loops import hash_table
+
         return hash_table(self.keys, table_size(len(self.keys)))
 
     def scores(self, symbols: np.ndarray, *features: tuple) -> tuple[np.ndarray, np.ndarray]:
@@ -174,6 +176,8 @@ class Ridge:
         n_symbols
             The number of input symbols; one more, the unknown, is added.
         """
+        from ._key_loops import repeated_columns
+
         spread = np.bincount(numbers, minlength=len(chunks.lengths))
         common = np.flatnonzero(spread)
         fallback = np.log(spread[common] / len(numbers))

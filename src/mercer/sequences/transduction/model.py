@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
-from ._key_loops import numbered
 from .alignment import Alignment
 from .contexts import Columns, Contexts
 from .emission import Chunks, Emissions, Numbered, Ridge
@@ -174,6 +173,8 @@ class Aligned:
         histories = self.contexts.aligned_histories(self.alignment, self.n_targets)
         pairs, pair_weights = self.contexts.pairs(columns)
         keys = np.hstack([columns.keys, self.contexts.joint(columns, histories)])
+        from ._key_loops import numbered
+
         numbers, distinct = numbered(keys)
         values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
         weights = np.concatenate([columns.weights, pair_weights])

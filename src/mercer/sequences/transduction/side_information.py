@@ -13,7 +13,7 @@ from ..._checks import Limits, bounded, finite, must
 from ...features import FeatureMap, IncompleteCholesky
 from ...kernels import RBF, Kernel, as_kernel
 from ...kernels._sequences import Alphabet
-from ._key_loops import mix, seed
+from ._keys import mix, seed
 
 RANK = 12
 """Coordinates of a context that has a kernel."""

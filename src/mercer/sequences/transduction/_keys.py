@@ -1,0 +1,27 @@
+"""64-bit keys of features as arrays; nothing here is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def mix(keys: Any, values: Any) -> np.ndarray:
+    """Return keys with one more whole number in each: `mixed` of `_window_loops` on arrays."""
+    with np.errstate(over="ignore"):
+        keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
+        keys = keys * np.uint64(0x9E3779B97F4A7C15)
+        return keys ^ (keys >> np.uint64(29))
+
+
+def seed(number: int) -> np.ndarray:
+    """Return the first key of a kind of features."""
+    from ...kernels._window_loops import SEED  # compiled loops are loaded when first used
+
+    return mix(SEED, number)
+
+
+def table_size(n: int) -> int:
+    """Return the size of a hash table for n keys: a power of two, at most two thirds full."""
+    return 1 << max(int(np.ceil(np.log2(1.5 * n + 2))), 1)
