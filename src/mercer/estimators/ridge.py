@@ -30,7 +30,7 @@ from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .posterior import Posterior
 from .selective import confidence_of
-from .unlabelled import Given, rows_of
+from .unlabelled import rows_of
 
 MOST = 10**6
 """Rows that whole weights may stand for when they are written out."""
@@ -393,6 +393,3 @@ def planned_sizes(
 def judge_of(problems_learnt: bool, losses: list[Loss | None]) -> str:
     """How left-out predictions are made; one trial without a closed form decides for all."""
     return "refit" if problems_learnt or any(loss is not None for loss in losses) else "closed"
-
-
-__all__ = ["Data", "Given", "RidgeEstimator", "judge_of", "planned_sizes"]

@@ -11,13 +11,12 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, like, namespace, take
 from ..embedding import Embedding, PointMap
-from ..features import FeatureMap
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
-from .weights import CoupledMap, weigher
+from .weights import weigher
 
 ENTRIES = 2**23
 """Numbers of the moves that are held at once."""
@@ -147,26 +146,12 @@ class Parts(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
-        if self.order is None:
-            (part,) = self.parts
-            map, explained = part.inputs.map(self._turned_back(part.coefficients(alpha)))
-        else:
-            map, explained = self._joined_map(alpha)
+        (part,) = self.parts
+        map, explained = part.inputs.map(self._turned_back(part.coefficients(alpha)))
         offset = None if self.outputs.mean is None else self.outputs.mean - explained
         frame = self.outputs.frame
         points = PointMap(map, offset, frame, weigher(self.problem, frame, alpha))
         return Solution(points, self.kernel)
-
-    def _joined_map(self, alpha: float) -> tuple[FeatureMap, Array]:
-        """Dual coefficients, direction by direction, of a kernel with several parts."""
-        coefs, means = [], []
-        for part in self.parts:
-            map, explained = part.inputs.map(part.coefficients(alpha))
-            coefs.append(map.coefficients)
-            means.append(explained + 0.0 * map.coefficients[0, :])
-        coef = self._turned_back(self._in_order(coefs))
-        mean = self._turned_back(self._in_order([mean[None, :] for mean in means]))[0, :]
-        return CoupledMap(self.kernel, self.problem.inputs.items, coef), mean
 
     def _turned_back(self, C: Array) -> Array:
         """From the directions of the operator to output coordinates."""
