@@ -20,6 +20,10 @@ Array = Any
 Items = Any
 """A batch of things to learn from: an array, or a sequence of arbitrary objects."""
 
+NUMBERS = "fiub"
+"""Kinds of numpy's plain numbers, of which an array needs no further look before scikit-learn's."""
+NUMPY = array_api_compat.array_namespace(np.empty(0))
+
 
 def is_foreign(A: Items) -> bool:
     """Whether `A` is an array-API array of a library other than numpy."""
@@ -28,8 +32,10 @@ def is_foreign(A: Items) -> bool:
 
 def namespace(*arrays: Items) -> Any:
     """The array-API namespace of the arrays among the arguments; numpy's where there is none."""
-    foreign = [A for A in arrays if is_foreign(A)]
-    return array_api_compat.array_namespace(*(foreign or [np.empty(0)]))
+    for A in arrays:
+        if is_foreign(A):
+            return array_api_compat.array_namespace(*filter(is_foreign, arrays))
+    return NUMPY
 
 
 def count(A: Items) -> int:
@@ -55,29 +61,29 @@ def as_vectors(
 
     A sparse matrix stays one, as a CSR array, where its kernel can work on it.
     """
-    refuse_masked(A, name)
-    if sparse.issparse(A) and accept_sparse:
-        return sparse.csr_array(
-            check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
-        )
-    A = _foreign_vectors(A, name) if is_foreign(A) else _numpy_vectors(A, name, owner)
-    return A if A.ndim == 2 else namespace(A).reshape(A, (A.shape[0], -1))
+    if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
+        refuse_masked(A, name)
+        if sparse.issparse(A) and accept_sparse:
+            A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
+            return sparse.csr_array(A)
+        if is_foreign(A):
+            A = _foreign_vectors(A, name)
+            return namespace(A).reshape(A, (A.shape[0], -1))
+        _refuse_things(A, name, owner)
+    A = check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
+    return A if A.ndim == 2 else A.reshape(len(A), -1)
 
 
 def as_output_array(Y: Items, name: str, owner: str) -> Array:
     """Real finite outputs as an array in their own shape, plain numbers as vectors of length 1."""
-    refuse_masked(Y, name)
-    if is_foreign(Y):
-        Y = Y if Y.ndim > 1 else Y[:, None]
-        return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
-    _refuse_things(Y, name, owner)
+    if type(Y) is not np.ndarray or Y.dtype.kind not in NUMBERS:
+        refuse_masked(Y, name)
+        if is_foreign(Y):
+            Y = Y if Y.ndim > 1 else Y[:, None]
+            return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
+        _refuse_things(Y, name, owner)
     Y = check_array(Y, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
     return Y if Y.ndim > 1 else Y[:, None]
-
-
-def _numpy_vectors(A: Items, name: str, owner: str) -> np.ndarray:
-    _refuse_things(A, name, owner)
-    return check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
 
 
 def _refuse_things(A: Items, name: str, owner: str) -> None:
@@ -243,8 +249,8 @@ def dense(A: Array) -> Array:
 
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices that cover range(n), of at least one each."""
-    size = max(1, size)
-    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+    for start in range(0, n, max(1, size)):
+        yield slice(start, min(start + max(1, size), n))
 
 
 def host(A: Array) -> np.ndarray:

@@ -10,17 +10,18 @@ from .._arrays import Items
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
-from ..kernels import Kernel
+from ..kernels import RBF, Kernel
+from ..kernels.on_device import OnDevice
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Want
 from ..solvers import factor
 from ..solvers.route import check_name
 from ..sources import Source, Stream
-from .checks import input_default, on_device, output_default, positive_alpha
+from .checks import output_default, positive_alpha
 from .gathered import Gathered, separated, streamless
-from .ridge import RidgeEstimator, judge_of, planned_sizes
-from .unlabelled import Given, informed, refuse_in_streams
+from .pairs import informed, parted, refuse_in_streams
+from .ridge import RidgeEstimator, planned_sizes
 
 
 def _adds_up(model: KernelDependency) -> bool:
@@ -155,7 +156,7 @@ class KernelDependency(RidgeEstimator):
         )
 
     def _operator_kernel(self) -> OperatorKernel:
-        return as_operator_kernel(input_default(self.kernel))
+        return as_operator_kernel(RBF("median") if self.kernel is None else self.kernel)
 
     def _fit(
         self,
@@ -165,45 +166,41 @@ class KernelDependency(RidgeEstimator):
         unlabelled: Items | None,
         sample_weight: Any,
     ) -> None:
-        kernel = self._operator_kernel()
-        alpha, loss = positive_alpha(self.alpha), checked_loss(self.loss)
-        check_name(self.solver)
         source = self._as_source(X, y, groups, sample_weight)
-        if source is not None:
-            refuse_in_streams([kernel], [loss], unlabelled)
-            with source.running():
-                self._learn(self._gathered(source))
+        if source is None:
+            problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
+            self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
+            self._solve(problem, want)
             return
-        problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
-        self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
-        self._solve(problem, want, alpha)
+        refuse_in_streams([self._operator_kernel()], [self.loss], unlabelled)
+        with source.running():
+            self._learn(self._gathered(source))
 
     def _problem_of(
         self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
     ) -> tuple[Problem, Want]:
         """The ridge problem that the data make, and what is wanted of it."""
-        given = Given(X, y, groups, unlabelled, weights)
-        X, y, groups, unlabelled, weights = given.parted()
-        (kernel,) = informed([self._operator_kernel()], unlabelled)
-        if self.device is not None and not kernel.separable:
-            raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
+        kernel, alpha = self._operator_kernel(), positive_alpha(self.alpha)
+        loss = None if self.loss is None else checked_loss(self.loss)
+        if self.solver != "auto":
+            check_name(self.solver)
+        X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
+        if unlabelled is not None:
+            (kernel,) = informed([kernel], unlabelled)
         output_kernel = output_default(self.output_kernel)
-        checks = on_device(kernel.inputs, self.device), on_device(output_kernel, self.device)
-        data = self._data(X, y, groups, weights, *checks)
-        outputs = self._output_side(output_kernel, data)
-        problem = self._problem(
-            self._input_side(kernel, data), outputs, kernel, data, checked_loss(self.loss)
-        )
-        learnt = problem.separable and problem.operator.learnt
-        judge = judge_of(learnt, [self.loss])
-        return problem, Want([positive_alpha(self.alpha)], judge=judge, solver=self.solver)
+        if self.device is not None:
+            kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
+        data = self._data(X, y, groups, weights, kernel.inputs, output_kernel)
+        outputs = data.side(output_kernel, data.y, self.output_features)
+        problem = self._problem(kernel, outputs, data, loss)
+        refit = loss is not None or (problem.separable and problem.operator.learnt)
+        return problem, Want([alpha], judge="refit" if refit else "closed", solver=self.solver)
 
-    def _solve(self, problem: Problem, want: Want, alpha: float) -> None:
+    def _solve(self, problem: Problem, want: Want) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
-        want = Want(want.alphas, calibrates, want.judge, want.folds, want.solver)
-        factorization = factor(problem, want)
-        self._adopt(problem, want, alpha, factorization)
+        want = replace(want, left_out=calibrates)
+        self._adopt(problem, want, want.alphas[0], factor(problem, want))
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 
@@ -240,6 +237,8 @@ class KernelDependency(RidgeEstimator):
 
     def _gathered(self, source: Source) -> Gathered:
         output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
+        positive_alpha(self.alpha)
+        check_name(self.solver)
         check_map(self.features, "features")
         if self.features is None or not self.features.operator_valued:
             parts = self._stream_parts([separated(kernel).scalar], output_kernel)
@@ -257,7 +256,7 @@ class KernelDependency(RidgeEstimator):
             )
         alpha = positive_alpha(self.alpha)
         problem = gathered.problem(0, self._operator_kernel(), self.fit_intercept)
-        self._solve(problem, Want([alpha], solver=self.solver), alpha)
+        self._solve(problem, Want([alpha], solver=self.solver))
 
     # -- what it would cost -------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ from .checks import all_or_none, input_default, on_device, output_default, posit
 from .choice import Told, Trial, calibrated, check_combination
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
-from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
-from .unlabelled import Given, informed, refuse_in_streams
+from .pairs import Data, informed, parted, refuse_in_streams
+from .ridge import RidgeEstimator, planned_sizes
 
 CRITERIA = ("loo", "gcv", "evidence")
 RELATIVE = tuple(np.logspace(-8, 2, 21))
@@ -206,11 +206,10 @@ class KernelDependencyCV(RidgeEstimator):
             with source.running():
                 self._fit_source(source, validation)
             return
-        given = Given(X, y, groups, unlabelled, sample_weight)
-        X, y, groups, unlabelled, sample_weight = given.parted()
-        kernels = informed(kernels, unlabelled)
-        checks = on_device(kernels[0].inputs, self.device), on_device(outputs[0], self.device)
-        data = self._data(X, y, groups, sample_weight, *checks)
+        X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
+        kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
+        outputs = [on_device(output, self.device) for output in outputs]
+        data = self._data(X, y, groups, sample_weight, kernels[0].inputs, outputs[0])
         want = self._want(kernels)
         best, rows = self._best(self._trials(kernels, outputs, data, want))
         self._adopt(best.problem, want, best.alpha, best.factorization)
@@ -227,7 +226,7 @@ class KernelDependencyCV(RidgeEstimator):
         return Want(
             RELATIVE if relative else self._alphas(),
             left_out=True,
-            judge=judge_of(learnt, self._losses()),
+            judge="refit" if learnt or self._losses() != [None] else "closed",
             folds=self.cv,
             solver=self.solver,
             relative=relative,
@@ -246,7 +245,7 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> Iterator[Trial]:
         """Every kernel, output kernel, loss and ridge."""
         for output in outputs:
-            side = self._output_side(output, data)
+            side = data.side(output, data.y, self.output_features)
             decoder = self._fitted_decoder(side.kernel, side.items)
             cache = Cache()
             for problem in self._problems(kernels, side, data):
@@ -257,10 +256,11 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> Iterator[Problem]:
         """The problems of all kernels; those of one scalar kernel share its factorisation."""
         for group in by_scalar(kernels):
-            inputs = self._input_side(group[0], data)
+            inputs = None
             for kernel, loss in product(group, self._losses()):
-                side = inputs if kernel.separable else self._input_side(kernel, data)
-                yield self._problem(side, outputs, kernel, data, loss)
+                problem = self._problem(kernel, outputs, data, loss, inputs)
+                inputs = problem.inputs
+                yield problem
 
     def _path(
         self,
@@ -419,7 +419,7 @@ class KernelDependencyCV(RidgeEstimator):
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         kernels, outputs = self._kernels(), self._output_kernels()
         data = self._data(X, y, None, None, kernels[0].inputs, outputs[0])
-        side = self._output_side(outputs[0], data)
+        side = data.side(outputs[0], data.y, self.output_features)
         return next(self._problems(kernels, side, data)), self._want(kernels)
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,13 @@ def squared(A: Array, B: Array) -> Array:
         some += right[None, :]
         least = (1.0 / CANCELLED) * some
         least -= left[rows, None]
-        D2 = _recomputed(D2, least < right[None, :], A, B, rows.start)
+        near = least < right[None, :]
+        if same and not is_foreign(D2):  # the diagonal is known
+            own = np.arange(rows.start, rows.stop)
+            some[own - rows.start, own] = 0.0
+            near[own - rows.start, own] = False
+        if bool(namespace(near).any(near)):
+            D2 = _recomputed(D2, near, A, B, rows.start)
     return D2
 
 
@@ -116,7 +123,7 @@ def exp(A: Array) -> Array:
 def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array]) -> float:
     """A length scale as given, or for "median" the median distance of distinct pairs."""
     if not isinstance(value, str):
-        return _given(value)
+        return given_scale(value)
     if value != "median":
         raise ValueError(f'length_scale must be a positive number or "median", got {value!r}.')
     n = count(items)
@@ -142,14 +149,15 @@ def settled(kernel: Any) -> float:
             f"{kernel} takes its length scale from data: call fit(A) on it first, "
             "or give the length scale as a number."
         )
-    return getattr(kernel, "length_scale_", None) or _given(kernel.length_scale)
+    return getattr(kernel, "length_scale_", None) or given_scale(kernel.length_scale)
 
 
-def _given(value: Any) -> float:
+def given_scale(value: Any) -> float:
+    """A length scale that is a number."""
+    if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
+        return float(value)
     scale = positive(value, "length_scale")
-    if not SMALLEST <= scale <= 1.0 / SMALLEST:
-        raise ValueError(
-            f"length_scale={value!r} has a fourth power that is no number any more: rescale the "
-            "data, and the length scale with it."
-        )
-    return scale
+    raise ValueError(
+        f"length_scale={scale!r} has a fourth power that is no number any more: rescale the "
+        "data, and the length scale with it."
+    )

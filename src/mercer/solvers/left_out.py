@@ -106,8 +106,8 @@ class Part(Smoother):
         turned, E = namespace(T).matrix_transpose, self.inputs.E
         reach = self._reach()
         fitted = E @ ((turned(E) @ T) * (reach / (reach + alpha)))
-        constants = self.inputs.constants
-        return fitted if constants is None else fitted + constants.N @ (turned(constants.N) @ T)
+        N = self.inputs.N
+        return fitted if N is None else fitted + N @ (turned(N) @ T)
 
     @cached_property
     def outside(self) -> Array | float:
@@ -127,8 +127,8 @@ class Part(Smoother):
         if self.inputs.complete:
             return 0.0
         xp, rest = namespace(self.squares), 1.0 - namespace(self.squares).sum(self.squares, axis=1)
-        if self.inputs.constants is not None:
-            rest = rest - xp.sum(self.inputs.constants.N**2, axis=1)
+        if self.inputs.N is not None:
+            rest = rest - xp.sum(self.inputs.N**2, axis=1)
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
@@ -168,11 +168,10 @@ class Part(Smoother):
 
         A constant whose every row is in the group is not known without it: it is not fitted.
         """
-        xp, constants = namespace(E), self.inputs.constants
+        xp, N = namespace(E), self.inputs.N
         turn = xp.matrix_transpose
-        N = None
-        if constants is not None:
-            N = xp.reshape(take(constants.N, members.reshape(-1)), (*members.shape, -1))
+        if N is not None:
+            N = xp.reshape(take(N, members.reshape(-1)), (*members.shape, -1))
         if self.inputs.complete:
             if N is None:
                 return None
@@ -185,8 +184,8 @@ class Part(Smoother):
         """The weight of each row of T in g_j at new inputs of projections Z, (inputs, rows)."""
         xp, b = namespace(Z), self.b[direction]
         W = (Z * (b / (self.inputs.s * b + alpha))) @ xp.matrix_transpose(self.inputs.E)
-        constants = self.inputs.constants
-        return W if constants is None else W + self.inputs.share * constants.N[:, 0]
+        N = self.inputs.N
+        return W if N is None else W + self.inputs.share * N[:, 0]
 
 
 class LeaveOneOut:

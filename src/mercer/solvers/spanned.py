@@ -17,10 +17,10 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Separable
 from ..problem import Problem, Want
-from .base import Cache, Solver, needs_no_coordinates, scalar_problem
+from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, LeftOut, Solution
-from .inputs import LowRankInputs, LowRankRows
 from .left_out import Part
+from .low_rank_inputs import LowRankInputs, LowRankRows
 from .spectral import low_rank_rows
 from .weights import factored
 
@@ -34,13 +34,8 @@ class SpannedLowRank(Solver):
     name = "low rank"
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
-        """A multiple of the identity, inputs of low rank, outputs without coordinates."""
-        if problem.inputs.features is None or problem.operator_features:
-            return "features= is None, which is exact"
-        reason = scalar_problem(problem, want)
-        return reason or (
-            None if needs_no_coordinates(problem, want) else "outputs have coordinates"
-        )
+        """A multiple of the identity, outputs without coordinates."""
+        return None if needs_no_coordinates(problem, want) else "outputs have coordinates"
 
     def cost(self, sizes: Sizes) -> Route:
         """Moments of the rank."""
@@ -48,7 +43,7 @@ class SpannedLowRank(Solver):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moment of the inputs."""
-        at = cache.inputs(problem.inputs.kernel, lambda: low_rank_rows(problem))
+        at = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
         return Spanned(problem, at, want.single)
 
 
@@ -281,7 +276,7 @@ class Spanned(Factorization):
         if not self.part.inputs.complete:
             R = R - E @ xp.matrix_transpose(E)
             if self.problem.intercept:
-                N = self.part.inputs.constants.N  # type: ignore[union-attr]
+                N = self.part.inputs.N
                 R = R - N @ xp.matrix_transpose(N)
             R = ridged(R, 1.0)
         if self.problem.groups is None:

@@ -29,6 +29,9 @@ class Vectors(Space):
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
-        if kernel.features is None and kernel.radial is not None:
-            return resolve("decoders.FixedPoint")()
-        return super().decoder(kernel)
+        features = kernel.features
+        if features is not None:
+            name = "Direct" if features.inverse is not None else "Candidates"
+        else:
+            name = "Candidates" if kernel.radial is None else "FixedPoint"
+        return resolve(f"decoders.{name}")()
