@@ -67,26 +67,14 @@ def as_vectors(
             A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
             return sparse.csr_array(A)
         if is_foreign(A):
-            A = _foreign_vectors(A, name)
+            A = foreign_vectors(A, name)
             return namespace(A).reshape(A, (A.shape[0], -1))
-        _refuse_things(A, name, owner)
+        refuse_things(A, name, owner)
     A = check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
     return A if A.ndim == 2 else A.reshape(len(A), -1)
 
 
-def as_output_array(Y: Items, name: str, owner: str) -> Array:
-    """Real finite outputs as an array in their own shape, plain numbers as vectors of length 1."""
-    if type(Y) is not np.ndarray or Y.dtype.kind not in NUMBERS:
-        refuse_masked(Y, name)
-        if is_foreign(Y):
-            Y = Y if Y.ndim > 1 else Y[:, None]
-            return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
-        _refuse_things(Y, name, owner)
-    Y = check_array(Y, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
-    return Y if Y.ndim > 1 else Y[:, None]
-
-
-def _refuse_things(A: Items, name: str, owner: str) -> None:
+def refuse_things(A: Items, name: str, owner: str) -> None:
     """Strings, graphs or ragged lists where vectors are needed: say so, and what to do."""
     if sparse.issparse(A):
         return  # scikit-learn's own message names sparse input and the way out
@@ -104,7 +92,8 @@ def _is_row(a: Any) -> bool:
     return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
 
 
-def _foreign_vectors(A: Array, name: str) -> Array:
+def foreign_vectors(A: Array, name: str) -> Array:
+    """Real finite vectors of another library in float64, or refused."""
     xp = namespace(A)
     if A.ndim < 2:
         raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
@@ -220,12 +209,6 @@ def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
     return (positions, number) if bool(same) else None
 
 
-def products(A: Array, B: Array) -> Array:
-    """⟨a, b⟩ for all pairs of rows; sparse rows are multiplied as such, the result is dense."""
-    P = A @ B.T
-    return P.toarray() if sparse.issparse(P) else P
-
-
 def sqnorms(A: Array) -> Array:
     """‖a‖² for every row, dense or sparse."""
     return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
@@ -243,7 +226,7 @@ def power(A: Array, exponent: int) -> Array:
 
 
 def dense(A: Array) -> Array:
-    """The same rows, dense."""
+    """The same matrix, dense: products of sparse rows are sparse."""
     return A.toarray() if sparse.issparse(A) else A
 
 

@@ -12,9 +12,8 @@ from sklearn.base import clone
 
 from ._arrays import Array, Items, concatenated, count, host, is_foreign, take
 from ._plan import SMALL, require_exact, require_low_rank
-from .features import Explicit, FeatureMap
+from .features import FeatureMap
 from .features.fixed import Fixed
-from .features.triangular import Triangular
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel, Separable
@@ -66,7 +65,7 @@ class Side:
     def width(self) -> int | None:
         """The number of finite features of the kernel; None where it has none."""
         features = self.kernel.features
-        return None if features is None else int(features(take(self.items, [0])).shape[1])
+        return None if features is None else int(features.transform(take(self.items, [0])).shape[1])
 
 
 @dataclass(frozen=True)
@@ -171,16 +170,6 @@ class Problem:
         kernel, width = self.outputs.kernel, self.outputs.width
         few = width is not None and (kernel.on_vectors or width <= self.n)
         return self.outputs.features is None and not few
-
-    def output_map(self) -> FeatureMap:
-        """How outputs get coordinates where no map is given: finite features, or all exactly."""
-        own, width = self.kernel.own_coordinates, self.outputs.width
-        if own and width is None:
-            raise ValueError(
-                f"{self.kernel} speaks of output components, but {self.outputs.kernel} has no "
-                "finite features to be its components: use output_kernel=Linear()."
-            )
-        return Explicit() if own or (width is not None and width <= self.n) else Triangular()
 
 
 @dataclass(frozen=True)

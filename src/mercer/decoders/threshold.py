@@ -10,7 +10,7 @@ from .._arrays import Items, dense, host, is_foreign, like, take
 from .._overlap import OVERLAPS
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
-from .base import Decoder, Ranked, need
+from .base import Decoder, Ranked, unsuited
 
 
 class Threshold(Decoder):
@@ -68,7 +68,8 @@ class Threshold(Decoder):
         known = kernel.multiple.kernel
         undone = kernel.features is not None and kernel.features.inverse is not None
         linear = undone and (kernel.on_vectors or isinstance(known, Labels))
-        need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
+        if not linear:
+            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
         if self.metric not in OVERLAPS:
             raise ValueError(f"metric must be one of {sorted(OVERLAPS)}, got {self.metric!r}.")
         if self.threshold is not None and not isinstance(self.threshold, Real):

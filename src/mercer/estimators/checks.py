@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, is_foreign, namespace
-from ..kernels import RBF, Kernel, Linear, as_kernel
+from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.on_device import OnDevice
-
-
-def input_default(kernel: Any) -> Any:
-    """`kernel=None` stands for an RBF of the data's own length scale."""
-    return RBF("median") if kernel is None else kernel
 
 
 def output_default(kernel: Any) -> Kernel:

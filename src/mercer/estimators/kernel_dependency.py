@@ -10,12 +10,12 @@ from .._arrays import Items
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
-from ..kernels import RBF, Kernel
+from ..kernels import Kernel
 from ..kernels.on_device import OnDevice
 from ..losses import Loss, checked_loss
-from ..operators import OperatorKernel, as_operator_kernel
+from ..operators import as_operator_kernel
 from ..problem import Problem, Want
-from ..solvers import factor
+from ..solvers import Cache, route
 from ..solvers.route import check_name
 from ..sources import Source, Stream
 from .checks import output_default, positive_alpha
@@ -155,9 +155,6 @@ class KernelDependency(RidgeEstimator):
             X, y, groups=groups, unlabelled=unlabelled, sample_weight=sample_weight
         )
 
-    def _operator_kernel(self) -> OperatorKernel:
-        return as_operator_kernel(RBF("median") if self.kernel is None else self.kernel)
-
     def _fit(
         self,
         X: Items,
@@ -172,7 +169,7 @@ class KernelDependency(RidgeEstimator):
             self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
             self._solve(problem, want)
             return
-        refuse_in_streams([self._operator_kernel()], [self.loss], unlabelled)
+        refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled)
         with source.running():
             self._learn(self._gathered(source))
 
@@ -180,7 +177,7 @@ class KernelDependency(RidgeEstimator):
         self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
     ) -> tuple[Problem, Want]:
         """The ridge problem that the data make, and what is wanted of it."""
-        kernel, alpha = self._operator_kernel(), positive_alpha(self.alpha)
+        kernel, alpha = as_operator_kernel(self.kernel), positive_alpha(self.alpha)
         loss = None if self.loss is None else checked_loss(self.loss)
         if self.solver != "auto":
             check_name(self.solver)
@@ -190,17 +187,18 @@ class KernelDependency(RidgeEstimator):
         output_kernel = output_default(self.output_kernel)
         if self.device is not None:
             kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
-        data = self._data(X, y, groups, weights, kernel.inputs, output_kernel)
+        data = self._data(X, y, groups, weights, [kernel.inputs], output_kernel)
         outputs = data.side(output_kernel, data.y, self.output_features)
         problem = self._problem(kernel, outputs, data, loss)
-        refit = loss is not None or (problem.separable and problem.operator.learnt)
+        refit = loss is not None or (kernel.separable and problem.operator.learnt)
         return problem, Want([alpha], judge="refit" if refit else "closed", solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
         want = replace(want, left_out=calibrates)
-        self._adopt(problem, want, want.alphas[0], factor(problem, want))
+        factorization = route(problem, want).factor(problem, want, Cache())
+        self._adopt(problem, want, want.alphas[0], factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 
@@ -236,7 +234,7 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _gathered(self, source: Source) -> Gathered:
-        output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
+        output_kernel, kernel = output_default(self.output_kernel), as_operator_kernel(self.kernel)
         positive_alpha(self.alpha)
         check_name(self.solver)
         check_map(self.features, "features")
@@ -255,7 +253,7 @@ class KernelDependency(RidgeEstimator):
                 "features of a stream have none of: fit pairs held whole, or give another decoder."
             )
         alpha = positive_alpha(self.alpha)
-        problem = gathered.problem(0, self._operator_kernel(), self.fit_intercept)
+        problem = gathered.problem(0, as_operator_kernel(self.kernel), self.fit_intercept)
         self._solve(problem, Want([alpha], solver=self.solver))
 
     # -- what it would cost -------------------------------------------------------------------
@@ -264,8 +262,8 @@ class KernelDependency(RidgeEstimator):
         return self._problem_of(X, y, None, None, None)
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [self._operator_kernel().inputs]
+        return [as_operator_kernel(self.kernel).inputs]
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:
         output = output_default(self.output_kernel)
-        return planned_sizes([self._operator_kernel()], output, n, p, q, choice=False)
+        return planned_sizes([as_operator_kernel(self.kernel)], output, n, p, q, choice=False)

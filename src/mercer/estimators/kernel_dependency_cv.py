@@ -19,7 +19,7 @@ from ..solvers import Cache, Factorization, LeftOut, factor
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
 from ..sources import Gathering, Source, Stream
-from .checks import all_or_none, input_default, on_device, output_default, positive_alpha
+from .checks import all_or_none, on_device, output_default, positive_alpha
 from .choice import Told, Trial, calibrated, check_combination
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
@@ -209,7 +209,8 @@ class KernelDependencyCV(RidgeEstimator):
         X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
         kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
         outputs = [on_device(output, self.device) for output in outputs]
-        data = self._data(X, y, groups, sample_weight, kernels[0].inputs, outputs[0])
+        scalars = [kernel.inputs for kernel in kernels]
+        data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
         want = self._want(kernels)
         best, rows = self._best(self._trials(kernels, outputs, data, want))
         self._adopt(best.problem, want, best.alpha, best.factorization)
@@ -393,7 +394,7 @@ class KernelDependencyCV(RidgeEstimator):
         given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not given:
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
-        return [as_operator_kernel(input_default(k)) for k in given]
+        return [as_operator_kernel(k) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
         several = isinstance(self.output_kernel, list | tuple)
@@ -418,7 +419,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         kernels, outputs = self._kernels(), self._output_kernels()
-        data = self._data(X, y, None, None, kernels[0].inputs, outputs[0])
+        data = self._data(X, y, None, None, self._scalar_kernels(), outputs[0])
         side = data.side(outputs[0], data.y, self.output_features)
         return next(self._problems(kernels, side, data)), self._want(kernels)
 

@@ -59,16 +59,18 @@ class RidgeEstimator(StructuredEstimator):
 
         Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
         """
-        if type(X) is np.ndarray or (isinstance(X, np.memmap) and not self._low_rank()):
+        if type(X) is np.ndarray:
+            return None
+        if isinstance(X, np.memmap) and not self._low_rank(self._scalar_kernels()):
             return None
         source = as_source(X, y, weights)
         if source is not None and groups is not None:
             raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
         return source
 
-    def _low_rank(self) -> bool:
+    def _low_rank(self, kernels: list[Kernel]) -> bool:
         """Whether the inputs have finite coordinates, so that pairs may come in blocks."""
-        return self.features is not None or all(map(attrgetter("features"), self._scalar_kernels()))
+        return self.features is not None or all(map(attrgetter("features"), kernels))
 
     def _data(
         self,
@@ -76,7 +78,7 @@ class RidgeEstimator(StructuredEstimator):
         y: Items,
         groups: Items | None,
         weights: Any,
-        kernel: Kernel,
+        kernels: list[Kernel],
         output_kernel: Kernel,
     ) -> Data:
         """Check pairs that are held whole; those of weight zero are left out of everything."""
@@ -84,7 +86,7 @@ class RidgeEstimator(StructuredEstimator):
             if getattr(self, name) is not None:
                 check_map(getattr(self, name), name)
         given = X
-        X, y = self._check_pairs(kernel, output_kernel, X, y)
+        X, y = self._check_pairs(kernels[0], output_kernel, X, y)
         warn_if_constant(output_kernel, y)
         n = given_pairs = count(y)
         kept, w = None, None if weights is None else sample_weights(weights, n)
@@ -99,7 +101,8 @@ class RidgeEstimator(StructuredEstimator):
         labels = None if groups is None else group_labels(groups, n)
         sample = None
         finite = self.output_features is not None or output_kernel.features is not None
-        if self._low_rank() and finite and not kernel.pairwise:  # they might come in blocks too
+        if self._low_rank(kernels) and finite and not kernels[0].pairwise:
+            # The same pairs might come in blocks.
             size = sample_size(self.features, self.output_features)
             sample = sampled_rows(given_pairs, size, kept)
         return Data(X, y, labels, w, given, sample)
@@ -133,9 +136,9 @@ class RidgeEstimator(StructuredEstimator):
         if not kernel.separable:
             inputs = Side(kernel.inputs, data.X, self.features, data.sample)
         else:
-            parts = kernel.separated()
+            parts = kernel if isinstance(kernel, Separable) else kernel.separated()
             if inputs is None:
-                inputs = data.side(as_kernel(parts.scalar), data.X, self.features)
+                inputs = data.side(parts.inputs, data.X, self.features)
             kernel = Separable(inputs.kernel, parts.operator)
         return Problem(
             inputs,

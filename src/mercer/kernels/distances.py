@@ -15,11 +15,11 @@ from .._arrays import (
     Array,
     blocks,
     count,
+    dense,
     host,
     is_foreign,
     median,
     namespace,
-    products,
     put,
     sqnorms,
     take,
@@ -51,7 +51,7 @@ def squared(A: Array, B: Array) -> Array:
         shift = typical(B)
         A = A - shift
         B = A if same else B - shift
-    D2, left, right = products(A, B), sqnorms(A), sqnorms(B)
+    D2, left, right = dense(A @ B.T), sqnorms(A), sqnorms(B)
     size = count(A) if is_foreign(D2) else PAIRS // count(B)  # of a block that stays in the cache
     for rows in blocks(count(A), size):
         some = D2 if is_foreign(D2) else D2[rows]
@@ -122,8 +122,13 @@ def exp(A: Array) -> Array:
 
 def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array]) -> float:
     """A length scale as given, or for "median" the median distance of distinct pairs."""
+    if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
+        return float(value)
     if not isinstance(value, str):
-        return given_scale(value)
+        raise ValueError(
+            f"length_scale={positive(value, 'length_scale')!r} has a fourth power that is no "
+            "number any more: rescale the data, and the length scale with it."
+        )
     if value != "median":
         raise ValueError(f'length_scale must be a positive number or "median", got {value!r}.')
     n = count(items)
@@ -149,15 +154,5 @@ def settled(kernel: Any) -> float:
             f"{kernel} takes its length scale from data: call fit(A) on it first, "
             "or give the length scale as a number."
         )
-    return getattr(kernel, "length_scale_", None) or given_scale(kernel.length_scale)
-
-
-def given_scale(value: Any) -> float:
-    """A length scale that is a number."""
-    if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
-        return float(value)
-    scale = positive(value, "length_scale")
-    raise ValueError(
-        f"length_scale={scale!r} has a fourth power that is no number any more: rescale the "
-        "data, and the length scale with it."
-    )
+    found = getattr(kernel, "length_scale_", None)
+    return found or length_scale(kernel.length_scale, None, kernel.distance)

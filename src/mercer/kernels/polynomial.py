@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, power, products, sqnorms
+from .._arrays import Array, dense, power, sqnorms
 from .base import KERNELS, VectorKernel, positive
 from .capabilities import ItemGradient
 
@@ -30,7 +30,7 @@ class Polynomial(VectorKernel):
         return positive(self.gamma, "gamma") * inner + self.coef0
 
     def _gram(self, A: Array, B: Array) -> Array:
-        return power(self._affine(products(A, B)), int(self.degree))
+        return power(self._affine(dense(A @ B.T)), int(self.degree))
 
     def _diag(self, A: Array) -> Array:
         return power(self._affine(sqnorms(A)), int(self.degree))
@@ -39,7 +39,7 @@ class Polynomial(VectorKernel):
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
-        base = self._affine(products(A, B)) ** (int(self.degree) - 1)
+        base = self._affine(dense(A @ B.T)) ** (int(self.degree) - 1)
         return (self.degree * self.gamma) * ((C * base) @ B)
 
     def _diag_vjp(self, A: Array, c: Array) -> Array:

@@ -274,8 +274,9 @@ class Directions(Parts):
 
     def _part(self, gram: DirectionGram) -> Part:
         T = _columns(self.T, gram.columns)
-        ones = namespace(T).ones_like(T[0, :])
-        return Part(GramInputs(gram, self.problem), ones, T, columns=gram.columns)
+        inputs, xp = GramInputs(gram, self.problem), namespace(T)
+        inside = xp.matrix_transpose(inputs.E) @ T
+        return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
@@ -432,7 +433,9 @@ class Slotted(CoupledFactorization):
             T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
             inputs = SlotInputs(gram, self._slot_weights(gram), self.problem.intercept)
             T = inputs.reduction.without(inputs.reduction.weighted(T))
-            self._part = Part(inputs, namespace(T).ones_like(T[0, :]), T)
+            xp = namespace(T)
+            inside = xp.matrix_transpose(inputs.E) @ T
+            self._part = Part(inputs, xp.ones_like(T[0, :]), T, inside)
         return self._part
 
     def solve(self, alpha: float) -> Solution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +37,7 @@ class Smoother:
         raise NotImplementedError
 
 
+@dataclass(eq=False)
 class Part(Smoother):
     """The smoother H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ of each output direction j.
 
@@ -45,11 +47,11 @@ class Part(Smoother):
         E, s and N: the inputs, factored.
     b
         The eigenvalues of the operator, one a direction.
-    T
-        Outputs in the eigenbasis of the operator, rows times the roots of their weights, means
+    targets
+        T: outputs in the eigenbasis of the operator, rows times the roots of their weights, means
         taken off where there is an intercept; or a function that returns them.
     inside
-        EᵀT, where it is known; of a sample of a stream it comes from the moments of all.
+        EᵀT; of a sample of a stream it comes from the moments of all.
     columns
         Which directions of all outputs these are; None for all.
 
@@ -62,23 +64,16 @@ class Part(Smoother):
     Where E and N are a complete basis both brackets are zero and are left out.
     """
 
-    def __init__(
-        self,
-        inputs: InputSpectrum,
-        b: Array,
-        T: Array | Callable[[], Array],
-        inside: Array | None = None,
-        columns: np.ndarray | None = None,
-    ):
-        self.inputs, self.b, self.columns = inputs, b, columns
-        self._targets = T
-        turned = namespace(b).matrix_transpose
-        self.inside = turned(inputs.E) @ self.T if inside is None else inside
+    inputs: InputSpectrum
+    b: Array
+    targets: Array | Callable[[], Array]
+    inside: Array
+    columns: np.ndarray | None = None
 
     @cached_property
     def T(self) -> Array:
         """The outputs, rotated only where more than a solution is wanted."""
-        return self._targets() if callable(self._targets) else self._targets
+        return self.targets() if callable(self.targets) else self.targets
 
     @cached_property
     def alike(self) -> bool:

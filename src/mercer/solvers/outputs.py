@@ -11,6 +11,7 @@ import numpy as np
 from .._arrays import Array, dense, like
 from .._plan import OUTPUT_SQUARES
 from ..embedding import Embedding, Frame, OrthonormalFrame
+from ..features import Explicit
 from ..features.triangular import Triangular
 from ..problem import Problem
 from .inputs import weighted_mean
@@ -40,14 +41,20 @@ class Outputs:
     @classmethod
     def of(cls, problem: Problem) -> Outputs:
         """The coordinates that a problem asks for."""
-        side = problem.outputs
+        side, own = problem.outputs, problem.kernel.own_coordinates
         if side.features is not None:
             map, V = side.coordinates
         else:
-            map = problem.output_map()
-            if problem.inputs.features is not None and isinstance(map, Triangular):
+            if own and side.width is None:
+                raise ValueError(
+                    f"{problem.kernel} speaks of output components, but {side.kernel} has no "
+                    "finite features to be its components: use output_kernel=Linear()."
+                )
+            finite = own or (side.width is not None and side.width <= problem.n)
+            if problem.inputs.features is not None and not finite:
                 # Inputs of low rank alone leave n² for outputs.
                 problem.require_room(OUTPUT_SQUARES)
+            map = Explicit() if finite else Triangular()
             V = map.fit_transform(side.kernel, side.items)
         return cls.centred(dense(V), problem.weights, problem.intercept, OrthonormalFrame(map))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import log
 
 import numpy as np
@@ -20,6 +22,7 @@ ENTRIES = 2**23
 """Numbers of the moves that are held at once."""
 
 
+@dataclass(eq=False)
 class Parts(Factorization):
     """A problem whose smoother falls apart into parts of output directions.
 
@@ -37,18 +40,17 @@ class Parts(Factorization):
         The directions as columns in output coordinates; None where they are those.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        kernel: OperatorKernel,
-        outputs: Outputs,
-        parts: list[Part],
-        Q: Array | None,
-    ):
-        self.problem, self.kernel, self.outputs = problem, kernel, outputs
-        self.parts, self.Q = parts, Q
-        columns = [part.columns for part in parts if part.columns is not None]
-        self.order = np.argsort(np.concatenate(columns)) if columns else None
+    problem: Problem
+    kernel: OperatorKernel
+    outputs: Outputs
+    parts: list[Part]
+    Q: Array | None
+
+    @cached_property
+    def order(self) -> np.ndarray | None:
+        """Where each direction stands in the parts, one after the other; None where they do."""
+        columns = [part.columns for part in self.parts if part.columns is not None]
+        return np.argsort(np.concatenate(columns)) if columns else None
 
     # -- solve --------------------------------------------------------------------------------
 

@@ -313,9 +313,9 @@ class RobustFit:
     def _with(self, base: Parts, outputs: Outputs) -> CleanedParts:
         (part,) = base.parts
         T = outputs.rows if base.Q is None else outputs.rows @ base.Q
-        parts = CleanedParts(
-            base.problem, base.kernel, outputs, [Part(part.inputs, part.b, T)], base.Q
-        )
+        inside = namespace(T).matrix_transpose(part.inputs.E) @ T
+        cleaned = Part(part.inputs, part.b, T, inside)
+        parts = CleanedParts(base.problem, base.kernel, outputs, [cleaned], base.Q)
         shift = self.given - outputs.coordinates
         parts.shift = shift if base.Q is None else shift @ base.Q
         return parts

@@ -167,7 +167,8 @@ class Spanned(Factorization):
         """The smoother of the inputs; outputs without coordinates have no targets."""
         inputs = LowRankInputs(self.at)
         none = inputs.E[:, :0]
-        return Part(inputs, namespace(none).ones_like(none[0, :]), none)
+        inside = namespace(none).matrix_transpose(inputs.E) @ none
+        return Part(inputs, namespace(none).ones_like(none[0, :]), none, inside)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by Cholesky where only one is wanted and α stands out."""

@@ -151,11 +151,11 @@ class NoWeights:
 
 
 def weigher(problem: Problem, frame: Frame, alpha: float) -> Any:
-    """What gives the weights of predictions on the training outputs, when somebody asks."""
+    """What gives the weights of predictions of a separable problem on the training outputs."""
     if problem.gathered is not None:
         return NoWeights()
-    uniform = problem.separable and problem.loss is None and problem.operator.uniform
-    if uniform and problem.inputs.features is None:
+    uniform = problem.operator.uniform
+    if uniform and problem.loss is None and problem.inputs.features is None:
         side = problem.inputs
         return DualWeights(
             side.kernel, side.items, alpha / uniform, problem.intercept, problem.weights

@@ -2,7 +2,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._arrays import Array, Items, as_output_array
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from .._arrays import (
+    NUMBERS,
+    Array,
+    Items,
+    foreign_vectors,
+    is_foreign,
+    namespace,
+    refuse_masked,
+    refuse_things,
+)
 from .base import Space, resolve
 
 
@@ -24,8 +36,15 @@ class Vectors(Space):
     on_vectors = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """Finite numbers in an array of their own shape."""
-        return as_output_array(A, name, owner="its kernel")
+        """Finite numbers in an array of their own shape, plain numbers as vectors of length 1."""
+        if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
+            refuse_masked(A, name)
+            if is_foreign(A):
+                A = A if A.ndim > 1 else A[:, None]
+                return namespace(A).reshape(foreign_vectors(A, name), A.shape)
+            refuse_things(A, name, "its kernel")
+        A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
+        return A if A.ndim > 1 else A[:, None]
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
