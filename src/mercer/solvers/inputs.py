@@ -46,6 +46,8 @@ class InputSpectrum:
     complete = True
     roots: Array | None = None
     total: float
+    refines = False
+    """Whether `times` has the Gram matrix itself at hand."""
 
     @property
     def share(self) -> float:
@@ -66,6 +68,10 @@ class InputSpectrum:
 
     def prior(self, X: Items) -> Array:
         """k(x, x), centred where there is an intercept."""
+        raise NotImplementedError
+
+    def times(self, A: Array) -> Array:
+        """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
 
@@ -229,6 +235,13 @@ class InputGram:
             return CenteredFeatures(self.kernel, self.mean, primal, coef), 0.0
         return Spanned(self.kernel, self.X, coef), self.means @ coef if self.intercept else 0.0
 
+    def times(self, A: Array) -> Array:
+        """K A, less its mean where there is an intercept."""
+        if self.F is not None:
+            return self.F @ (namespace(A).matrix_transpose(self.F) @ A)
+        KA = self.kernel.checked_gram(self.X) @ A
+        return KA - weighted_mean(KA, self.weights) if self.intercept else KA
+
     def prior(self, A: Items) -> Array:
         """k(a, a), or ‖Φ(a) - mean‖² with an intercept."""
         if self.F is not None:
@@ -244,6 +257,8 @@ class InputGram:
 
 class ExactInputs(InputSpectrum):
     """All of a scalar kernel on the training inputs: one eigendecomposition of the Gram matrix."""
+
+    refines = True
 
     def __init__(self, kernel: Kernel, X: Items, weights: np.ndarray | None, intercept: bool):
         self.gram = InputGram(kernel, X, weights, intercept)
@@ -262,6 +277,10 @@ class ExactInputs(InputSpectrum):
     def project(self, X: Items) -> Array:
         """(√w ∘ k_x) E, kernel values centred with an intercept."""
         return self.gram.against(X) @ self.reduction.weighted(self.E)
+
+    def times(self, A: Array) -> Array:
+        """√w K √w A up to constants, by K itself."""
+        return self.reduction.weighted(self.gram.times(self.reduction.weighted(A)))
 
     def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
         """Kernel values against the training inputs, times √w ∘ (E D)."""

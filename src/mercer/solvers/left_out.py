@@ -13,6 +13,8 @@ from .inputs import InputSpectrum
 
 BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
+REFINED = 1e-7
+"""Ridges below this share of the largest eigenvalue lose digits to the rounding of a spectrum."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
 
@@ -91,10 +93,22 @@ class Part(Smoother):
         return alpha / (self._reach() + alpha)
 
     def coefficients(self, alpha: float) -> Array:
-        """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α)."""
-        D = self.inputs.s[:, None] * self.b[None, :]
+        """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α).
+
+        At ridges so small that the rounding of E and s shows, one step of iterative refinement
+        with the Gram matrix itself makes up for it.
+        """
+        s, b = self.inputs.s, self.b[None, :]
+        D = s[:, None] * b
+        small = self.inputs.refines and alpha < REFINED * float(namespace(D).max(D))
         D += alpha
-        return (self.inside * self.b[None, :]) / D
+        C = self.inside / D
+        if small:
+            E = self.inputs.E
+            dual = E @ C
+            rest = self.T - self.inputs.times(dual) * b - alpha * dual
+            C = C + (namespace(E).matrix_transpose(E) @ rest) / D
+        return C * b
 
     def smooth(self, T: Array, alpha: float) -> Array:
         """The fit to other outputs T."""
