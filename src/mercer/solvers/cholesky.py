@@ -133,9 +133,9 @@ class TridiagonalSmoother(Smoother):
         The diagonal of T and what is beside it.
     """
 
-    def __init__(self, K: np.ndarray, T: np.ndarray, reduction: Reduction):
+    def __init__(self, K: np.ndarray, T: np.ndarray, reduction: Reduction | None = None):
         Q, self.diagonal, self.off = tridiagonal(K)
-        self.rows = reduction.back(Q)
+        self.rows = Q if reduction is None else reduction.back(Q)
         self.targets = T
         self.inside = self.rows.T @ T
         self.known: dict[float, np.ndarray] = {}

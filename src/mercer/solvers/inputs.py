@@ -135,7 +135,9 @@ class Reduction:
     def spectrum(self, K: Array, what: str = "Gram matrix") -> tuple[Array, Array]:
         """Eigenvalues s and vectors E of √w K √w on what is not constant; `K` may be destroyed."""
         xp = namespace(K)
-        scale = float(xp.max(xp.abs(K)))  # what rounding is relative to
+        scale = float(
+            xp.max(xp.linalg.diagonal(K))
+        )  # of all entries, to which rounding is relative
         scale *= 1.0 if self.roots is None else float(xp.max(self.roots)) ** 2
         K = self.reduced(K)
         s, E = eigh(K, what, drop=False, scale=scale)
