@@ -7,6 +7,7 @@ from typing import Any
 
 from ..kernels import (
     RBF,
+    Fingerprint,
     Kernel,
     Labels,
     Laplacian,
@@ -16,6 +17,7 @@ from ..kernels import (
     On,
     Spectrum,
     Tanimoto,
+    WeisfeilerLehman,
     Words,
 )
 from .inputs import NUMBERS, Inputs
@@ -73,7 +75,9 @@ def _text_kernels(sentences: bool) -> dict[str, Any]:
 
 
 def _on_text(kind: str, make: Any) -> Kernel:
-    return Labels(Tanimoto()) if kind == "labels" else make()
+    if kind == "graph":
+        return Normalized(WeisfeilerLehman())
+    return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()
 
 
 def _sum(kernels: list[Kernel]) -> Kernel:

@@ -44,6 +44,7 @@ class Clock:
     limit: float | None
     start: float = field(default_factory=time.perf_counter)
     longest: dict[str, float] = field(default_factory=dict)
+    tell: Callable[[str, float], None] | None = None
 
     @property
     def spent(self) -> float:
@@ -60,7 +61,10 @@ class Clock:
         """Run something and remember how long things of its kind take."""
         before = self.spent
         made = run()
-        self.longest[kind] = max(self.longest.get(kind, 0.0), self.spent - before)
+        took = self.spent - before
+        self.longest[kind] = max(self.longest.get(kind, 0.0), took)
+        if self.tell is not None:
+            self.tell(kind, took)
         return made
 
 
@@ -100,6 +104,13 @@ class Search:
     seed: int
     board: list[dict[str, Any]] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
+
+    def planned(self, pairs: Pairs) -> dict[str, int]:
+        """How many things of each kind there are to do at most."""
+        lists = families(self.inputs, self._sentences(pairs)).values()
+        whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
+        forests = sum(1 for _ in self._forests(pairs.n))
+        return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
 
     def run(self, pairs: Pairs) -> Any:
         """The model with the best left-out score: the best of a family, a forest or the blend."""

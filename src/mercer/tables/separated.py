@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from ..cells.notation import ISO, day, number
+from ..cells.table import BadTable, Table, check_names
 from .content import check_room
-from .notation import ISO, day, number
-from .table import BadTable, Table, check_names
 
 LOOK = 100
 """Rows that are looked at to see what separates cells and whether the first row names columns."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -10,6 +10,8 @@ import numpy as np
 
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 """Text that means an empty cell, in small letters, unless told otherwise."""
+Name = Hashable
+"""What a column is called: a text, or a number where an array has no names."""
 
 
 class BadTable(ValueError):
@@ -38,37 +40,56 @@ class Table:
         Whether the day comes before the month in dates such as 3/4/2024; None if not known.
     read_as
         What was seen in the file: its format, separator, header and decimal mark.
+    unit
+        What messages call a row: "line", or "row" of a table that came from no file.
     """
 
     source: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[Any, Any]
     lines: Sequence[int]
     missing: Sequence[str] = MISSING
     decimal: str | None = None
     separator: str | None = None
     day_first: bool | None = None
     read_as: str = ""
+    unit: str = "line"
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    def names(self, wanted: Sequence[str]) -> list[str]:
-        """Columns by name, or by number from 1."""
+    def names(self, wanted: Sequence[Name]) -> list[Name]:
+        """Columns by name; of a file also by number from 1, 2-9, first..last, or between commas."""
         return [name for one in wanted for name in self._named(one)]
 
-    def _named(self, wanted: str) -> list[str]:
+    def _named(self, wanted: Name) -> list[Name]:
         known = list(self.columns)
         if wanted in self.columns:
             return [wanted]
+        if not isinstance(wanted, str) or self.unit == "row":
+            raise self.absent(wanted)
+        if "," in wanted:
+            return [name for part in wanted.split(",") for name in self._named(part.strip())]
+        start, dots, end = wanted.partition("..")
+        if dots and start in known and end in known:
+            return known[known.index(start) : known.index(end) + 1]
         low, dash, high = wanted.partition("-")
         first, last = _number(low), _number(high) if dash else _number(low)
         if 1 <= first <= last <= len(known):
             return known[first - 1 : last]
-        near = get_close_matches(wanted, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_listed(known)}."
-        raise BadTable(f"{self.source} has no column {wanted!r:.60}: {hint}")
+        raise self.absent(wanted)
 
-    def filled(self, names: Sequence[str], drop: bool) -> Table:
+    def absent(self, wanted: Name) -> BadTable:
+        """An error that names a column that is not there, and one that may have been meant."""
+        known = list(self.columns)
+        near = get_close_matches(str(wanted), list(map(str, known)), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_listed(known)}."
+        return BadTable(f"{self.source} has no column {wanted!r:.60}: {hint}")
+
+    def at(self, i: int) -> str:
+        """A row in a message."""
+        return f"{self.source}, {self.unit} {self.lines[i]}"
+
+    def filled(self, names: Sequence[Name], drop: bool) -> Table:
         """The rows in which none of some columns is empty; without `drop`, an error names one."""
         empty = {i: name for name in names for i in self.empty(name)}
         if not empty:
@@ -79,16 +100,17 @@ class Table:
             cell = self.columns[empty[i]][i]
             text = isinstance(cell, str) and cell.strip()
             meant = f" If {cell.strip()!r:.20} is meant, say --missing ''." if text else ""
+            how = "" if self.unit == "row" else " with --drop-missing"
             raise BadTable(
-                f"{self.source}, line {self.lines[i]}: column {empty[i]!r} is empty{others}. Fill "
-                f"it in, or leave such rows out with --drop-missing.{meant}"
+                f"{self.at(i)}: column {empty[i]!r} is empty{others}. Fill it in, or leave such "
+                f"rows out{how}.{meant}"
             )
         kept = [i for i in range(len(self)) if i not in empty]
         if not kept:
             raise BadTable(f"{self.source}: every row has an empty cell in {_listed(names)}.")
         return self.rows(kept)
 
-    def empty(self, name: str) -> list[int]:
+    def empty(self, name: Name) -> list[int]:
         """The rows in which a column holds nothing."""
         cells = self.columns[name]
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
@@ -102,9 +124,9 @@ class Table:
             return cell.strip().lower() in self.missing
         return cell is None or (isinstance(cell, float) and cell != cell)
 
-    def rows(self, index: Sequence[int]) -> Table:
+    def rows(self, index: Sequence[int] | np.ndarray) -> Table:
         """Some of the rows."""
-        columns: dict[str, Sequence[Any]] = {
+        columns: dict[Name, Any] = {
             name: cells[np.asarray(index, dtype=int)]
             if isinstance(cells, np.ndarray)
             else [cells[i] for i in index]
@@ -128,6 +150,6 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[Name]) -> str:
     shown = ", ".join(f"{name!r:.60}" for name in names[:12])
     return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"

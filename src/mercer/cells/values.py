@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .notation import DATES, LOOK, NUMBERS, is_date, misses_of, number, row
-from .table import BadTable, Table
+from .table import BadTable, Name, Table
 
 MOSTLY = 0.8
 """A column of which this share are numbers is meant to be one of numbers."""
@@ -15,12 +15,12 @@ LARGEST = 1e60
 """Squares of squares of larger values leave floating point."""
 
 
-def refused(table: Table, i: int, column: str, why: str) -> BadTable:
+def refused(table: Table, i: int, column: Name, why: str) -> BadTable:
     """An error that names file, line and column."""
-    return BadTable(f"{table.source}, line {table.lines[i]}, column {column!r:.60}: {why}")
+    return BadTable(f"{table.at(i)}, column {column!r:.60}: {why}")
 
 
-def is_numeric(table: Table, name: str) -> bool:
+def is_numeric(table: Table, name: Name) -> bool:
     """Whether a column holds numbers, dates, or rows of numbers throughout."""
     cells = table.columns[name]
     if isinstance(cells, np.ndarray):
@@ -29,7 +29,7 @@ def is_numeric(table: Table, name: str) -> bool:
     return not misses and all(row(cell, notation) is not None for cell in cells[LOOK:])
 
 
-def refuse_mixed(table: Table, names: Sequence[str]) -> None:
+def refuse_mixed(table: Table, names: Sequence[Name]) -> None:
     """Name the first cell that is no number in a column of which nearly all cells are."""
     for name in names:
         cells = table.columns[name]
@@ -43,12 +43,12 @@ def refuse_mixed(table: Table, names: Sequence[str]) -> None:
             what = "date" if is_date(notation) else "number"
             raise refused(
                 table, text[0], name, f"{cells[text[0]]!r:.40} is no {what}, though "
-                f"{len(cells) - len(text)} of {len(cells)} cells are. Mend it, or say --space text "
-                "(--input-space for an input) if it is meant so."
+                f"{len(cells) - len(text)} of {len(cells)} cells are. Mend it, say --missing "
+                f"{cells[text[0]]!r:.20} if it means an empty cell, or that the column is text."
             )  # fmt: skip
 
 
-def notation_of(table: Table, name: str, learnt: str | None = None) -> str:
+def notation_of(table: Table, name: Name, learnt: str | None = None) -> str:
     """Return how a column writes numbers; `learnt` decides where several readings are possible."""
     cells = table.columns[name]
     if isinstance(cells, np.ndarray):
@@ -94,12 +94,12 @@ def _float(text: str) -> float | None:
         return None
 
 
-def _best(table: Table, name: str) -> list[tuple[str, int]]:
+def _best(table: Table, name: Name) -> list[tuple[str, int]]:
     comma = table.separator != "," or table.decimal == ","
     return list(misses_of(table.columns[name], comma).items())
 
 
-def numbers(table: Table, names: Sequence[str], learnt: Sequence[str] | None = None) -> np.ndarray:
+def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
     """Columns of numbers, dates, lists of numbers, or arrays, side by side as one row a row."""
     notations = notations_of(table, names, learnt)
     return np.concatenate(
@@ -107,15 +107,28 @@ def numbers(table: Table, names: Sequence[str], learnt: Sequence[str] | None = N
     )
 
 
+def numbers_with_gaps(table: Table, name: Name, learnt: str | None = None) -> np.ndarray:
+    """A column as rows of numbers, NaN where a cell is empty."""
+    empty = table.empty(name)
+    if not empty:
+        return numbers(table, [name], None if learnt is None else [learnt])
+    kept = np.setdiff1d(np.arange(len(table)), empty)
+    full = table.rows(kept)
+    read = numbers(full, [name], None if learnt is None else [learnt]) if len(kept) else None
+    rows = np.full((len(table), 1 if read is None else read.shape[1]), np.nan)
+    rows[kept] = 0.0 if read is None else read
+    return rows
+
+
 def notations_of(
-    table: Table, names: Sequence[str], learnt: Sequence[str] | None = None
+    table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None
 ) -> list[str]:
     """`notation_of` of several columns."""
     hints: Sequence[str | None] = learnt or [None] * len(names)
     return [notation_of(table, name, hint) for name, hint in zip(names, hints, strict=True)]
 
 
-def _column(table: Table, name: str, notation: str) -> np.ndarray:
+def _column(table: Table, name: Name, notation: str) -> np.ndarray:
     cells = table.columns[name]
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
         rows = cells.astype("datetime64[us]").astype(float).reshape(len(cells), -1) / 86_400e6
@@ -131,7 +144,7 @@ def _column(table: Table, name: str, notation: str) -> np.ndarray:
     return rows
 
 
-def _parsed(table: Table, name: str, cells: Sequence, notation: str) -> np.ndarray:
+def _parsed(table: Table, name: Name, cells: Sequence, notation: str) -> np.ndarray:
     rows: list[list[float]] = []
     for i, cell in enumerate(cells):
         values = row(cell, notation)
