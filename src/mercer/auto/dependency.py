@@ -4,7 +4,7 @@ import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
 from .._from_file import FromFile
+from .._lean import Lean
 from ..cells import BadTable, Table
 from ..cells.table import Name
 from ..estimators.choice import Told
@@ -20,6 +21,7 @@ from ..problem import group_labels, sample_weights
 from .baselines import baselines
 from .coverage import CoveringSets, check_coverage
 from .describe import described_inputs, described_outputs, notes_on
+from .diagnose import diagnosis
 from .frames import as_table, in_kind, named
 from .inputs import Inputs
 from .letters import Letters
@@ -29,7 +31,15 @@ from .progress import Progress
 from .search import Clock, Pairs, Search
 
 
-class AutoDependency(FromFile, BaseEstimator):
+class Training(NamedTuple):
+    """What a model was fitted on; it is not saved."""
+
+    table: Table
+    pairs: Pairs
+    groups: np.ndarray | None
+
+
+class AutoDependency(FromFile, Lean, BaseEstimator):
     """From a table to a model: spaces, kernels, operators, ridges, forests and their blend.
 
     What each column holds is read off its cells. Ridge models of every kernel family and forests
@@ -89,6 +99,8 @@ class AutoDependency(FromFile, BaseEstimator):
     >>> model.predict({"height": [0.0, 1.0], "city": ["Oslo", "Rome"]})["warm"]
     array(['no', 'yes'], dtype='<U3')
     """
+
+    dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
 
     def __init__(
         self,
@@ -167,6 +179,8 @@ class AutoDependency(FromFile, BaseEstimator):
         labels = None if groups is None else group_labels(groups, len(table))
         weights = sample_weights(sample_weight, len(table))
         pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
+        called = None if groups is None else np.array([str(group) for group in groups])
+        self.training_ = Training(table, pairs, called)
         self._search(pairs, clock)
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
@@ -257,6 +271,12 @@ class AutoDependency(FromFile, BaseEstimator):
         rows = self.inputs_.transform(as_table(X))
         return self.best_estimator_.predict_top(rows, k=k)
 
+    def explain(self, X: Any, k: int = 5) -> list[list[tuple[int, float, Any]]]:
+        """For each row the training rows behind its prediction: (row, weight, output)."""
+        check_is_fitted(self)
+        rows = self.inputs_.transform(as_table(X))
+        return self.best_estimator_.explain(rows, k=k)
+
     def predict_set(self, X: Any, coverage: float | None = None) -> Any:
         """Sets that hold the true output with the probability `coverage`.
 
@@ -309,6 +329,21 @@ class AutoDependency(FromFile, BaseEstimator):
         return self.outputs_.read(known), self.best_estimator_.predict(
             self.inputs_.transform(table)
         )
+
+    def diagnose(self) -> dict[str, list[dict[str, Any]]]:
+        """Where left-out predictions err.
+
+        Returns
+        -------
+        Tables, lists of dictionaries: "groups" and "regions" of the inputs by mean error, the
+        largest first; "labels" with what was predicted of each (for numbers, each column); "worst",
+        the rows with the largest errors. Errors of numbers are in units of their spread; others are
+        one less the metric of the row.
+        """
+        check_is_fitted(self)
+        _, pairs, groups = self.training_
+        left_out = self.best_estimator_.loo_predict()
+        return diagnosis(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
 
     def report(self, path: str | Path) -> Path:
         """Write what was found, tried and chosen to one HTML file."""

@@ -128,6 +128,27 @@ class Inputs(BaseEstimator):
             ]
         )
 
+    def numbers_of(self, X: Any) -> np.ndarray:
+        """The numbers of rows that `transform` made, in their own units."""
+        Z = np.stack([row[NUMBERS] for row in X]) if self.texts else np.asarray(X)
+        n = int(self.varies_.sum())
+        return np.hstack(
+            [Z[:, :n] * self.spread_[self.varies_] + self.mean_[self.varies_], Z[:, n:]]
+        )
+
+    def feature_names(self) -> list[str]:
+        """What the columns of `numbers_of` are called."""
+        names: list[str] = []
+        for name, kind in self.kinds_.items():
+            if kind == "category":
+                names += [f"{name} = {value}" for value in self.values_[name]]
+            elif kind == "number":
+                width = self.widths_[name]
+                names += [str(name)] if width == 1 else [f"{name}[{j}]" for j in range(width)]
+        varying = [name for name, varies in zip(names, self.varies_, strict=True) if varies]
+        holes = [f"{name} is empty" for name, hole in zip(names, self.holes_, strict=True) if hole]
+        return varying + holes
+
     def _items(self, table: Table, name: Name) -> Any:
         """Texts, sets or graphs; a missing one is empty."""
         if self.kinds_[name] == "labels":
@@ -152,11 +173,13 @@ class Inputs(BaseEstimator):
         return np.hstack([Z[:, self.varies_], empty[:, self.holes_].astype(float)])
 
     def _raw(self, table: Table) -> np.ndarray:
-        parts = [np.zeros((len(table), 0))]
+        parts, widths = [np.zeros((len(table), 0))], {}
         for name, kind in self.kinds_.items():
             if kind == "number":
                 parts.append(numbers_with_gaps(table, name, self.forms_[name]))
+                widths[name] = parts[-1].shape[1]
             elif kind == "category":
                 cells = np.array([str(cell).strip() for cell in table.columns[name]], dtype=object)
                 parts.append(np.column_stack([cells == v for v in self.values_[name]]) + 0.0)
+        self.widths_ = getattr(self, "widths_", widths)
         return np.concatenate(parts, axis=1)

@@ -59,5 +59,9 @@ class Letters(FromFile, BaseEstimator):
         """Refused: folds tell a share of exact matches, and are not kept."""
         raise ValueError("a model by letters keeps no left-out predictions, only their score.")
 
+    def explain(self, X: Items, k: int = 5) -> Any:
+        """Refused: letters stand on windows of many examples, not on examples."""
+        raise ValueError("a model by letters weighs no whole examples: it cannot name them.")
+
     def _texts(self, X: Items) -> list[str]:
         return [row[self.column] for row in X]

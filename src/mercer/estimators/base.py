@@ -34,13 +34,14 @@ from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
 from ..spaces import Rows
 from .checks import is_flat
+from .explain import Explained
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
 class StructuredEstimator(
-    FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Explained, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
