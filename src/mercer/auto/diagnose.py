@@ -132,16 +132,17 @@ def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
     found = []
     for leaf, conditions in _conditions(tree.tree_, names):
         rows = leaves == leaf
-        where = " and ".join(conditions) or "everywhere"
+        where = " and ".join(conditions.values()) or "everywhere"
         found.append(
             {"region": where, "rows": int(rows.sum()), "error": float(errors[rows].mean())}
         )
     return sorted(found, key=lambda row: -row["error"])
 
 
-def _conditions(tree: Any, names: list[str]) -> list[tuple[int, list[str]]]:
-    """The leaves of a tree, each with what leads to it."""
-    found, waiting = [], [(0, [])]  # type: ignore[var-annotated]
+def _conditions(tree: Any, names: list[str]) -> list[tuple[int, dict[str, str]]]:
+    """The leaves of a tree, each with what leads to it; a later bound replaces a wider one."""
+    found: list[tuple[int, dict[str, str]]] = []
+    waiting: list[tuple[int, dict[str, str]]] = [(0, {})]
     while waiting:
         node, conditions = waiting.pop()
         if tree.children_left[node] < 0:
@@ -149,8 +150,8 @@ def _conditions(tree: Any, names: list[str]) -> list[tuple[int, list[str]]]:
             continue
         name, at = names[tree.feature[node]], float(tree.threshold[node])
         no, yes = _sides(name, at)
-        waiting.append((tree.children_left[node], [*conditions, no]))
-        waiting.append((tree.children_right[node], [*conditions, yes]))
+        waiting.append((tree.children_left[node], conditions | {f"{name} ≤": no}))
+        waiting.append((tree.children_right[node], conditions | {f"{name} >": yes}))
     return found
 
 

@@ -70,8 +70,9 @@ class Table:
         if "," in wanted:
             return [name for part in wanted.split(",") for name in self._named(part.strip())]
         start, dots, end = wanted.partition("..")
-        if dots and start in known and end in known:
-            return known[known.index(start) : known.index(end) + 1]
+        if dots and start and end:
+            first, last = (known.index(self._named(name)[0]) for name in (start, end))
+            return known[first : last + 1]
         low, dash, high = wanted.partition("-")
         first, last = _number(low), _number(high) if dash else _number(low)
         if 1 <= first <= last <= len(known):

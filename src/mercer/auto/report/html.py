@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+LONG = re.compile(r"\d+\.\d{5,}")
+"""Numbers with more digits than anybody reads."""
 STYLE = """
 :root{--ink:#1c2733;--soft:#5c6b7a;--line:#dde3ea;--blue:#2f6db5;--good:#2e7d4f;--bad:#b3452f;
 --card:#fff;--page:#f4f6f9}
@@ -26,7 +29,7 @@ margin:1rem 0}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 td,th{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);
-vertical-align:top;overflow-wrap:anywhere;min-width:4.5rem}
+vertical-align:top;overflow-wrap:anywhere;min-width:5.2rem}
 td.n,th.n{text-align:right}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:0 1rem}
 .two>section{min-width:0}
@@ -99,7 +102,7 @@ def shown(value: Any, most: int = 160) -> str:
         value = [float(f"{v:.4g}") for v in value.ravel()[:8]] + ["…"] * (value.size > 8)
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value)) or "(none)"
-    text = str(value)
+    text = LONG.sub(lambda m: f"{float(m[0]):.4g}", str(value))
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

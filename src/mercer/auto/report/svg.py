@@ -24,11 +24,11 @@ class Chart:
         for value in _ticks(*self.x):
             at = self.across(value)
             self.parts.append(_line(at, TOP, at, HEIGHT - BOTTOM, "#eef1f5"))
-            self.parts.append(_text(at, HEIGHT - BOTTOM + 14, f"{value:g}", "middle"))
+            self.parts.append(_text(at, HEIGHT - BOTTOM + 14, _plain(value), "middle"))
         for value in _ticks(*self.y):
             at = self.up(value)
             self.parts.append(_line(LEFT, at, WIDTH - RIGHT, at, "#eef1f5"))
-            self.parts.append(_text(LEFT - 5, at + 4, f"{value:g}", "end"))
+            self.parts.append(_text(LEFT - 5, at + 4, _plain(value), "end"))
 
     def across(self, value: float) -> float:
         """Where a value of x is."""
@@ -137,6 +137,10 @@ def matrix(counts: np.ndarray, names: Sequence[str]) -> str:
                     _text(x + size / 2 - 0.5, y + 17, str(int(counts[i, j])), "middle", INK)
                 )
     return _svg(left + size * n + 40, left + size * n + 6, "".join(parts))
+
+
+def _plain(value: float) -> str:
+    return "0" if value == 0 else f"{value:g}"
 
 
 def _svg(width: float, height: float, inside: str) -> str:
