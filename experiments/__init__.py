@@ -9,6 +9,7 @@ progress on the rich `console`, and is small and fast when `quick`.
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,11 @@ QUICK = "A quick version, on a part of the data: for a first look, not for resul
 def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options: Any) -> Report:
     """Run one experiment and write its results under `out`/`name`.
 
-    Further `options` go to the experiment's `run`.
+    Further `options` go to the experiment's `run` where it has such parameters.
     """
     module = import_module(f"{__name__}.{name}")
+    known = signature(module.run).parameters
+    options = {option: value for option, value in options.items() if option in known}
     with output_folder(out, name) as folder:
         with measured() as usage:
             report: Report = module.run(folder, console, quick=quick, **options)
