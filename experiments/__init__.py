@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "dti": "one tract of the brain from another, curves with several scans a subject",
     "ocr": "Table 2 (right) of the paper: handwritten words, seen and new",
     "transliteration": "Arabic names in Latin letters, string to string",
+    "trees": "parse trees of infix expressions, made by a chart: new trees, no candidates",
     "usps": "Table 2 (left) of the paper: lower halves of USPS digits",
     "weather": "precipitation curves from temperature curves at 35 Canadian stations",
 }

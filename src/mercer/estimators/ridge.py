@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -287,7 +287,12 @@ class RidgeEstimator(StructuredEstimator):
 
     # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+    def predict(
+        self,
+        X: Items,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
+    ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
         Parameters
@@ -295,11 +300,13 @@ class RidgeEstimator(StructuredEstimator):
         X
             Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
             of them.
-        candidates
-            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        candidates, leave_out_candidates
+            For each input a list of the outputs to choose from, which may come one by one, and
+            whether training examples that are in a list are left out when it is ranked (None:
+            where it has other outputs too). Without lists the decoder decides.
         """
         if not is_dask(X):
-            return super().predict(X, candidates)
+            return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)
         if candidates is not None:
             raise ValueError(
