@@ -21,6 +21,7 @@ from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .positionwise import Positionwise
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .shared import Shared
 from .slots import Slots
 from .transformed import Transformed
 
@@ -49,6 +50,7 @@ __all__ = [
     "Pointwise",
     "Positionwise",
     "Separable",
+    "Shared",
     "Slots",
     "Transformed",
     "as_operator_kernel",

@@ -137,6 +137,10 @@ class OperatorSum(OperatorKernel):
 
     componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
+    def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
+        """Both terms told."""
+        return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
+
     @property
     def inputs(self) -> Kernel:
         """The common scalar kernel, else what the first term makes of the inputs."""

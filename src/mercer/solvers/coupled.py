@@ -188,7 +188,8 @@ def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
     X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
     if rows is not None:  # operator features, whose kernel is settled on the sample
         V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
-    return fitted(problem.kernel, X, V, w)
+    shape = tuple(getattr(problem.outputs.items, "shape", (0,)))[1:]
+    return fitted(problem.kernel.for_outputs(shape), X, V, w)
 
 
 def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:

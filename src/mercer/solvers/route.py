@@ -12,6 +12,7 @@ from .cholesky import Cholesky, Tridiagonal
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization
 from .operator_features import OperatorFeatures
+from .places import AtPlaces
 from .refit import Refit
 from .spanned import SpannedLowRank
 from .spectral import LowRank, Spectral
@@ -23,6 +24,7 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "operator features": (OperatorFeatures(),),
     "low rank": (SpannedLowRank(), LowRank()),
     "exact": (Cholesky(), Tridiagonal(), Spectral()),
+    "places": (AtPlaces(),),
     "coupled": (ByDirection(), Dense(), Products()),
 }
 """The ways of each kind of problem, the better of two equals first."""
@@ -100,6 +102,8 @@ def kind(problem: Problem, want: Want) -> str:
         return "streamed"
     if problem.operator_features:
         return "operator features"
+    if problem.kernel.at_places:
+        return "places"
     if not problem.kernel.separable:
         return "coupled"
     if want.judge == "refit" or problem.loss is not None or problem.operator.learnt:
