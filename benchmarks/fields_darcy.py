@@ -15,27 +15,60 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from mercer import KernelDependency
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.kernels import RBF, Matern
+from mercer.metrics import relative_error
 from mercer.operators import Shared
-from mercer.problem import Want
 from mercer.solvers import place_choice
 from mercer.spaces import Fields
 
-
-def relative(predicted: Any, truth: np.ndarray) -> float:
-    """The mean relative L2 error."""
-    gap = (np.asarray(predicted) - truth).reshape(len(truth), -1)
-    return float((np.linalg.norm(gap, axis=1) / np.linalg.norm(truth.reshape(len(truth), -1), axis=1)).mean())
+RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 
 
-def synced(device: str | None) -> float:
-    """The time, after all work on the device is done."""
-    if device and device.startswith("cuda"):
-        import torch
+class Clock:
+    """Seconds since it was made, after all work on the device is done."""
 
-        torch.cuda.synchronize()
-    return time.perf_counter()
+    def __init__(self, device: str | None):
+        self.device, self.start = device, 0.0
+        self.start = self()
+
+    def __call__(self) -> float:
+        if self.device and self.device.startswith("cuda"):
+            import torch
+
+            torch.cuda.synchronize()
+        return time.perf_counter() - self.start
+
+
+def tell_trials(report: dict, device: str | None) -> None:
+    """Print the risk of every trial of the choice."""
+    plain = place_choice.Search.risk
+
+    def told(self: Any, at: dict) -> float:
+        clock = Clock(device)
+        risk = plain(self, at)
+        report["trials"].append([at, risk, clock()])
+        print("trial", at, f"{risk:.6g}", f"{clock():.2f} s", flush=True)
+        report["search"] = self
+        return risk
+
+    place_choice.Search.risk = told  # type: ignore[method-assign]
+
+
+def variants(kernel: Shared) -> dict[str, Shared]:
+    """Other window and position kernels beside the one chosen."""
+    scale = kernel.window.length_scale
+    found = {
+        f"nu {nu}, {s:g}": Matern(s * scale, nu=nu) for nu in (1.5, 2.5) for s in (0.7, 1, 1.4)
+    }
+    found |= {f"RBF, {s:g}": RBF(s * scale) for s in (0.5, 1.0)}
+    made = {name: clone(kernel).set_params(window=window) for name, window in found.items()}
+    made["no position"] = clone(kernel).set_params(position=None)
+    made["RBF position"] = clone(kernel).set_params(position=RBF(kernel.position.length_scale))
+    made["radius 0.5"] = clone(kernel).set_params(radius=0.5)
+    return made
 
 
 def main() -> None:
@@ -44,63 +77,43 @@ def main() -> None:
     parser.add_argument("--device", default=None)
     parser.add_argument("--ranks", type=int, nargs="+", default=[2000])
     parser.add_argument("--fields", type=int, default=1000)
-    parser.add_argument("--ridges", type=float, nargs="+", default=[0.01, 0.03, 0.1, 0.3, 1.0])
-    parser.add_argument("--symmetries", nargs="*", default=[])
+    parser.add_argument("--explore", action="store_true", help="risks of other kernels")
     parser.add_argument("--limit", type=float, default=480.0, help="seconds")
     parser.add_argument("--out", type=Path, default=Path("out"))
     given = parser.parse_args()
-    start = time.perf_counter()
+    whole, device = Clock(given.device), given.device
     data = np.load(Path(os.environ["MERCER_DATA"]) / "pde" / "darcy.npz")
-    X, Y = data["train_x"][: given.fields].astype(float), data["train_y"][: given.fields].astype(float)
+    X, Y = (data[f"train_{side}"][: given.fields].astype(float) for side in "xy")
+    test, truth = data["test_x"].astype(float), data["test_y"].astype(float)
     grid = Fields(spacing=1 / 16)
     report: dict = {"trials": [], "fits": []}
-    args.args = given
-    plain = place_choice.Search.risk
-
-    def told(self: Any, at: dict) -> float:
-        begun = synced(given.device)
-        risk = plain(self, at)
-        report["trials"].append([at, risk, synced(given.device) - begun])
-        print(at, f"{risk:.6g}", f"{report['trials'][-1][2]:.2f} s", flush=True)
-        return risk
-
-    place_choice.Search.risk = told  # type: ignore[method-assign]
-    begun = synced(given.device)
-    open_kernel = Shared(rank=min(given.ranks), fields=grid, output_fields=grid)
-    model = KernelDependency(open_kernel, alpha=0.1, device=given.device).fit(X, Y)
-    print("chosen", model.kernel_, f"{synced(given.device) - begun:.1f} s", flush=True)
-    report["chosen"] = str(model.kernel_)
-    report["choice_seconds"] = synced(given.device) - begun
-    # The ridge, by left-out fields at the rank of a choice.
-    from mercer.solvers import factor
-
-    begun = synced(given.device)
-    problem = model.fitted_.problem
-    from dataclasses import replace
-
-    problem = replace(problem, kernel=model.kernel_)
-    found = list(factor(problem, Want(given.ridges, left_out=True)).left_out(given.ridges))
-    risks = [left_out.risk() for left_out in found]
-    alpha = given.ridges[int(np.argmin(risks))]
-    report["ridges"] = dict(zip(map(str, given.ridges), risks, strict=True))
-    report["ridge_seconds"] = synced(given.device) - begun
-    print("ridges", report["ridges"], f"{report['ridge_seconds']:.1f} s", flush=True)
+    tell_trials(report, device)
+    clock = Clock(device)
+    kernel = Shared(rank=given.ranks[0], fields=grid, output_fields=grid)
+    model = KernelDependencyCV(kernel, alphas=RIDGES, device=device).fit(X, Y)
+    report |= {"chosen": str(model.kernel_), "alpha": model.alpha_, "seconds": clock()}
+    report["risks"] = dict(zip(map(str, RIDGES), model.cv_results_["risk"].tolist(), strict=True))
+    report["test"] = relative_error(truth, model.predict(test))
+    print(json.dumps({k: v for k, v in report.items() if k != "search"}, default=str), flush=True)
+    search = report.pop("search")
+    if given.explore:
+        report["variants"] = {}
+        for name, other in variants(clone(model.kernel_).set_params(rank=search.rank)).items():
+            report["variants"][name] = search._risk(other)
+            print("variant", name, f"{report['variants'][name]:.6g}", flush=True)
     for rank in given.ranks:
-        if time.perf_counter() - start > given.limit:
+        if whole() > given.limit:
             print("out of time")
             break
-        kernel = model.kernel_.__class__(**{**model.kernel_.get_params(deep=False), "rank": rank})
-        begun = synced(given.device)
-        fitted = KernelDependency(kernel, alpha=alpha, device=given.device).fit(X, Y)
-        seconds = synced(given.device) - begun
-        row = {"rank": rank, "alpha": alpha, "fit_seconds": seconds}
-        row["test"] = relative(fitted.predict(data["test_x"].astype(float)), data["test_y"])
-        for other in (0.3 * alpha, 3.0 * alpha):  # a look, not a choice
-            points = fitted.fitted_.factorization if False else None
-            del points, other
-        report["fits"].append(row)
-        print(row, flush=True)
-        write(given.out, report)
+        chosen = clone(model.kernel_).set_params(rank=rank)
+        for alpha in (model.alpha_, 0.3 * model.alpha_):  # the second is a look, not a choice
+            clock = Clock(device)
+            fitted = KernelDependency(chosen, alpha=alpha, device=device).fit(X, Y)
+            row = {"rank": rank, "alpha": alpha, "seconds": clock()}
+            row["test"] = relative_error(truth, fitted.predict(test))
+            report["fits"].append(row)
+            print(row, flush=True)
+            write(given.out, report)
     write(given.out, report)
 
 

@@ -203,7 +203,7 @@ class KernelDependency(RidgeEstimator):
         calibrates = self.decoder_.calibrates
         want = Want(want.alphas, calibrates, want.judge, want.folds, want.solver)
         factorization = factor(problem, want)
-        self._adopt(problem, want, alpha, factorization)
+        self._adopt(factorization.problem, want, alpha, factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 

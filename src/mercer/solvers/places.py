@@ -61,6 +61,7 @@ class AtPlaces(Solver):
         kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
         if kernel.open:
             kernel = chosen(kernel, problem, outputs)
+        problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
         return Places(problem, settled(kernel, problem, outputs), outputs)
 
 
