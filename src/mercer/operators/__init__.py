@@ -14,6 +14,7 @@ from .identity import Identity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
 from .learned import LearnedOperator
+from .local import Boxes, Local
 from .matrix import Matrix
 from .mixture import Mixture, mixtures
 from .moments import Moments
@@ -28,6 +29,7 @@ from .transformed import Transformed
 __all__ = [
     "BlockGram",
     "Blocks",
+    "Boxes",
     "ComponentGram",
     "ComponentKernel",
     "ConditionalCovariance",
@@ -40,6 +42,7 @@ __all__ = [
     "Identity",
     "JointKernel",
     "LearnedOperator",
+    "Local",
     "Matrix",
     "Mixture",
     "Moments",

@@ -12,6 +12,7 @@ from .._arrays import Array, Items, count, host, like, namespace
 from .._linalg import eigh
 from .._same import same
 from ..kernels import Kernel, as_kernel
+from ..spaces import Fields
 from ..symmetric import SymMatrix
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram, SumGram
@@ -146,7 +147,9 @@ class OperatorSum(OperatorKernel):
         """The common scalar kernel, else what the first term makes of the inputs."""
         if self.separable:
             return self.separated().inputs
-        return (self.left_ if hasattr(self, "left_") else self.left).inputs
+        terms = [getattr(self, f"{side}_", getattr(self, side)) for side in ("left", "right")]
+        left, right = (term.inputs for term in terms)
+        return right if isinstance(right.space, Fields) else left
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
         """Both terms."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -226,6 +226,14 @@ def factor_of(K: Array) -> Array:
     raise ValueError("the landmarks are too much alike: give a smaller rank or length scale.")
 
 
+@dataclass(frozen=True)
+class PlacePart:
+    """The directions of the outputs, which no operator turns, and the outputs."""
+
+    b: Array
+    T: Array
+
+
 class Places(Factorization):
     """Solutions at the rank asked for; several ridges are compared at a smaller one."""
 
@@ -268,6 +276,24 @@ class Places(Factorization):
     def _joined(self, R: Array) -> Array:
         """Values at the places that count, (n, places, channels), as rows of coordinates."""
         return joined(R, self.data.grid)
+
+    # -- the Gaussian-process view ------------------------------------------------------------
+
+    Q = None
+
+    @property
+    def parts(self) -> list[PlacePart]:
+        """All output components as directions."""
+        T = self.outputs.rows
+        return [PlacePart(namespace(T).ones_like(T[0, :]), T)]
+
+    def noise(self, alpha: float) -> float:
+        """The variance of the noise that makes the outputs most likely, profiled."""
+        full, T = self.full, self.data.T
+        xp = namespace(T)
+        explained = full.b * PositiveDefinite(full.at(alpha)).solve(full.b)
+        rows = (self.data.n - self.problem.intercept) * int(T.shape[1]) * int(T.shape[2])
+        return (float(xp.sum(T * T)) - float(xp.sum(explained))) / rows
 
     # -- left out -----------------------------------------------------------------------------
 
