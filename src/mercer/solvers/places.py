@@ -305,7 +305,13 @@ class Places(Factorization):
         if averaged:
             raise ValueError('generalised cross-validation needs no groups of places: use "loo".')
         alphas = list(alphas)
-        moments = self.full if len(alphas) == 1 else self.small
+        yield from self._left_out(alphas, self.full if len(alphas) == 1 else self.small)
+
+    def left_out_quickly(self, alpha: float) -> LeftOut:
+        """Left-out predictions at the rank of a choice."""
+        return next(self._left_out([alpha], self.small))
+
+    def _left_out(self, alphas: list[float], moments: Moments) -> Iterator[LeftOut]:
         groups = members_by_size(self.problem.left_out_labels)
         found = left_out_residuals(self.data, moments, alphas, groups)
         for alpha, E in zip(alphas, found, strict=True):
