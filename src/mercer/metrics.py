@@ -44,6 +44,22 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(((A - B) ** 2).sum(axis=1), average)
 
 
+def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """‖y - ŷ‖ / ‖y‖ of fields: what neural operators are compared by.
+
+    Examples
+    --------
+    >>> from mercer.metrics import relative_error
+    >>> relative_error([[3.0, 4.0]], [[3.0, 3.0]])
+    0.2
+    """
+    A, B = _paired(y_true, y_pred)
+    lengths = np.sqrt((A * A).sum(axis=1))
+    gaps = np.sqrt(((A - B) ** 2).sum(axis=1))
+    zero = lengths == 0
+    return _averaged(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
+
+
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Any:
     """‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs."""
     y_true, y_pred = kernel.as_outputs(y_true, "y_true"), kernel.as_outputs(y_pred, "y_pred")

@@ -29,6 +29,7 @@ from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .posterior import Posterior
+from .refuse_symmetries import symmetry_of
 from .selective import confidence_of
 from .unlabelled import rows_of
 
@@ -96,6 +97,7 @@ class RidgeEstimator(StructuredEstimator):
     decoder: Any
     device: str | None
     solver: Any
+    symmetries: Any = None
     fitted_: Fitted
     kernel_: OperatorKernel
     loss_: Loss | None
@@ -200,6 +202,7 @@ class RidgeEstimator(StructuredEstimator):
             data.weights,
             loss,
             data.given,
+            symmetry=symmetry_of(self.symmetries, kernel, outputs, data.given),
         )
 
     def _fitted_decoder(self, output_kernel: Kernel, y: Items) -> Decoder:

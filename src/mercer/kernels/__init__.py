@@ -9,6 +9,7 @@ from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .delta import Delta
+from .fields import FieldL2, FieldSobolev
 from .fingerprint import Fingerprint
 from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
@@ -41,6 +42,8 @@ __all__ = [
     "Centered",
     "ChiSquare",
     "Delta",
+    "FieldL2",
+    "FieldSobolev",
     "Fingerprint",
     "Function",
     "Gaussian",
