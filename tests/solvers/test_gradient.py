@@ -79,9 +79,9 @@ def check(kernel, operator, criterion, features=None, groups=None, weights=None,
     values = fitted.parameter_gradient.values
     moments = Spectral if features is None else LowRank
     assert moments is not None
-    from mercer.solvers.parameter_slopes import _moments
+    from mercer.solvers.parameter_slopes import moments_of
 
-    own = operator.gradient(_moments(parts)).values
+    own = operator.gradient(moments_of(parts)).values
     for known, slopes, which in ((values, found.kernel, 0), (own, found.operator, 1)):
         for name, value in known.items():
             for entry in np.ndindex(np.shape(value)):

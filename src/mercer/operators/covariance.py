@@ -8,6 +8,9 @@ from .base import Operator
 from .gradients import OperatorGradient, Terms
 from .moments import Moments
 
+POWER = 4.0
+"""The largest power that is learnt: beyond it the first direction alone would count."""
+
 
 class Covariance(Operator):
     """B = (S_vv / n)^power: the paper's C_YY, directions with more variance learnt more freely.
@@ -59,7 +62,9 @@ class Covariance(Operator):
         slopes = xp.where(values > 0, safe**self.power * xp.log(safe), xp.zeros_like(values))
         D = SymMatrix(diagonal=slopes) if vectors is None else SymMatrix(spectrum=(slopes, vectors))
         return OperatorGradient(
-            {"power": self.power}, lambda G: ({"power": float((G * D.full).sum())}, [])
+            {"power": self.power},
+            lambda G: ({"power": float((G * D.full).sum())}, []),
+            {"power": max(POWER, self.power)},
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._arrays import Array
 
 Terms = list[tuple[float, Array]]
-"""Derivatives in the Gram matrix K of the inputs: pairs (c, M) stand for W M Wᵀ, W = (K + cI)⁻¹V."""
+"""Derivatives in the Gram matrix K of the inputs: (c, M) stands for W M Wᵀ, W = (K + cI)⁻¹V."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,13 @@ class OperatorGradient:
         The positive parameters by the names that `set_params` takes.
     vjp
         A symmetric matrix G to ⟨G, ∂B/∂θ⟩ for each name, and to `Terms` of the Gram matrix.
+    most
+        The largest value that a name may have, where there is one.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     vjp: Callable[[Array], tuple[dict[str, Any], Terms]] = lambda G: ({}, [])
+    most: dict[str, float] = field(default_factory=dict)
 
     def under(self, part: str) -> OperatorGradient:
         """The same as parameters of a part of another operator."""
@@ -34,11 +37,14 @@ class OperatorGradient:
             slopes, terms = self.vjp(G)
             return {f"{part}__{name}": slope for name, slope in slopes.items()}, terms
 
-        return OperatorGradient({f"{part}__{name}": v for name, v in self.values.items()}, vjp)
+        values, most = (
+            {f"{part}__{name}": v for name, v in own.items()} for own in (self.values, self.most)
+        )
+        return OperatorGradient(values, vjp, most)
 
     def after(self, pull: Callable[[Array], Array]) -> OperatorGradient:
         """Those of a matrix made of B, whose derivative takes G to `pull(G)`."""
-        return OperatorGradient(self.values, lambda G: self.vjp(pull(G)))
+        return OperatorGradient(self.values, lambda G: self.vjp(pull(G)), self.most)
 
     def plus(self, other: OperatorGradient) -> OperatorGradient:
         """Those of a sum."""
@@ -47,4 +53,4 @@ class OperatorGradient:
             (left, ours), (right, theirs) = self.vjp(G), other.vjp(G)
             return left | right, [*ours, *theirs]
 
-        return OperatorGradient(self.values | other.values, vjp)
+        return OperatorGradient(self.values | other.values, vjp, self.most | other.most)

@@ -1,4 +1,4 @@
-r"""Derivatives of the evidence and of left-out errors in everything that a ridge problem is made of.
+r"""Derivatives of the evidence and of left-out errors in what a ridge problem is made of.
 
 Notes
 -----
@@ -27,7 +27,7 @@ from .factorization import Parts
 from .left_out import LeaveOneOut
 
 CLOSE = 1e-4
-"""Eigenvalues nearer than this, relatively, have the mean of two derivatives as their difference."""
+"""Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def parameter_slopes(
         Whether the derivative in the landmarks of a map of low rank is wanted.
     """
     found = slopes(parts, alpha, criterion)
-    operator = parts.problem.operator.gradient(_moments(parts))
+    operator = parts.problem.operator.gradient(moments_of(parts))
     values, terms = operator.vjp(found.operator)
     found = _with_terms(parts, found, terms)
     inputs = parts.parts[0].inputs
@@ -76,7 +76,7 @@ def _rows(parts: Parts) -> Array:
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 
-def _moments(parts: Parts) -> Moments:
+def moments_of(parts: Parts) -> Moments:
     """What the operator was made of."""
     inputs, EV, V = parts.parts[0].inputs, _rows(parts), parts.outputs.rows
     if inputs.complete:
@@ -147,7 +147,8 @@ def _low_rank(
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
     """⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
-    turn, gradient, total = namespace(AE).matrix_transpose, kernel.parameter_gradient, {}
+    turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
+    total: dict[str, Any] = {}
     if not gradient.values:
         return {}
     E, inner = inputs.E, turn(inputs.E) @ AE
