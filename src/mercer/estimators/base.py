@@ -157,7 +157,17 @@ class StructuredEstimator(
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        return replace(self.points_(checked), inputs=self._given(X, checked))
+
+    def _given(self, X: Items, checked: Items) -> Items:
+        """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
+        if isinstance(self.input_kernel_.space, Rows):
+            return checked  # tables slice by columns
+        if hasattr(X, "iloc"):
+            return X.to_numpy()
+        known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
+        return X if known else np.asarray(X)
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
         """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
@@ -232,10 +242,10 @@ class StructuredEstimator(
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        X = checked if isinstance(self.input_kernel_.space, Rows) else X  # tables slice by columns
+        given = self._given(X, checked)
         for rows in blocks(count(checked), BLOCK):
             index = _range(rows)
-            yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))
+            yield replace(self.points_(take(checked, index)), inputs=take(given, index))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
@@ -304,11 +314,3 @@ def _weighted(w: np.ndarray, values: Array) -> float:
 
 def _range(rows: slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop)
-
-
-def _sliced(X: Items, index: np.ndarray) -> Items:
-    """The inputs as the user gave them: a function of x that names candidates sees those."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index].to_numpy()
-    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
-    return take(X if known else np.asarray(X), index)

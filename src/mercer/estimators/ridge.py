@@ -251,11 +251,10 @@ class RidgeEstimator(StructuredEstimator):
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
-        points, fitted = self.points_(X), vars(self).get("fitted_")
-        if fitted is None:
-            return points
-        return replace(points, posterior=Posterior(fitted, X, self.flat_))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        fitted = vars(self).get("fitted_")
+        posterior = None if fitted is None else Posterior(fitted, checked, self.flat_)
+        return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
 
     # -- what was left out --------------------------------------------------------------------
 
