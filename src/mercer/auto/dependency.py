@@ -2,44 +2,32 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile
-from .._lean import Lean
 from ..cells import BadTable, Table
 from ..cells.table import Name
-from ..estimators.choice import Told
+from ..estimators.left_out_sets import LeftOutSets
 from ..problem import group_labels, sample_weights
 from .baselines import baselines
-from .coverage import CoveringSets, check_coverage
 from .describe import described_inputs, described_outputs, notes_on
-from .diagnose import diagnosis
-from .frames import as_table, in_kind, named
+from .frames import as_table, named
 from .inputs import Inputs
+from .learnt import LearntFromTable, Training
 from .letters import Letters
-from .measures import measures
 from .outputs import Outputs
 from .progress import Progress
+from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
-
-class Training(NamedTuple):
-    """What a model was fitted on; it is not saved."""
-
-    table: Table
-    pairs: Pairs
-    groups: np.ndarray | None
+SETS = 4000
+"""Rows up to which a model keeps what prediction sets need, asked for or not."""
 
 
-class AutoDependency(FromFile, Lean, BaseEstimator):
+class AutoDependency(LearntFromTable):
     """From a table to a model: spaces, kernels, operators, ridges, forests and their blend.
 
     What each column holds is read off its cells. Ridge models of every kernel family and forests
@@ -100,8 +88,6 @@ class AutoDependency(FromFile, Lean, BaseEstimator):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
-
     def __init__(
         self,
         inputs: Any = None,
@@ -153,7 +139,7 @@ class AutoDependency(FromFile, Lean, BaseEstimator):
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
         clock = Clock(self.time_limit)
         table = as_table(X)
-        known = table if y is None else _outputs_table(y)
+        known = table if y is None else outputs_table(y)
         if len(known) != len(table):
             got = len(known)
             raise ValueError(f"X and y must have the same length: got {len(table)} and {got}.")
@@ -185,8 +171,6 @@ class AutoDependency(FromFile, Lean, BaseEstimator):
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        if self.coverage is not None:
-            check_coverage(self.coverage, pairs.n)
         if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._by_letters(pairs)
         else:
@@ -204,7 +188,10 @@ class AutoDependency(FromFile, Lean, BaseEstimator):
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search._score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
-        self.sets_ = CoveringSets(self.outputs_.kind_).fit(self.best_estimator_, pairs.y)
+        if self.coverage is not None or pairs.n <= SETS:
+            self.sets_ = LeftOutSets.of(self.best_estimator_)
+        if self.coverage is not None:
+            self.sets_.check(self.coverage)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)
@@ -231,127 +218,6 @@ class AutoDependency(FromFile, Lean, BaseEstimator):
             raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
         return names
 
-    @property
-    def metric_name_(self) -> str:
-        """What `score` returns."""
-        return self.outputs_.metric_name if self.scoring is None else "score"
-
-    def _metric(self, truth: Items, predicted: Items) -> float:
-        if self.scoring is None:
-            return self.outputs_.metric(truth, predicted)
-        from sklearn.metrics import check_scoring
-
-        if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
-            from sklearn.preprocessing import MultiLabelBinarizer
-
-            binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
-            truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        told = Told(predicted)
-        return float(check_scoring(told, scoring=self.scoring)(told, None, truth))
-
-    # -- predict ------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Any:
-        """The outputs of new rows, in the form and under the names of the training outputs.
-
-        Tables come back as tables of their kind, with the ids and the index that they had; where
-        `y` was an array, an array comes back.
-        """
-        check_is_fitted(self)
-        table = as_table(X)
-        predicted = self.best_estimator_.predict(self.inputs_.transform(table))
-        if not self.named_:
-            return self.outputs_.array_of(predicted, self.flat_)
-        ids = {self.id: table.columns[self.id]} if self.id in table.columns else {}
-        return in_kind({**ids, **self.outputs_.space_.write(predicted)}, X)
-
-    def predict_top(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
-        """For each row the best `k` outputs with their scores, best first."""
-        check_is_fitted(self)
-        rows = self.inputs_.transform(as_table(X))
-        return self.best_estimator_.predict_top(rows, k=k)
-
-    def explain(self, X: Any, k: int = 5) -> list[list[tuple[int, float, Any]]]:
-        """For each row the training rows behind its prediction: (row, weight, output)."""
-        check_is_fitted(self)
-        rows = self.inputs_.transform(as_table(X))
-        return self.best_estimator_.explain(rows, k=k)
-
-    def predict_set(self, X: Any, coverage: float | None = None) -> Any:
-        """Sets that hold the true output with the probability `coverage`.
-
-        For numbers, curves and images a pair of arrays, the lower and the upper end of a band that
-        holds all values of an output at once; for label sets a pair for each row, the labels that
-        are surely there and those that are possibly there; for other outputs a list of those known
-        from training, for each row, nearest first. Rows must be exchangeable with those of
-        training. How wide sets are follows from the left-out errors of a model that was chosen by
-        them, so that they cover a little less than asked for where rows are few.
-
-        Parameters
-        ----------
-        X
-            New rows.
-        coverage
-            A share between 0 and 1; None for that given before fit.
-        """
-        check_is_fitted(self)
-        share = self.coverage if coverage is None else coverage
-        if share is None:
-            raise ValueError("give coverage=, such as 0.9, to predict sets.")
-        check_coverage(share, self.n_rows_)
-        if "sets_" not in vars(self):
-            raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
-        return self.sets_(self.best_estimator_, self.inputs_.transform(as_table(X)), share)
-
-    def loo_predict(self) -> Any:
-        """The left-out prediction of every training row."""
-        check_is_fitted(self)
-        predicted = self.best_estimator_.loo_predict()
-        if not self.named_:
-            return self.outputs_.array_of(predicted, self.flat_)
-        return self.outputs_.space_.write(predicted)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The metric on rows whose outputs are known: columns of X, or `y`."""
-        return self._metric(*self._known_and_predicted(X, y))
-
-    def evaluate(self, X: Any, y: Any = None) -> dict[str, float]:
-        """Several measures on rows whose outputs are known, by name."""
-        return measures(self.outputs_, *self._known_and_predicted(X, y))
-
-    def _known_and_predicted(self, X: Any, y: Any) -> tuple[Items, Items]:
-        check_is_fitted(self)
-        table = as_table(X)
-        known = table if y is None else _outputs_table(y)
-        if y is not None and not named(y):
-            cells = dict(zip(self.outputs_.columns_, known.columns.values(), strict=True))
-            known = replace(known, columns=cells)
-        return self.outputs_.read(known), self.best_estimator_.predict(
-            self.inputs_.transform(table)
-        )
-
-    def diagnose(self) -> dict[str, list[dict[str, Any]]]:
-        """Where left-out predictions err.
-
-        Returns
-        -------
-        Tables, lists of dictionaries: "groups" and "regions" of the inputs by mean error, the
-        largest first; "labels" with what was predicted of each (for numbers, each column); "worst",
-        the rows with the largest errors. Errors of numbers are in units of their spread; others are
-        one less the metric of the row.
-        """
-        check_is_fitted(self)
-        _, pairs, groups = self.training_
-        left_out = self.best_estimator_.loo_predict()
-        return diagnosis(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
-
-    def report(self, path: str | Path) -> Path:
-        """Write what was found, tried and chosen to one HTML file."""
-        from .report import write_report
-
-        check_is_fitted(self)
-        return write_report(self, Path(path))
-
 
 def _called(best: str, model: Any, search: Search) -> str:
     """What was chosen in words: the models of a blend with their weights."""
@@ -365,13 +231,6 @@ def _called(best: str, model: Any, search: Search) -> str:
 
 def _several(names: Any) -> list[Name]:
     return list(names) if isinstance(names, list | tuple | dict) else [names]
-
-
-def _outputs_table(y: Any) -> Table:
-    """The outputs as a table; a Series under its name."""
-    table = as_table(y, "y")
-    named_series = not named(y) and getattr(y, "name", None) is not None
-    return replace(table, columns={y.name: table.columns[0]}) if named_series else table
 
 
 def _is_flat(y: Any) -> bool:

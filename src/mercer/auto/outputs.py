@@ -78,6 +78,11 @@ class Outputs(BaseEstimator):
         """The names of the columns."""
         return self.space_.columns_
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of one output, where outputs are arrays in single cells."""
+        return tuple(self.space_.shape_)
+
     def read(self, table: Table) -> Items:
         """The outputs of some rows."""
         return self.space_.read(self._filled(table, table.names(self.columns_)))

@@ -56,12 +56,12 @@ def _curves(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> str:
 
 
 def _half_width(model: Any) -> np.ndarray | None:
-    from ..coverage import quantile
-
-    sets = model.sets_
-    if len(sets.errors_) < COVERAGE / (1.0 - COVERAGE):
+    """Half the width of the band around every curve; None where rows are too few to tell."""
+    try:
+        bands = model.sets_.predict(model.training_.pairs.X[:1], model.coverage or COVERAGE)
+    except (AttributeError, ValueError):
         return None
-    return quantile(sets.errors_, model.coverage or COVERAGE) * sets.spread_
+    return (np.ravel(bands.upper[0]) - np.ravel(bands.lower[0])) / 2.0
 
 
 def _images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> str:
