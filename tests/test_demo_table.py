@@ -37,7 +37,7 @@ NUMBERS = "x,y,z\n" + "".join(f"{i},{2 * i + 0.5},{i * i}\n" for i in range(24))
     ("text", "inputs", "outputs", "kind", "row", "expected"),
     [
         (CLASSES, ["size"], ["colour"], "class", {"size": "3"}, {"colour": "red"}),
-        (LABELS, ["text"], ["tags"], "labels", {"text": "sunny sea"}, {"tags": ["sea", "sun"]}),
+        (LABELS, ["text"], ["tags"], "labels", {"text": "sunny sea"}, {"tags": "sea;sun"}),
         (RANKS, ["x"], ["first"], "ranking", {"x": "2"}, {"first": "a > b > c"}),
     ],
     ids=["class", "labels", "ranking"],

@@ -35,6 +35,10 @@ def file(tmp_path):
         ("0,1,2\n0.5,1.5,2.5\n3,4,5\n", ["0", "1", "2"], 2),  # pandas without an index
         (",0,1\n0,0.5,1.5\n1,2.5,3.5\n", ["column 1", "0", "1"], 2),  # and with one
         (",0\n0,7\n1,8\n", ["column 1", "0"], 2),
+        ("0,1,kind\n0.5,1.5,a\n3,4,b\n", ["0", "1", "kind"], 2),  # names beside counts
+        (",0,kind\n0,0.5,a\n1,3,b\n", ["column 1", "0", "kind"], 2),
+        ("id,1,2\nx,1.5,3\ny,4,5\n", ["id", "1", "2"], 2),
+        ("0,1,red\n1,0,red\n2,1,blue\n", ["1", "2", "3"], 3),  # a word that comes again
         ("0,1,2\n1,0,2\n2,1,0\n", ["1", "2", "3"], 3),  # rankings
         ("0,1\n1,0\n1,1\n", ["1", "2"], 3),  # zeros and ones
         ("1,2\n3,4\n", ["1", "2"], 2),
