@@ -119,7 +119,7 @@ def test_a_fit_that_fails_says_why():
     told = learnt(tables, inputs=["a"], outputs=["b"])
     assert told == {
         "state": "failed",
-        "why": "no input column varies: there is nothing to learn from.",
+        "why": "t.csv: no input column varies: there is nothing to learn from.",
     }
 
 

@@ -70,7 +70,7 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
         cells = [row[str(name)] for row in X]
         if inputs.kinds_[name] == "graph":
             continue
-        how = {"analyzer": _labels} if inputs.kinds_[name] == "labels" else {}
+        how: dict[str, Any] = {"analyzer": _labels} if inputs.kinds_[name] == "labels" else {}
         if inputs.kinds_[name] == "smiles" or not any(" " in str(cell) for cell in cells):
             how = how or {"analyzer": "char", "ngram_range": (1, 3)}
         try:

@@ -72,7 +72,7 @@ class Inputs(BaseEstimator):
         self._settle_indicators(raw)
         if not self.width_ and not self.texts:
             raise BadTable(
-                f"{table.source}: no input column varies, there is nothing to learn from."
+                f"{table.source}: no input column varies: there is nothing to learn from."
             )
         return self
 

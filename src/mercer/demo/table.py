@@ -7,11 +7,13 @@ import binascii
 import re
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import AutoDependency, save
+from .._arrays import take
 from ..auto.guess import input_kind
 from ..tables import BadTable, Table, read
 from .answers import answer_of, plain
@@ -141,14 +143,13 @@ class Tables:
     def row(self, request: dict) -> dict:
         """The inputs of a row of the table, to fill the form, and its outputs."""
         job = self._fitted()
-        number = int(request.get("number", 0)) % len(job.table)
-        used = job.model.spaces_
-        cells = {name: plain(job.table.columns[name][number]) for name in used}
-        outputs = job.model.outputs_.columns_
+        model, number = job.model, int(request.get("number", 0)) % len(job.table)
+        truth = model.outputs_.space_.write(take(model.training_.pairs.y, [number]))
+        cells = {name: job.table.columns[name][number] for name in model.inputs_.kinds_}
         return {
             "number": number,
-            "inputs": {name: cell for name, cell in cells.items() if name not in outputs},
-            "truth": {name: cell for name, cell in cells.items() if name in outputs},
+            "inputs": {name: plain(cell) for name, cell in cells.items()},
+            "truth": {name: plain(column[0]) for name, column in truth.items()},
         }
 
     def predict(self, request: dict) -> dict:
@@ -201,7 +202,7 @@ def _read(name: str, encoded: Any) -> Table:
             table = read(path)
         except ValueError as problem:
             raise BadTable(str(problem).replace(f"{folder}/", "")) from None
-    return table
+    return replace(table, source=safe)
 
 
 def _checked(table: Table) -> Table:
