@@ -28,6 +28,7 @@ from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
 from .smoothed import Smoothed
 from .spectrum import Spectrum
+from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
@@ -74,6 +75,7 @@ __all__ = [
     "Sobolev",
     "Spearman",
     "Spectrum",
+    "Standardized",
     "Subsequences",
     "SubsetTree",
     "Subtree",
