@@ -200,6 +200,52 @@ def test_evidence_is_refused_where_it_means_nothing(rng):
     with pytest.raises(ValueError, match="neither groups nor scoring"):
         KernelDependencyCV(RBF(1.0), criterion="evidence").fit(X, Y, groups=np.arange(20) // 2)
     with pytest.raises(ValueError, match="on a stream"):
-        KernelDependencyCV(RBF(1.0), criterion="evidence", features=Nystroem(landmarks=X[:4])).fit(
+        KernelDependencyCV(RBF(1.0), criterion="density", features=Nystroem(landmarks=X[:4])).fit(
             [(X, Y)]
         )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_streams_have_the_evidence_of_pairs_held_whole(intercept):
+    X, Y, _ = data(40)
+    kernels = [RBF(s) * op for s in (0.5, 1.0) for op in (Identity(), Matrix(B))]
+    model = KernelDependencyCV(
+        kernels, alphas=[0.1, 1.0], criterion="evidence", fit_intercept=intercept,
+        features=Nystroem(landmarks=X[::5]),
+    )  # fmt: skip
+    whole = model.fit(X, Y).cv_results_["evidence"]
+    stream = model.fit([(X[:15], Y[:15]), (X[15:], Y[15:])]).cv_results_["evidence"]
+    assert_allclose(stream, whole, rtol=1e-9)
+
+
+# -- densities of left-out outputs ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "matrix"), OPERATORS, ids=["identity", "scaled", "matrix"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_densities_are_those_of_refits(operator, matrix, intercept):
+    """Along the directions of the operator, each with the noise that left-out outputs show."""
+    X, Y, X_new = data()
+    model = KernelDependency(RBF(1.2) * operator, alpha=ALPHA, fit_intercept=intercept)
+    Q = np.linalg.eigh(matrix)[1] if isinstance(operator, Matrix) else np.eye(3)
+    errors, variances = [], []
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        points = model.fit(X[rest], Y[rest]).embed(X[[i]])
+        errors.append((Y[i] - model.predict(X[[i]])[0]) @ Q)
+        V = points.variance("directions", observed=True)[0] / points.posterior.noise
+        variances.append(V)
+    errors, variances = np.array(errors), np.array(variances)
+    noise = (errors**2 / variances).mean(axis=0)
+    expected = -0.5 * (np.log(2 * np.pi * noise * variances) + errors**2 / (noise * variances))
+    chosen = KernelDependencyCV(
+        RBF(1.2) * operator, alphas=[ALPHA], criterion="density", fit_intercept=intercept
+    ).fit(X, Y)
+    assert_allclose(chosen.cv_results_["evidence"], expected.sum(), rtol=1e-9)
+    points = chosen.embed(X_new)
+    V = points.variance("directions", noise="left out")
+    unit = points.variance("directions") / points.posterior.noise
+    assert_allclose(V, unit * noise, rtol=1e-9)
+    assert_allclose(points.variance(noise="left out"), V @ (Q**2).T, rtol=1e-9)
+    with pytest.raises(ValueError, match="noise must be one of"):
+        points.variance(noise="none")

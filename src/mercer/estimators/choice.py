@@ -30,6 +30,7 @@ class Trial:
     names: tuple[str, str]
     """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
     evidence: float = float("nan")
+    """The log evidence, or with criterion="density" the log density of left-out outputs."""
 
     def row(self) -> dict[str, Any]:
         """What is reported of it."""

@@ -27,7 +27,8 @@ from .refuse_symmetries import check_symmetries
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
-CRITERIA = ("loo", "gcv", "evidence")
+LIKELIHOODS = ("evidence", "density")
+CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
 
@@ -54,9 +55,11 @@ class KernelDependencyCV(RidgeEstimator):
         None for the risk in feature space, or any scorer of scikit-learn's (a name, or what
         `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
     criterion
-        "loo", "gcv" for generalised cross-validation, or "evidence" for the marginal likelihood
-        of a Gaussian process whose scale is profiled out, where outputs have finite features (the
-        last two without scoring and groups).
+        "loo", "gcv" for generalised cross-validation, "evidence" for the marginal likelihood
+        of a Gaussian process whose scale is profiled out, or "density" for the density of every
+        output given all others, each direction of the operator with a noise of its own: choose by
+        it where ``variance(noise="left out")`` is asked for. The last three know neither scoring
+        nor groups, the last two need finite features of the outputs.
     decoder, features, output_features, fit_intercept, device, solver
         As in `KernelDependency`.
     loss
@@ -263,7 +266,7 @@ class KernelDependencyCV(RidgeEstimator):
             folds=self.cv,
             solver=self.solver,
             relative=relative,
-            moves=self.criterion == "evidence",
+            moves=self.criterion in LIKELIHOODS,
         )
 
     def _alphas(self) -> list[float]:
@@ -306,7 +309,10 @@ class KernelDependencyCV(RidgeEstimator):
         names = str(problem.kernel), str(problem.outputs.kernel)
         if risks is not None and self.scoring is None:
             for alpha, risk in zip(alphas, risks, strict=True):
-                yield Trial(problem, factorization, decoder, alpha, float(risk), np.nan, names)
+                likely = self._likelihood(factorization, alpha)
+                yield Trial(
+                    problem, factorization, decoder, alpha, float(risk), np.nan, names, likely
+                )
             return
         for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
@@ -315,12 +321,14 @@ class KernelDependencyCV(RidgeEstimator):
                 points = left_out.embed()
                 predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
                 score = self._scored(predictions, problem)
-            evidence = np.nan
-            if self.criterion == "evidence":
-                evidence = factorization.evidence(left_out.alpha)
-            yield Trial(
-                problem, factorization, decoder, left_out.alpha, risk, score, names, evidence
-            )
+            likely = self._likelihood(factorization, left_out.alpha)
+            yield Trial(problem, factorization, decoder, left_out.alpha, risk, score, names, likely)
+
+    def _likelihood(self, factorization: Factorization, alpha: float) -> float:
+        """The evidence or density where a choice is made by it, else NaN."""
+        if self.criterion not in LIKELIHOODS:
+            return np.nan
+        return getattr(factorization, self.criterion)(alpha)
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
         robust = any(loss is not None for loss in self._losses())
@@ -350,7 +358,7 @@ class KernelDependencyCV(RidgeEstimator):
         return best, rows
 
     def _worth(self, trial: Trial) -> float:
-        if self.criterion == "evidence":
+        if self.criterion in LIKELIHOODS:
             return trial.evidence
         return -trial.risk if self.scoring is None else trial.score
 
@@ -374,8 +382,10 @@ class KernelDependencyCV(RidgeEstimator):
     def _fit_source(self, source: Source, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
         outputs = self._output_kernels()
-        if self.criterion != "loo" or len(outputs) > 1:
-            raise ValueError('on a stream give one output kernel, and criterion="loo".')
+        if self.criterion not in ("loo", "evidence") or len(outputs) > 1:
+            raise ValueError(
+                'on a stream give one output kernel, and criterion="loo" or "evidence".'
+            )
         if validation is not None and self.scoring is not None:
             raise ValueError(
                 "validation= is judged by its moments alone, which know the risk but no scoring: "

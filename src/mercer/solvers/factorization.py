@@ -108,6 +108,10 @@ class Factorization:
         """The log evidence of the ridge, its scale profiled out, up to a constant."""
         raise Refused(f"{self.problem.kernel} solved so has no evidence.")
 
+    def density(self, alpha: float) -> float:
+        """The log density of every output given all others, summed."""
+        raise Refused(f"{self.problem.kernel} solved so has no density of left-out outputs.")
+
     def variance(self, X: Items, alpha: float) -> Array:
         """The posterior variance of g(x) along the directions of the operator, for unit noise."""
         raise Refused(f"{self.problem.kernel} solved so has no posterior variance.")
@@ -303,6 +307,12 @@ class Parts(Factorization):
         weights = self.problem.weights
         extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]
         return -0.5 * (number * log(misfit / number) + logs) + extra
+
+    def density(self, alpha: float) -> float:
+        """−½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
+        from .densities import left_out_density
+
+        return left_out_density(self, alpha)
 
     def variance(self, X: Items, alpha: float) -> Array:
         """(b_j k(x,x) - Σ_p b_j² z_p²/(b_j s_p + α)) / α, and 1/Σw for an intercept."""
