@@ -41,11 +41,14 @@ class Held:
 
 def bibtex(quick: bool) -> Held:
     """Sets of tags from the words of a text, the lists out of the training sets."""
-    data, rows = load_bibtex(), np.arange(400 if quick else 2000)
-    Y = np.asarray(data.y_train.todense()).astype(int)
-    model = KernelDependencyCV(Tanimoto(), Labels()).fit(take(data.X_train, rows), Y[rows])
-    new = np.arange(len(Y) - (400 if quick else 2000), len(Y))
-    return Held(model, take(data.X_train, new), Y[new], ("f1", "hamming"))
+    data = load_bibtex()
+    X, Y = data.X_train, np.asarray(data.y_train.todense()).astype(int)
+    X_new, Y_new = data.X_test, np.asarray(data.y_test.todense()).astype(int)
+    if quick:
+        rows = np.arange(400)
+        X, Y, X_new, Y_new = take(X, rows), Y[rows], take(X_new, rows), Y_new[rows]
+    model = KernelDependencyCV(Tanimoto(), Labels()).fit(X, Y)
+    return Held(model, X_new, Y_new, ("f1", "hamming"))
 
 
 def yeast(quick: bool) -> Held:
