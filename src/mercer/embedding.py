@@ -273,7 +273,7 @@ class Embedding:
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "
-                "KernelDependencyCV that was fitted here (a saved model does without it)."
+                "KernelDependencyCV that was fitted here, or saved with variance=True."
             )
         return self.posterior
 

@@ -7,6 +7,7 @@ from scipy.linalg import null_space
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as GPRBF
 
+import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import KernelPCA, Nystroem
 from mercer.kernels import L2, RBF, Linear
@@ -249,3 +250,54 @@ def test_densities_are_those_of_refits(operator, matrix, intercept):
     assert_allclose(points.variance(noise="left out"), V @ (Q**2).T, rtol=1e-9)
     with pytest.raises(ValueError, match="noise must be one of"):
         points.variance(noise="none")
+
+
+# -- saved models -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    "features", [None, Nystroem(landmarks=data()[0][::3])], ids=["exact", "low"]
+)
+@pytest.mark.parametrize("output_kernel", [Linear(), L2(), RBF(1.0)], ids=["linear", "L2", "RBF"])
+def test_a_saved_model_keeps_its_variance(features, intercept, output_kernel, tmp_path):
+    X, Y, X_new = data()
+    model = KernelDependency(
+        RBF(1.2) * Covariance(), output_kernel, ALPHA, features=features, fit_intercept=intercept
+    ).fit(X, Y)
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer", variance=True))
+    was, points = model.embed(X_new), again.embed(X_new)
+    assert_allclose(points.coordinates, was.coordinates)
+    kinds = ["directions"] if isinstance(output_kernel, RBF) else ["outputs", "directions", "total"]
+    for kind in kinds:
+        for noise in ("evidence", "left out"):
+            expected = was.variance(kind, observed=True, noise=noise)
+            assert_allclose(points.variance(kind, observed=True, noise=noise), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="draw before"):
+        points.sample(2)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        points.variance("all")
+    if isinstance(output_kernel, RBF):
+        with pytest.raises(ValueError, match="not linear"):
+            points.variance()
+
+
+def test_saving_without_variance_says_how(tmp_path):
+    X, Y, X_new = data()
+    model = KernelDependency(RBF(1.2)).fit(X, Y)
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+    with pytest.raises(ValueError, match="variance=True"):
+        again.embed(X_new).variance()
+    with pytest.raises(TypeError, match="save it without"):
+        mercer.save(RBF(1.0), tmp_path / "kernel.mercer", variance=True)
+
+
+def test_a_stream_is_saved_with_its_variance(tmp_path):
+    X, Y, X_new = data(40)
+    model = KernelDependency(RBF(1.0), alpha=ALPHA, features=Nystroem(landmarks=X[::5]))
+    model.fit([(X[:15], Y[:15]), (X[15:], Y[15:])])
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer", variance=True))
+    assert_allclose(again.embed(X_new).variance(), model.embed(X_new).variance(), rtol=1e-9)
+    for points in (model.embed(X_new), again.embed(X_new)):
+        with pytest.raises(ValueError, match="keeps a sample"):
+            points.variance(noise="left out")

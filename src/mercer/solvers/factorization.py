@@ -316,15 +316,17 @@ class Parts(Factorization):
 
     def variance(self, X: Items, alpha: float) -> Array:
         """(b_j k(x,x) - Σ_p b_j² z_p²/(b_j s_p + α)) / α, and 1/Σw for an intercept."""
-        columns = []
-        for part in self.parts:
-            xp, Z = namespace(part.T), part.inputs.project(X)
-            b = part.b[None, :]
-            D = part.inputs.s[:, None] * b + alpha
-            left = part.inputs.prior(X)[:, None] * b - (Z * Z) @ (b * b / D)
-            left = xp.where(left > 0, left, xp.zeros_like(left)) / alpha
-            columns.append(left + part.inputs.share**2)
-        return self._in_order(columns)
+        return self._in_order(
+            [unit_variance(part.inputs, part.b, part.inputs.share, X, alpha) for part in self.parts]
+        )
+
+
+def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
+    """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
+    xp, Z = namespace(b), inputs.project(X)
+    D = inputs.s[:, None] * b[None, :] + alpha
+    left = inputs.prior(X)[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
+    return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
 
 
 @dataclass(frozen=True)
