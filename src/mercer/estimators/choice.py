@@ -33,6 +33,7 @@ class Trial:
     risk: float
     score: float
     evidence: float = float("nan")
+    """The log evidence, or with criterion="density" the log density of left-out outputs."""
 
     def row(self) -> dict[str, Any]:
         """What is reported of it."""

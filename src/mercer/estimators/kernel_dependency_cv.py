@@ -50,7 +50,8 @@ from .unlabelled import Given, informed, refuse_in_streams
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
-CRITERIA = ("loo", "gcv", "evidence")
+LIKELIHOODS = ("evidence", "density")
+CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
 
@@ -80,9 +81,11 @@ class KernelDependencyCV(RidgeEstimator):
         "auto": Kendall's tau of rankings, what `Threshold` maximises (F1) of label sets, the risk
         of all else.
     criterion
-        "loo", "gcv" for generalised cross-validation, or "evidence" for the marginal likelihood
-        of a Gaussian process whose scale is profiled out, where outputs have finite features (the
-        last two without scoring and groups).
+        "loo", "gcv" for generalised cross-validation, "evidence" for the marginal likelihood
+        of a Gaussian process whose scale is profiled out, or "density" for the density of every
+        output given all others, each direction of the operator with a noise of its own: choose by
+        it where ``variance(noise="left out")`` is asked for. The last three know neither scoring
+        nor groups, the last two need finite features of the outputs.
     decoder
         As in `KernelDependency`, or a list to choose from: by `scoring`, or by the metric of the
         outputs' space.
@@ -303,7 +306,7 @@ class KernelDependencyCV(RidgeEstimator):
             folds=self.cv,
             solver=self.solver,
             relative=relative,
-            moves=self.criterion == "evidence",
+            moves=self.criterion in LIKELIHOODS,
         )
 
     def _alphas(self) -> list[float]:
@@ -360,18 +363,23 @@ class KernelDependencyCV(RidgeEstimator):
         scored = self._scores(problem)
         if risks is not None and not scored:
             for alpha, risk in zip(alphas, risks, strict=True):
-                yield Trial(problem, factorization, *named[0], alpha, float(risk), np.nan)
+                likely = self._likelihood(factorization, alpha)
+                yield Trial(problem, factorization, *named[0], alpha, float(risk), np.nan, likely)
             return
         for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
-            evidence = np.nan
-            if self.criterion == "evidence":
-                evidence = factorization.evidence(left_out.alpha)
+            likely = self._likelihood(factorization, left_out.alpha)
             for decoder, names in named:
                 score = self._scored(decoder, left_out.embed(), problem) if scored else np.nan
                 yield Trial(
-                    problem, factorization, decoder, names, left_out.alpha, risk, score, evidence
+                    problem, factorization, decoder, names, left_out.alpha, risk, score, likely
                 )
+
+    def _likelihood(self, factorization: Factorization, alpha: float) -> float:
+        """The evidence or density where a choice is made by it, else NaN."""
+        if self.criterion not in LIKELIHOODS:
+            return np.nan
+        return getattr(factorization, self.criterion)(alpha)
 
     def _scores(self, problem: Problem) -> bool:
         """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
@@ -412,7 +420,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _worth(self, trial: Trial) -> tuple[float, float]:
         """What is maximised; of equal scores the smaller risk is better."""
-        if self.criterion == "evidence":
+        if self.criterion in LIKELIHOODS:
             return trial.evidence, 0.0
         scored = self.scoring not in (None, AUTO) or not np.isnan(trial.score)
         return (trial.score if scored else -trial.risk), -trial.risk
@@ -437,8 +445,14 @@ class KernelDependencyCV(RidgeEstimator):
     def _fit_source(self, source: Source, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
         outputs = self._output_kernels()
-        if self.criterion != "loo" or len(outputs) > 1 or len(self._decoders()) > 1:
-            raise ValueError('on a stream give one output kernel and decoder, criterion="loo".')
+        if (
+            self.criterion not in ("loo", "evidence")
+            or len(outputs) > 1
+            or len(self._decoders()) > 1
+        ):
+            raise ValueError(
+                'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'
+            )
         if validation is not None and self.scoring not in (None, AUTO):
             raise ValueError(
                 "validation= is judged by its moments alone, which know the risk but no scoring: "
