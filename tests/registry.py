@@ -34,6 +34,7 @@ WORDS = ["ab", "ba", "bba", "aaba", "abbb", "b"]
 SETS = [["a", "b"], ["c"], ["a", "b", "c"], ["a", "c"], ["b"], ["a"]]
 RANKS = np.stack([RNG.permutation(4) for _ in range(6)])
 GRAPHS = [nx.path_graph(n) for n in (2, 3, 4)] + [nx.cycle_graph(n) for n in (3, 4, 5)]
+VECTOR_GRAPHS = [(nx.to_numpy_array(graph), RNG.normal(size=(len(graph), 2))) for graph in GRAPHS]
 TREES = [f"(S (N {a}) (V {b}))" for a in ("dog", "cat", "cow") for b in ("barks", "sleeps")]
 SMILES = ["CO", "CCO", "CC=O", "c1ccccc1", "CN", "CCC"]
 SPECTRA = [([19.02 + i, 37.03], [1.0, 0.25], 37.03 + i) for i in range(6)]
@@ -86,7 +87,7 @@ KERNELS = [
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
     (k.WeisfeilerLehman(), GRAPHS), (k.SubsetTree(), TREES), (k.Subtree(), TREES),
-    (k.Productions(), TREES),
+    (k.Productions(), TREES), (k.VectorGraph(), VECTOR_GRAPHS),
     (k.Fingerprint(), SMILES), (k.MassSpectrum(), SPECTRA),
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip

@@ -33,6 +33,7 @@ from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
 from .tree import Productions, SubsetTree, Subtree
+from .vector_graph import VectorGraph
 from .weighted_degree import WeightedDegree
 from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
@@ -81,6 +82,7 @@ __all__ = [
     "Subtree",
     "Sum",
     "Tanimoto",
+    "VectorGraph",
     "VectorKernel",
     "WeightedDegree",
     "WeisfeilerLehman",
