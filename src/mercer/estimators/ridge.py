@@ -28,6 +28,7 @@ from .base import StructuredEstimator
 from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
+from .on_grid import predict_on
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
 from .selective import confidence_of
@@ -290,7 +291,9 @@ class RidgeEstimator(StructuredEstimator):
 
     # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+    def predict(
+        self, X: Items, candidates: Sequence[Items] | None = None, grid: Any = None
+    ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
         Parameters
@@ -300,7 +303,13 @@ class RidgeEstimator(StructuredEstimator):
             of them.
         candidates
             For each input a list of the outputs to choose from; None leaves it to the decoder.
+        grid
+            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
+            (and X may be on that grid too), predictions of others interpolated.
         """
+        if grid is not None:
+            check_is_fitted(self)
+            return predict_on(self, X, grid)
         if not is_dask(X):
             return super().predict(X, candidates)
         check_is_fitted(self)
