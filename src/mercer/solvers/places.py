@@ -196,16 +196,20 @@ class Moments:
         return float(xp.sum(xp.linalg.diagonal(self.reach))) / self.rows or 1.0
 
     def basis(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """For every α, M and d with H = K_nm M diag(d) Mᵀ K_mn; M is shared where that is short."""
+        """For every α, M and d with H = K_nm M diag(d) Mᵀ K_mn.
+
+        Several α share the eigenvectors of `reach`; on a device a Cholesky factor each is shorter.
+        """
         xp = namespace(self.A)
-        if len(alphas) > 1:
+        if len(alphas) > 1 and not is_foreign(self.A):
             s, M = self.spectrum
             for alpha in alphas:
                 yield M, 1.0 / (s + alpha)
             return
-        turned = xp.matrix_transpose(self.at(alphas[0]))
-        eye = like(np.eye(turned.shape[0]), turned)
-        yield solve_triangular(turned, eye, lower=False), xp.ones_like(turned[0, :])
+        for alpha in alphas:
+            turned = xp.matrix_transpose(self.at(alpha))
+            eye = like(np.eye(turned.shape[0]), turned)
+            yield solve_triangular(turned, eye, lower=False), xp.ones_like(turned[0, :])
 
 
 def _squares(A: Array) -> Array:
