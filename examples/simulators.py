@@ -89,7 +89,13 @@ def _laplacian(a, h):
     middle = (up + down + left + right).ravel()
     east, south = -right.copy(), -down
     east[:, -1] = 0.0
-    diagonals = [middle, east.ravel()[:-1], east.ravel()[:-1], south.ravel()[:-p], south.ravel()[:-p]]
+    diagonals = [
+        middle,
+        east.ravel()[:-1],
+        east.ravel()[:-1],
+        south.ravel()[:-p],
+        south.ravel()[:-p],
+    ]
     return sp.diags_array(diagonals, offsets=[0, 1, -1, p, -p], shape=(size, size)).tocsc() / h**2
 
 
@@ -117,7 +123,9 @@ def helmholtz(n, points=32, frequency=12.0, seed=0):
     one = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(points, points)).tolil()
     one[0, 0] = one[-1, -1] = 1.0
     L = sp.kronsum(one.tocsc(), one.tocsc()) / h**2
-    edge = (np.isclose(x, 0) | np.isclose(x, 1)).astype(float) + (np.isclose(y, 0) | np.isclose(y, 1))
+    edge = (np.isclose(x, 0) | np.isclose(x, 1)).astype(float) + (
+        np.isclose(y, 0) | np.isclose(y, 1)
+    )
     found = []
     for speed in c:
         k = frequency / speed.ravel()

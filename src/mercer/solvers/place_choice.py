@@ -27,7 +27,7 @@ lengths on the grid in units of the longest axis."""
 START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 FIELDS, SCORED = 256, 64
 """Fields that a choice learns from and is scored on, without an accelerator."""
-DEVICE_FIELDS, DEVICE_SCORED = 1000, 128
+DEVICE_FIELDS, DEVICE_SCORED = 500, 128
 """The same with one."""
 ROUNDS = 3
 

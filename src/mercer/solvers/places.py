@@ -326,6 +326,45 @@ class Places(Factorization):
         """Points whose residuals are E."""
         return self.outputs.points(self.outputs.coordinates - E, self.problem)
 
+    def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
+        """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
+        full, data = self.full, self.data
+        (M, d), xp = next(full.basis([alpha])), namespace(data.X)
+        labels = self.problem.left_out_labels
+        (E,) = left_out_residuals(data, full, [alpha], members_by_size(labels))
+        pulls = []  # of each field on the coordinates of g
+        for rows in blocks(data.n, self._fields_at_once()):
+            Z = self._centred(data.by_place(np.arange(rows.start, rows.stop), full.marks), rows)
+            pulls.append(xp.matrix_transpose((Z @ M) * d) @ E[rows, ...])
+        pull = xp.concat(pulls)
+        constant = E * like(np.sqrt(data.w)[:, None, None] / data.w.sum(), E)
+        if self.problem.groups is not None:
+            together = like((labels[:, None] == labels[None, :]).astype(float), E)
+            n = data.n
+            pull, constant = (
+                xp.reshape(together @ xp.reshape(A, (n, -1)), A.shape) for A in (pull, constant)
+            )
+        A = data.view.inputs.split(like(X, data.X))
+        for rows in blocks(count(A), max(1, self._fields_at_once() // data.n)):
+            found = sorted(data.view.values(A[rows, ...], full.marks), key=lambda pair: pair[0])
+            K = xp.stack([values for _, values in found], axis=1)
+            K = K if full.means is None else K - full.means[None, :, :]
+            D = (K @ M)[:, None, :, :] @ pull[None, :, :, :]
+            D = D + constant[None, :, :, :] if self.problem.intercept else D
+            flat = joined(xp.reshape(D, (-1, *D.shape[2:])), data.grid)
+            yield rows, xp.reshape(flat, (D.shape[0], data.n, -1))
+
+    def _fields_at_once(self) -> int:
+        entries = DEVICE_ENTRIES if is_foreign(self.data.X) else HOST_ENTRIES
+        return max(1, entries // (self.rank * int(self.data.T.shape[1])))
+
+    def _centred(self, K: Array, rows: slice) -> Array:
+        """Kernel values of training fields less the means of their places."""
+        if self.full.means is None:
+            return K
+        roots = like(np.sqrt(self.data.w[rows])[:, None, None], K)
+        return K - roots * self.full.means[None, :, :]
+
     def variance(self, X: Items, alpha: float) -> Array:
         """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept."""
         full, view, columns = self.full, self.data.view, []
