@@ -11,7 +11,7 @@ from .._plan import Sizes
 from .._same import fingerprint
 from ..decoders import Decoder
 from ..features import FeatureMap
-from ..kernels import Kernel
+from ..kernels import RBF, Kernel
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Side, Want
@@ -70,6 +70,13 @@ class KernelDependencyCV(RidgeEstimator):
         the fold. None for no such score, which costs that many fits more.
     symmetries
         As in `KernelDependency`.
+    search
+        "grid" for the kernels as given, or "gradient": the continuous parameters of each kernel
+        are first learnt as by `mercer.tune` (the penalised evidence; with groups or outputs of
+        infinitely many features, the left-out error), and the choice is between those.
+        ``kernel=None`` is then ``RBF("ard")``.
+    restarts
+        How many further searches by gradient start at random places.
 
     Attributes
     ----------
@@ -134,6 +141,8 @@ class KernelDependencyCV(RidgeEstimator):
         solver: Any = "auto",
         nested: int | None = None,
         symmetries: Any = None,
+        search: str = "grid",
+        restarts: int = 0,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -151,6 +160,8 @@ class KernelDependencyCV(RidgeEstimator):
         self.solver = solver
         self.nested = nested
         self.symmetries = symmetries
+        self.search = search
+        self.restarts = restarts
 
     def fit(
         self,
@@ -217,6 +228,8 @@ class KernelDependencyCV(RidgeEstimator):
         checks = on_device(kernels[0].inputs, self.device), on_device(outputs[0], self.device)
         data = self._data(X, y, groups, sample_weight, *checks)
         want = self._want(kernels)
+        if self.search == "gradient":
+            kernels = self._learnt_kernels(kernels, outputs, data)
         best, rows = self._best(self._trials(kernels, outputs, data, want))
         check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
@@ -225,6 +238,19 @@ class KernelDependencyCV(RidgeEstimator):
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
             )
+
+    def _learnt_kernels(
+        self, kernels: list[OperatorKernel], outputs: list[Kernel], data: Data
+    ) -> list[OperatorKernel]:
+        """The kernels at parameters learnt by gradient, for each output kernel."""
+        from .tune import learnt_kernel
+
+        criterion = "auto" if self.criterion == "loo" else "evidence"
+        return [
+            learnt_kernel(problem, criterion, self.restarts)
+            for output in outputs
+            for problem in self._problems(kernels, self._output_side(output, data), data)
+        ]
 
     def _want(self, kernels: list[OperatorKernel]) -> Want:
         """What every trial is asked for; one that no closed form can judge decides for all."""
@@ -399,6 +425,8 @@ class KernelDependencyCV(RidgeEstimator):
         given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not given:
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
+        if self.search == "gradient":
+            given = [RBF("ard") if k is None else k for k in given]
         return [as_operator_kernel(input_default(k)) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
@@ -436,6 +464,8 @@ class KernelDependencyCV(RidgeEstimator):
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         check_name(self.solver)
+        if self.search not in ("grid", "gradient"):
+            raise ValueError(f'search must be "grid" or "gradient", got {self.search!r}.')
         scalars = [kernel.inputs for kernel in kernels]
         all_or_none(scalars)
         if self.criterion not in CRITERIA:

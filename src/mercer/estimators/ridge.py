@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -252,11 +252,10 @@ class RidgeEstimator(StructuredEstimator):
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
-        points, fitted = self.points_(X), vars(self).get("fitted_")
-        if fitted is None:
-            return points
-        return replace(points, posterior=Posterior(fitted, X, self.flat_))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        fitted = vars(self).get("fitted_")
+        posterior = None if fitted is None else Posterior(fitted, checked, self.flat_)
+        return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
 
     # -- what was left out --------------------------------------------------------------------
 
@@ -292,7 +291,11 @@ class RidgeEstimator(StructuredEstimator):
     # -- predict ------------------------------------------------------------------------------
 
     def predict(
-        self, X: Items, candidates: Sequence[Items] | None = None, grid: Any = None
+        self,
+        X: Items,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
+        grid: Any = None,
     ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
@@ -301,8 +304,10 @@ class RidgeEstimator(StructuredEstimator):
         X
             Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
             of them.
-        candidates
-            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        candidates, leave_out_candidates
+            For each input a list of the outputs to choose from, which may come one by one, and
+            whether training examples that are in a list are left out when it is ranked (None:
+            where it has other outputs too). Without lists the decoder decides.
         grid
             `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
             (and X may be on that grid too), predictions of others interpolated.
@@ -311,7 +316,7 @@ class RidgeEstimator(StructuredEstimator):
             check_is_fitted(self)
             return predict_on(self, X, grid)
         if not is_dask(X):
-            return super().predict(X, candidates)
+            return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)
         if candidates is not None:
             raise ValueError(

@@ -31,7 +31,7 @@ from .spectrum import Spectrum
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
-from .tree import SubsetTree, Subtree
+from .tree import Productions, SubsetTree, Subtree
 from .weighted_degree import WeightedDegree
 from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
@@ -67,6 +67,7 @@ __all__ = [
     "Power",
     "Precomputed",
     "Product",
+    "Productions",
     "Scaled",
     "ShortestPath",
     "Smoothed",
