@@ -28,6 +28,8 @@ CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
 HOST_CHOICE_RANK = 1000
 """The same without an accelerator."""
+ROUNDED = 1e6
+"""How much larger than the moment of the coordinates is what it was computed of, at worst."""
 JITTER = 1e-10
 """What is added to the diagonal of the landmarks' Gram matrix, relative to its mean."""
 HOST_ENTRIES, DEVICE_ENTRIES = 2**24, 2**28
@@ -185,7 +187,9 @@ class Moments:
     def spectrum(self) -> tuple[Array, Array]:
         """The eigenvalues of `reach`, and M with rows K_nm M in its eigenvectors."""
         S = self.reach
-        s, Q = eigh(0.5 * (S + namespace(S).matrix_transpose(S)), "moment", drop=False)
+        S = 0.5 * (S + namespace(S).matrix_transpose(S))
+        scale = ROUNDED * float(namespace(S).max(namespace(S).abs(S)))
+        s, Q = eigh(S, "moment", drop=False, scale=scale)
         turned = namespace(S).matrix_transpose(self.root)
         return s, solve_triangular(turned, Q, lower=False)
 
