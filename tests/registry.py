@@ -66,6 +66,7 @@ TOLD = LETTERS + k.Function(equal, of_items=True)
 """Tells anagrams apart, as a decoder's kernel must."""
 SPACES = [
     (s.Vectors(), VECTORS), (s.Vectors(), IMAGES), (s.Curves(np.arange(3.0)), VECTORS),
+    (s.Fields(), IMAGES), (s.Fields(channels=3), VECTORS[:, None, :]),
     (s.LabelSets(), SETS), (s.Classes(), CLASSES), (s.Sequences(), WORDS),
     (s.Sequences(vectors=True), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]), (s.Rankings(), RANKS),
     (s.Graphs(), GRAPHS), (s.Trees(), TREES), (s.Molecules(), SMILES), (s.Spectra(), SPECTRA),
@@ -79,6 +80,7 @@ KERNELS = [
     (k.RBF() * k.Linear(), VECTORS), (0.5 * k.RBF(), VECTORS), (k.Linear() ** 2, VECTORS),
     (k.ChiSquare(), POSITIVE), (k.Hellinger(), SHARES), (k.Intersection(), POSITIVE),
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
+    (k.FieldL2(), IMAGES), (k.FieldSobolev(), IMAGES),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
     (k.Words(), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
     (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
@@ -94,7 +96,7 @@ KERNELS = [
 MORE_KERNELS = [
     (k.Standardized(k.Linear(), "common"), TWINS),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
-    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
+    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES), (k.Matern(1.0, nu=3.5), VECTORS),
     (k.Matern(1.0, nu=np.inf), VECTORS), (k.Normalized(k.Linear()), IMAGES),
     (k.Gaussian(k.Polynomial(2), 3.0), VECTORS), (k.Centered(k.Linear()), TWINS),
     (k.Normalized(k.Centered(k.RBF())), IMAGES), (k.Function(inner_products), VECTORS),
@@ -182,6 +184,13 @@ MODELS = [
     (MaxMarginMarkovNetwork(k.RBF(), features=f.IncompleteCholesky(3)),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.Patchwise(k.RBF(2.0), size=2, overlap=1)), IMAGES, IMAGES[:, ::-1]),
+    (KernelDependency(o.Local(k.RBF(2.0), width=1.0)), IMAGES, IMAGES[:, ::-1]),
+    (KernelDependency(o.Local(windows=o.Boxes(2, 1))), IMAGES, IMAGES[:, ::-1]),
+    (
+        KernelDependency(o.Shared(k.RBF(2.0), k.RBF(2.0), 1.0, 0.1, rank=40)),
+        IMAGES,
+        IMAGES[:, ::-1],
+    ),
     (KernelDependency(o.Positionwise(k.RBF(0.3)), k.Positions(), 0.1, d.PerPosition("input")),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.CurlFree(1.0), features=f.RandomOperatorFourier(4, random_state=0)),

@@ -28,6 +28,7 @@ from .base import StructuredEstimator
 from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
+from .on_grid import predict_on
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
 from .saved_posterior import SavedPosterior
@@ -297,6 +298,7 @@ class RidgeEstimator(StructuredEstimator):
         X: Items,
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
+        grid: Any = None,
     ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
@@ -309,7 +311,13 @@ class RidgeEstimator(StructuredEstimator):
             For each input a list of the outputs to choose from, which may come one by one, and
             whether training examples that are in a list are left out when it is ranked (None:
             where it has other outputs too). Without lists the decoder decides.
+        grid
+            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
+            (and X may be on that grid too), predictions of others interpolated.
         """
+        if grid is not None:
+            check_is_fitted(self)
+            return predict_on(self, X, grid)
         if not is_dask(X):
             return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)
