@@ -9,15 +9,13 @@ MERCER_DATA=data python benchmarks/ard.py --jobs 16 --out out/ard
 
 from __future__ import annotations
 
+import _one_thread  # noqa: F401, I001 (before numpy)
 import argparse
 import json
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-
-for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -110,9 +108,7 @@ def show(table, seconds, hits):
         base = np.array([table[name][f"grid, {kind}"] for name in table])
         both = np.array([table[name][f"default + grid, {kind}"] for name in table])
         own = np.array([table[name]["evidence, penalised"] for name in table])
-        ratio = [
-            seconds[n]["evidence, penalised"] / seconds[n][f"grid, {kind}"] for n in table
-        ]
+        ratio = [seconds[n]["evidence, penalised"] / seconds[n][f"grid, {kind}"] for n in table]
         print(
             f"against the grid, {kind}: averaged {both.mean() / base.mean() - 1:+.1%} on average "
             f"(wanted ≤ -1 %), worst set {np.max(both / base - 1):+.1%} (≤ +3 %), "

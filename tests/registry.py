@@ -152,7 +152,7 @@ DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
     (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
-    (d.ExpectedF1(), k.Labels(), SETS),
+    (d.ExpectedF1(), k.Labels(), SETS), (d.ByLoss(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
     (d.Lexicon(), k.Positions(), WORDS),
@@ -169,7 +169,10 @@ MORE_DECODERS = [
     (d.Gradient(), k.Gaussian(k.Polynomial(2)), VECTORS),
     (d.Threshold(), k.Labels(), csr_array(INDICATORS)),
     (d.Threshold(metric="subset"), k.Linear(), INDICATORS), (d.Borda(), k.Spearman(), RANKS),
-    (d.Assignment(), k.Hamming(), RANKS),
+    (d.Assignment(), k.Hamming(), RANKS), (d.ByLoss("subset"), k.Labels(), SETS),
+    (d.ByLoss("hamming"), k.Labels(), csr_array(INDICATORS)), (d.ByLoss(), k.Kendall(), RANKS),
+    (d.ByLoss("spearman"), k.Kendall(), RANKS), (d.ByLoss(), k.Spectrum(2, True), WORDS),
+    (d.ByLoss("edit", "training"), TOLD, WORDS),
 ]  # fmt: skip
 MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),

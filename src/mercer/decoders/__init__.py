@@ -7,6 +7,7 @@ over candidates always.
 from ..kernels import Kernel
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
+from .by_loss import ByLoss
 from .candidates import Candidates
 from .direct import Direct
 from .expected_f1 import ExpectedF1
@@ -21,6 +22,7 @@ from .threshold import Threshold
 __all__ = [
     "Assignment",
     "Borda",
+    "ByLoss",
     "Candidates",
     "Decoder",
     "Direct",

@@ -16,6 +16,7 @@ from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, LeftOut, factor
+from ..solvers.left_out_weights import weighed
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
 from ..sources import Gathering, Source, Stream
@@ -306,7 +307,7 @@ class KernelDependencyCV(RidgeEstimator):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
             score = np.nan
             if self.scoring is not None:
-                points = left_out.embed()
+                points = weighed(left_out.embed(), problem, left_out.alpha)
                 predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
                 score = self._scored(predictions, problem)
             evidence = np.nan
