@@ -9,7 +9,6 @@ MERCER_DATA=data python benchmarks/ard.py --jobs 16 --out out/ard
 
 from __future__ import annotations
 
-import _one_thread  # noqa: F401, I001 (before numpy)
 import argparse
 import json
 import os
@@ -17,6 +16,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import _one_thread  # noqa: F401 (before numpy)
 import numpy as np
 from sklearn.model_selection import KFold
 

@@ -86,6 +86,7 @@ KERNELS = [
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
     (k.WeisfeilerLehman(), GRAPHS), (k.SubsetTree(), TREES), (k.Subtree(), TREES),
+    (k.Productions(), TREES),
     (k.Fingerprint(), SMILES), (k.MassSpectrum(), SPECTRA),
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
@@ -159,6 +160,7 @@ DECODERS = [
     (d.Viterbi(), k.Positions(), WORDS), (d.PerPosition(), k.Positions(), WORDS),
     (d.NGramPath(), k.Spectrum(2, blended=True), WORDS),
     (d.GromovWassersteinBarycenter(), k.ShortestPath(), GRAPHS),
+    (d.TreeChart(leaves=None), k.Productions(), TREES),
 ]  # fmt: skip
 MORE_DECODERS = [
     (d.Direct(), 2 * k.Linear(), IMAGES), (d.Candidates(), k.Laplacian(), IMAGES),

@@ -10,15 +10,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, host, take
+from .._arrays import Items
 from .._from_file import FromFile
+from ..estimators.any_model import Piped
 from ..estimators.choice import Told
+from ..estimators.left_out_sets import LeftOutSets
+from ..estimators.prediction_sets import Bands
 from ..problem import group_labels, sample_weights
 from .baselines import baselines
-from .coverage import band, check_coverage, radius
 from .frames import Columns, columns_of, in_kind, named
 from .inputs import Inputs
 from .outputs import Outputs, columns_named
+from .reader import TableReader
 from .search import Clock, Pairs, Search
 
 
@@ -163,20 +166,10 @@ class AutoDependency(FromFile, BaseEstimator):
         self.loo_score_ = search._score_of(best)
         self.baselines_ = baselines(self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
         if self.coverage is not None:
-            self._calibrate(pairs)
+            self.sets_ = LeftOutSets.of(self.best_estimator_)
+            self.sets_.check(self.coverage)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
-
-    def _calibrate(self, pairs: Pairs) -> None:
-        """Settle how wide the sets of `predict_set` are, on left-out predictions."""
-        share, best = check_coverage(self.coverage, pairs.n), self.best_estimator_
-        if self.outputs_.kind_ in ("number", "curve"):
-            left_out = np.asarray(best.loo_predict()).reshape(pairs.n, -1)
-            self.half_width_ = band(pairs.y, left_out, share)
-        else:
-            self.radius_ = radius(best, pairs.y, share)
-            space = best.output_kernel_.space
-            self.known_ = take(pairs.y, space.unique(pairs.y)[0])
 
     def _output_columns(self, columns: Columns, X: Any, y: Any) -> Columns:
         if y is not None:
@@ -228,27 +221,39 @@ class AutoDependency(FromFile, BaseEstimator):
         rows = self.inputs_.transform(columns_of(X, "X"))
         return self.best_estimator_.predict_top(rows, k=k)
 
-    def predict_set(self, X: Any) -> Any:
-        """Sets that hold the true output with the probability `coverage`.
+    def predict_set(self, X: Any, coverage: float | None = None) -> Any:
+        """Sets that hold the true output with a probability of about `coverage`.
 
         For numbers and curves a pair of arrays, the lower and the upper end of a band that holds
-        all values of an output at once; for other outputs a list of those known from training, for
-        each row, nearest first. Rows must be exchangeable with those of training. How wide sets are
-        follows from the left-out errors of a model that was chosen by them, so that they cover a
-        little less than asked for where rows are few.
+        all values of an output at once; for other outputs a list for each row, nearest first, of
+        all outputs where they are few, else of those known from training. Rows must be
+        exchangeable with those of training. How large sets are follows from the left-out errors of
+        a model that was chosen by them, so that they cover a little less than asked for where rows
+        are few; `ConformalSets` around this estimator prove their level.
+
+        Parameters
+        ----------
+        X
+            Rows.
+        coverage
+            The probability; None for the one given to the estimator. A model that was given one
+            keeps what sets of every other coverage need when it is saved.
         """
         check_is_fitted(self)
-        if self.coverage is None:
-            raise ValueError("give coverage=, such as 0.9, before fit to predict sets.")
+        share = self.coverage if coverage is None else coverage
+        if share is None:
+            raise ValueError("give coverage=, such as 0.9, to predict sets.")
         rows = self.inputs_.transform(columns_of(X, "X"))
-        if self.outputs_.kind_ in ("number", "curve"):
-            middle = np.asarray(self.best_estimator_.predict(rows)).reshape(len(rows), -1)
-            return middle - self.half_width_, middle + self.half_width_
-        distances = host(self.best_estimator_.embed(rows).distances(self.known_))
-        return [
-            [self.known_[j] for j in np.argsort(row, kind="stable") if row[j] <= self.radius_]
-            for row in distances
-        ]
+        sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
+        found = sets.predict(rows, share)
+        if not isinstance(found, Bands):
+            return found
+        return tuple(np.reshape(A, (len(A), -1)) for A in (found.lower, found.upper))
+
+    def as_points(self) -> Piped:
+        """The chosen model behind the reading of tables, for `ConformalSets` around it."""
+        reader = TableReader(self.inputs_, self.outputs_)
+        return Piped(reader, self.best_estimator_, reader)
 
     def loo_predict(self) -> Any:
         """The left-out prediction of every training row."""

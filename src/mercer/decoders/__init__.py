@@ -18,6 +18,7 @@ from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
 from .simplex import Simplex
 from .threshold import Threshold
+from .tree_chart import TreeChart
 
 __all__ = [
     "Assignment",
@@ -36,6 +37,7 @@ __all__ = [
     "PerPosition",
     "Simplex",
     "Threshold",
+    "TreeChart",
     "Viterbi",
     "natural",
 ]

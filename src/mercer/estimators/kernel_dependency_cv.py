@@ -24,6 +24,7 @@ from .checks import all_or_none, input_default, on_device, output_default, posit
 from .choice import Told, Trial, calibrated, check_combination
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
+from .refuse_symmetries import check_symmetries
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
@@ -68,6 +69,8 @@ class KernelDependencyCV(RidgeEstimator):
     nested
         The number of folds for an honest score: on each, the whole choice is made again without
         the fold. None for no such score, which costs that many fits more.
+    symmetries
+        As in `KernelDependency`.
     search
         "grid" for the kernels as given, or "gradient": the continuous parameters of each kernel
         are first learnt as by `mercer.tune` (the penalised evidence; with groups or outputs of
@@ -138,6 +141,7 @@ class KernelDependencyCV(RidgeEstimator):
         verbose: bool = False,
         solver: Any = "auto",
         nested: int | None = None,
+        symmetries: Any = None,
         search: str = "grid",
         restarts: int = 0,
     ):
@@ -156,6 +160,7 @@ class KernelDependencyCV(RidgeEstimator):
         self.verbose = verbose
         self.solver = solver
         self.nested = nested
+        self.symmetries = symmetries
         self.search = search
         self.restarts = restarts
 
@@ -227,6 +232,7 @@ class KernelDependencyCV(RidgeEstimator):
         if self.search == "gradient":
             kernels = self._learnt_kernels(kernels, outputs, data)
         best, rows = self._best(self._trials(kernels, outputs, data, want))
+        check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
         if self.nested is not None:
@@ -455,7 +461,7 @@ class KernelDependencyCV(RidgeEstimator):
         return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        coupled = [kernel for kernel in kernels if not kernel.separable]
+        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.at_places)]
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         check_name(self.solver)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, sqrt
-from typing import ClassVar
+from numbers import Real
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -166,9 +166,10 @@ class RBF(Stationary):
 
 
 class Matern(Stationary):
-    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, inf}.
+    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
-    With r = ‖a - b‖ / ℓ: exp(-r); (1 + √3 r) exp(-√3 r); (1 + √5 r + 5r²/3) exp(-√5 r); the RBF.
+    With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
+    RBF.
 
     Examples
     --------
@@ -177,7 +178,7 @@ class Matern(Stationary):
     array([[0.3679]])
     """
 
-    SMOOTHNESS: ClassVar = (0.5, 1.5, 2.5, inf)
+    ROUGHEST, SMOOTHEST = 0.5, 20.5
 
     def __init__(self, length_scale: float | str | Array = "median", nu: float = 1.5):
         self.length_scale = length_scale
@@ -190,7 +191,7 @@ class Matern(Stationary):
             return None
         if self.nu == inf:
             return gaussian(lambda: 0.5 / self._ell**2)
-        return Radial(self._value, self._slope, self._curvature if self.nu == 2.5 else None)
+        return Radial(self._value, self._slope, self._curvature if self.nu > 2 else None)
 
     def _gram(self, A: Array, B: Array) -> Array:
         D2 = self._distances(A, B)
@@ -203,33 +204,47 @@ class Matern(Stationary):
         return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
 
     def _value(self, D2: Array) -> Array:
-        xp, r = namespace(D2), namespace(D2).sqrt(D2) * (self._root() / self._ell)
-        polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
-        return polynomial * xp.exp(-r)
+        return _matern(namespace(D2).sqrt(D2) * self._scale(), self.nu)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
-        self._root()
+        self._scale()
         omega = random.normal(size=shape) / settled(self)
         if self.nu == inf:
             return omega
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
     def _slope(self, D2: Array) -> Array:
-        """By the chain rule in r² = (2nu) D2 / ℓ²."""
-        xp, scale = namespace(D2), self._root() / self._ell
-        r = xp.sqrt(D2) * scale
-        return {1.5: 0.5, 2.5: (1.0 + r) / 6.0}[self.nu] * scale**2 * xp.exp(-r)
+        """A Matérn function of one less smoothness, since (r^ν K_ν)' = -r^ν K_(ν-1)."""
+        scale = self._scale()
+        r = namespace(D2).sqrt(D2) * scale
+        return _matern(r, self.nu - 1.0) * (scale**2 / (4.0 * (self.nu - 1.0)))
 
     def _curvature(self, D2: Array) -> Array:
-        """The slope's own, for nu = 2.5: below that it has none at zero."""
-        xp, scale = namespace(D2), self._root() / self._ell
-        return xp.exp(-scale * xp.sqrt(D2)) * (scale**4 / 12.0)
+        """The slope's own, from nu = 2.5 on: below that it has none at zero."""
+        scale = self._scale()
+        r = namespace(D2).sqrt(D2) * scale
+        factor = 16.0 * (self.nu - 1.0) * (self.nu - 2.0)
+        return _matern(r, self.nu - 2.0) * (scale**4 / factor)
 
-    def _root(self) -> float:
-        if self.nu not in self.SMOOTHNESS:
-            raise ValueError(f"nu must be one of {self.SMOOTHNESS}, got {self.nu!r}.")
-        return sqrt(2.0 * self.nu)
+    def _scale(self) -> float:
+        """√(2nu) / ℓ."""
+        half = isinstance(self.nu, Real) and self.ROUGHEST <= self.nu <= self.SMOOTHEST
+        if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
+            raise ValueError(
+                f"nu must be one of 0.5, 1.5, 2.5, …, {self.SMOOTHEST} or inf, got {self.nu!r}."
+            )
+        return sqrt(2.0 * self.nu) / self._ell
+
+
+def _matern(r: Array, nu: float) -> Array:
+    """exp(-r) times a polynomial of degree nu - 1/2, by Horner's rule."""
+    p = round(nu - 0.5)
+    polynomial: Array = 1.0
+    for k in reversed(range(p)):
+        ratio = 2.0 * (p - k) / ((k + 1) * (2 * p - k))  # of the coefficients of r^(k+1) and r^k
+        polynomial = 1.0 + (ratio * r) * polynomial
+    return polynomial * namespace(r).exp(-r)
 
 
 class Laplacian(Stationary):

@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import Array, Items
 from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
-from ._trees import flattened
+from ._trees import FlatTree, flattened
 from .base import Kernel, positive
 from .gradients import ParameterGradient, by_complex_step
 
@@ -95,6 +95,59 @@ class Subtree(TreeKernel):
 
     def _alone(self, A: Items, decay: complex) -> Array:
         return sqnorms(self._bags(A, decay))
+
+
+class Productions(TreeKernel):
+    """Productions, and pairs of productions of which one stands below the other.
+
+    k(a, b) = Σ_p c_p(a) c_p(b) + decay Σ_q c_q(a) c_q(b), with c_p the number of nodes of a
+    production p (a label and the labels of its children in order) and c_q that of pairs q: a
+    production, a place on its right side, and the production there. These are the fragments of
+    `SubsetTree` that a chart can score: `mercer.decoders.TreeChart` makes the best tree.
+
+    Parameters
+    ----------
+    decay
+        How much less a pair counts than a production, in (0, 1].
+    height
+        2 for pairs, 1 for productions alone.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Productions
+    >>> Productions()(["(S (N dog) (V barks))", "(S (N dog) (V sleeps))"])
+    array([[4. , 2.5],
+           [2.5, 4. ]])
+    """
+
+    def __init__(self, decay: float = 0.5, height: int = 2):
+        self.decay = decay
+        self.height = height
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Trees in flat form."""
+        if self.height not in (1, 2):
+            raise ValueError(f"height must be 1 or 2, got {self.height!r}.")
+        return super().check(A, name)
+
+    def _bags(self, A: Items) -> Bags:
+        return Bags.of(self._bag(tree) for tree in A)
+
+    def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
+        made = tree.productions()
+        made = made[np.diff(tree.pointer) > 0]
+        if self.height == 1:
+            return made, np.ones(len(made))
+        pairs = tree.pairs()
+        weights = np.repeat([1.0, float(self.decay) ** 0.5], [len(made), len(pairs)])
+        return np.concatenate([made, pairs]), weights
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        left = self._bags(A)
+        return inner(left, left if B is A else self._bags(B))
+
+    def _diag(self, A: Items) -> Array:
+        return sqnorms(self._bags(A))
 
 
 class SubsetTree(TreeKernel):
