@@ -7,6 +7,7 @@ parameters, items and wrappers, for the contracts alone.
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
@@ -23,7 +24,12 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
-from mercer.estimators import Blend, ForestDependency, OnlineKernelDependency
+from mercer.estimators import (
+    Blend,
+    ForestDependency,
+    OnlineKernelDependency,
+    RegressorDependency,
+)
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -192,6 +198,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (RegressorDependency(Ridge(), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),

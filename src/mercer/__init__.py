@@ -13,6 +13,7 @@ from .estimators import (
     KernelDependency,
     KernelDependencyCV,
     OnlineKernelDependency,
+    RegressorDependency,
     tune,
 )
 from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
@@ -33,6 +34,7 @@ __all__ = [
     "Limits",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
+    "RegressorDependency",
     "SequenceTransducer",
     "__version__",
     "load",

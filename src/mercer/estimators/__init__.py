@@ -6,6 +6,7 @@ from typing import Any
 from .blend import Blend
 from .conformal import ConformalSets
 from .forest import ForestDependency
+from .head import RegressorDependency
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .online import OnlineKernelDependency
@@ -20,6 +21,7 @@ __all__ = [
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
+    "RegressorDependency",
     "SequenceTransducer",
     "tune",
 ]
