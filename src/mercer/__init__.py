@@ -14,6 +14,7 @@ from .estimators import (
     KernelDependencyCV,
     OnlineKernelDependency,
     RegressorDependency,
+    train_network,
     tune,
 )
 from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
@@ -40,6 +41,7 @@ __all__ = [
     "load",
     "register",
     "save",
+    "train_network",
     "tune",
 ]
 

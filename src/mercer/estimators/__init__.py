@@ -10,6 +10,7 @@ from .head import RegressorDependency
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .online import OnlineKernelDependency
+from .train_network import train_network
 from .tune import tune
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "OnlineKernelDependency",
     "RegressorDependency",
     "SequenceTransducer",
+    "train_network",
     "tune",
 ]
 

@@ -195,8 +195,7 @@ class StructuredEstimator(
 
     def _coordinate_frame(self) -> Frame:
         check_is_fitted(self)
-        known = vars(self)
-        frame = known["frame_"] if "frame_" in known else self.points_.frame
+        frame = vars(self).get("frame_") or self.points_.frame
         if not frame.compact:
             raise ValueError(
                 f"points under {self.output_kernel_} are weights on the training outputs: give "
