@@ -7,6 +7,7 @@ parameters, items and wrappers, for the contracts alone.
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
@@ -23,7 +24,12 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
-from mercer.estimators import Blend, ForestDependency, OnlineKernelDependency
+from mercer.estimators import (
+    Blend,
+    ForestDependency,
+    OnlineKernelDependency,
+    RegressorDependency,
+)
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -126,7 +132,7 @@ OPERATORS = [
     o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),
     o.ConditionalCovariance(1e-6), o.Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * o.Covariance(),
     o.Identity() + 2.0 * o.Covariance(), o.LearnedOperator(), o.LearnedOperator(power=0.5),
-    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1),
+    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1), o.ReducedRank(2),
     sum([o.Identity(), o.ConditionalCovariance(), o.Matrix(np.ones((3, 3)))]),
     o.Mixture([o.Identity(), o.Covariance(), o.ConditionalCovariance()], [0.2, 0.5, 0.3]),
 ]  # fmt: skip
@@ -157,7 +163,7 @@ DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
     (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
-    (d.ExpectedF1(), k.Labels(), SETS),
+    (d.ExpectedF1(), k.Labels(), SETS), (d.ByLoss(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
     (d.Lexicon(), k.Positions(), WORDS),
@@ -175,7 +181,10 @@ MORE_DECODERS = [
     (d.Gradient(), k.Gaussian(k.Polynomial(2)), VECTORS),
     (d.Threshold(), k.Labels(), csr_array(INDICATORS)),
     (d.Threshold(metric="subset"), k.Linear(), INDICATORS), (d.Borda(), k.Spearman(), RANKS),
-    (d.Assignment(), k.Hamming(), RANKS),
+    (d.Assignment(), k.Hamming(), RANKS), (d.ByLoss("subset"), k.Labels(), SETS),
+    (d.ByLoss("hamming"), k.Labels(), csr_array(INDICATORS)), (d.ByLoss(), k.Kendall(), RANKS),
+    (d.ByLoss("spearman"), k.Kendall(), RANKS), (d.ByLoss(), k.Spectrum(2, True), WORDS),
+    (d.ByLoss("edit", "training"), TOLD, WORDS),
 ]  # fmt: skip
 MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),
@@ -200,6 +209,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (RegressorDependency(Ridge(), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),

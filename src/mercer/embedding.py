@@ -201,6 +201,8 @@ class Embedding:
         For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
         are the only ones where the output Gram matrix has full rank.
         """
+        if self.weigh is None and isinstance(self.frame, SpanFrame):
+            return self.coordinates
         if self.weigh is None:
             raise ValueError(
                 "these points have lost the training data that weights refer to: models of low "

@@ -19,6 +19,7 @@ from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, LeftOut, factor
+from ..solvers.left_out_weights import weighed
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
 from ..sources import Gathering, Source, Stream
@@ -369,8 +370,9 @@ class KernelDependencyCV(RidgeEstimator):
         for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
             likely = self._likelihood(factorization, left_out.alpha)
+            points = weighed(left_out.embed(), problem, left_out.alpha) if scored else None
             for decoder, names in named:
-                score = self._scored(decoder, left_out.embed(), problem) if scored else np.nan
+                score = np.nan if points is None else self._scored(decoder, points, problem)
                 yield Trial(
                     problem, factorization, decoder, names, left_out.alpha, risk, score, likely
                 )
