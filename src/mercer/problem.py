@@ -17,6 +17,7 @@ from .features.fixed import Fixed
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel, Separable
+from .spaces.symmetries import Group
 from .symmetric import SymMatrix
 
 __all__ = ["Moments", "Problem", "Side", "SymMatrix", "Want", "group_labels"]
@@ -90,6 +91,8 @@ class Problem:
         The inputs as the user gave them, for decoders that ask.
     gathered
         The moments of a stream, of which `inputs` and `outputs` hold a sample; else None.
+    symmetry
+        What may be done to inputs and outputs together; None for nothing.
     """
 
     inputs: Side
@@ -101,6 +104,7 @@ class Problem:
     loss: Loss | None = None
     given: Items = None
     gathered: Any = None
+    symmetry: Group | None = None
 
     def fixed(self) -> Problem:
         """The problem with what was drawn for it, and without coordinates: what a model keeps."""

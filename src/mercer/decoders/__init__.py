@@ -7,6 +7,7 @@ over candidates always.
 from ..kernels import Kernel
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
+from .by_loss import ByLoss
 from .candidates import Candidates
 from .direct import Direct
 from .expected_f1 import ExpectedF1
@@ -17,10 +18,12 @@ from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
 from .simplex import Simplex
 from .threshold import Threshold
+from .tree_chart import TreeChart
 
 __all__ = [
     "Assignment",
     "Borda",
+    "ByLoss",
     "Candidates",
     "Decoder",
     "Direct",
@@ -34,6 +37,7 @@ __all__ = [
     "PerPosition",
     "Simplex",
     "Threshold",
+    "TreeChart",
     "Viterbi",
     "natural",
 ]

@@ -21,6 +21,7 @@ from ..sources import Source, Stream
 from .checks import output_default, positive_alpha
 from .gathered import Gathered, separated, streamless
 from .pairs import informed, parted, refuse_in_streams
+from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator, planned_sizes
 
 
@@ -66,6 +67,11 @@ class KernelDependency(RidgeEstimator):
     device
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
         where X is: arrays of PyTorch or CuPy stay on their device anyway.
+    symmetries
+        What may be done to input and output fields together, such as ``("shift:x",)``,
+        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``: every pair is learnt
+        with its images, left out and scored as one. Refused where left-out errors rise. Axes are
+        called x; y, x; or z, y, x unless the kernels know `Fields`.
 
     Attributes
     ----------
@@ -111,6 +117,7 @@ class KernelDependency(RidgeEstimator):
         solver: Any = "auto",
         loss: Loss | None = None,
         device: str | None = None,
+        symmetries: Any = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -122,6 +129,7 @@ class KernelDependency(RidgeEstimator):
         self.solver = solver
         self.loss = loss
         self.device = device
+        self.symmetries = symmetries
 
     def fit(
         self,
@@ -166,7 +174,8 @@ class KernelDependency(RidgeEstimator):
         source = self._as_source(X, y, groups, sample_weight)
         if source is None:
             problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
-            self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
+            side = problem.outputs
+            self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
             self._solve(problem, want)
             return
         refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled)
@@ -187,7 +196,7 @@ class KernelDependency(RidgeEstimator):
         output_kernel = output_default(self.output_kernel)
         if self.device is not None:
             kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
-        data = self._data(X, y, groups, weights, [kernel.inputs], output_kernel)
+        data = self._data(X, y, groups, weights, [self._checking(kernel)], output_kernel)
         outputs = data.side(output_kernel, data.y, self.output_features)
         problem = self._problem(kernel, outputs, data, loss)
         refit = loss is not None or (kernel.separable and problem.operator.learnt)
@@ -196,9 +205,10 @@ class KernelDependency(RidgeEstimator):
     def _solve(self, problem: Problem, want: Want) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
-        want = replace(want, left_out=calibrates)
+        want = replace(want, left_out=calibrates or problem.symmetry is not None)
         factorization = route(problem, want).factor(problem, want, Cache())
-        self._adopt(problem, want, want.alphas[0], factorization)
+        check_symmetries(factorization, want.alphas[0], want)
+        self._adopt(factorization.problem, want, want.alphas[0], factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -30,8 +30,11 @@ from .base import StructuredEstimator
 from .checks import is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
+from .on_grid import predict_on
 from .pairs import Data, rows_of
 from .posterior import Posterior
+from .refuse_symmetries import symmetry_of
+from .saved_posterior import SavedPosterior
 from .selective import confidence_of
 
 
@@ -44,6 +47,7 @@ class RidgeEstimator(StructuredEstimator):
     decoder: Any
     device: str | None
     solver: Any
+    symmetries: Any = None
     fitted_: Fitted
     kernel_: OperatorKernel
     loss_: Loss | None
@@ -149,22 +153,29 @@ class RidgeEstimator(StructuredEstimator):
             data.weights,
             loss,
             data.given,
+            symmetry=symmetry_of(self.symmetries, kernel, outputs, data.given),
         )
 
     def _placed(self, kernel: OperatorKernel) -> OperatorKernel:
         """The kernel with its values on the device, where one is named."""
-        if self.device is None:
+        if self.device is None or kernel.at_places:
             return kernel
         if not kernel.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
         parts = kernel.separated()
         return Separable(OnDevice(as_kernel(parts.scalar), self.device), parts.operator)
 
-    def _fitted_decoder(self, kernel: Kernel, y: Items) -> Decoder:
-        """The decoder as given, or the natural one, fitted on the training outputs."""
+    def _checking(self, kernel: OperatorKernel) -> Kernel:
+        """The kernel that inputs are checked by, on the device where one is named."""
+        if self.device is None or not kernel.at_places:
+            return kernel.inputs
+        return OnDevice(kernel.inputs, self.device)
+
+    def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
+        """A decoder as given, or the natural one, fitted on the training outputs."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
-        decoder = kernel.space.decoder(kernel) if self.decoder is None else clone(self.decoder)
+        decoder = kernel.space.decoder(kernel) if given is None else clone(given)
         return decoder.fit(kernel, y)
 
     # -- models -------------------------------------------------------------------------------
@@ -197,7 +208,7 @@ class RidgeEstimator(StructuredEstimator):
             self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
-        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_)
+        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
 
     # -- points -------------------------------------------------------------------------------
 
@@ -210,11 +221,12 @@ class RidgeEstimator(StructuredEstimator):
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
-        points, fitted = self.points_(X), vars(self).get("fitted_")
-        if fitted is None:
-            return points
-        return replace(points, posterior=Posterior(fitted, X, self.flat_))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
+        posterior: Any = None if saved is None else SavedPosterior(saved, checked)
+        if fitted is not None:
+            posterior = Posterior(fitted, checked, self.flat_)
+        return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
 
     # -- what was left out --------------------------------------------------------------------
 
@@ -249,7 +261,13 @@ class RidgeEstimator(StructuredEstimator):
 
     # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+    def predict(
+        self,
+        X: Items,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
+        grid: Any = None,
+    ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
         Parameters
@@ -257,11 +275,19 @@ class RidgeEstimator(StructuredEstimator):
         X
             Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
             of them.
-        candidates
-            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        candidates, leave_out_candidates
+            For each input a list of the outputs to choose from, which may come one by one, and
+            whether training examples that are in a list are left out when it is ranked (None:
+            where it has other outputs too). Without lists the decoder decides.
+        grid
+            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
+            (and X may be on that grid too), predictions of others interpolated.
         """
+        if grid is not None:
+            check_is_fitted(self)
+            return predict_on(self, X, grid)
         if not is_dask(X):
-            return super().predict(X, candidates)
+            return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)
         if candidates is not None:
             raise ValueError(

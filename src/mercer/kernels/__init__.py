@@ -9,6 +9,7 @@ from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .delta import Delta
+from .fields import FieldL2, FieldSobolev
 from .fingerprint import Fingerprint
 from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
@@ -27,10 +28,12 @@ from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
 from .smoothed import Smoothed
 from .spectrum import Spectrum
+from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
-from .tree import SubsetTree, Subtree
+from .tree import Productions, SubsetTree, Subtree
+from .vector_graph import VectorGraph
 from .weighted_degree import WeightedDegree
 from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
@@ -41,6 +44,8 @@ __all__ = [
     "Centered",
     "ChiSquare",
     "Delta",
+    "FieldL2",
+    "FieldSobolev",
     "Fingerprint",
     "Function",
     "Gaussian",
@@ -64,17 +69,20 @@ __all__ = [
     "Power",
     "Precomputed",
     "Product",
+    "Productions",
     "Scaled",
     "ShortestPath",
     "Smoothed",
     "Sobolev",
     "Spearman",
     "Spectrum",
+    "Standardized",
     "Subsequences",
     "SubsetTree",
     "Subtree",
     "Sum",
     "Tanimoto",
+    "VectorGraph",
     "VectorKernel",
     "WeightedDegree",
     "WeisfeilerLehman",

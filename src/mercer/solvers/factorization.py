@@ -14,8 +14,8 @@ from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
 
-ENTRIES = 2**23
-"""Numbers of the moves that are held at once."""
+LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
+"""From inputs, and the training examples that each of them leaves out, to points."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,25 @@ class Factorization:
         """Left-out predictions for every α; `averaged` for generalised cross-validation."""
         raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
 
+    def left_out_quickly(self, alpha: float) -> LeftOut:
+        """Left-out predictions at one α, at a lower rank where that is enough to compare."""
+        return next(iter(self.left_out([alpha])))
+
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """How leaving each example's group out moves the points of new inputs."""
+        raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave training examples out, each input its own."""
         raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")
 
     def evidence(self, alpha: float) -> float:
         """The log evidence of the ridge, its scale profiled out, up to a constant."""
         raise Refused(f"{self.problem.kernel} solved so has no evidence.")
+
+    def density(self, alpha: float) -> float:
+        """The log density of every output given all others, summed."""
+        raise Refused(f"{self.problem.kernel} solved so has no density of left-out outputs.")
 
     def variance(self, X: Items, alpha: float) -> Array:
         """The posterior variance of g(x) along the directions of the operator, for unit noise."""

@@ -205,6 +205,10 @@ class InputGram:
     """The number of finite features on vectors, which bounds the rank; None where it has none."""
     F: Array | None = None
     """Centred finite features of the training inputs."""
+    mean: Any = None
+    """The mean of the finite features."""
+    means: Any = None
+    """The mean kernel value of each training input, where there is an intercept."""
 
     def matrix(self) -> Array:
         """The Gram matrix, in finite features of centred ones; what maps need of it is kept."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from .._arrays import Array, Items, blocks, like, namespace, take
 from ..embedding import Embedding, PointMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .factorization import Factorization, LeftOut, Refused, Solution, _Points
+from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution, _Points
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
 from .weights import weigher
+from .without import moved
 
 ENTRIES = 2**23
 """Numbers of the moves that are held at once."""
@@ -141,6 +143,19 @@ class Parts(Factorization):
                 moved[int(own[j])] = move if together is None else move @ together
         return [moved[j] for j in range(len(moved))]
 
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave training examples out, each input its own."""
+        map = self.solve(alpha).points
+        residuals = [part.residuals(alpha) for part in self.parts]
+
+        def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
+            parts = zip(self.parts, residuals, strict=True)
+            moves = [moved(part, R, X, alpha, sets) for part, R in parts]
+            less = self._turned_back(self._in_order(moves))
+            return Embedding(map(X).coordinates - less, map.frame)
+
+        return points
+
     # -- what the same spectra give -----------------------------------------------------------
 
     @property
@@ -190,14 +205,22 @@ class Parts(Factorization):
         extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]
         return -0.5 * (number * log(misfit / number) + logs) + extra
 
+    def density(self, alpha: float) -> float:
+        """−½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
+        from .densities import left_out_density
+
+        return left_out_density(self, alpha)
+
     def variance(self, X: Items, alpha: float) -> Array:
         """(b_j k(x,x) - Σ_p b_j² z_p²/(b_j s_p + α)) / α, and 1/Σw for an intercept."""
-        columns = []
-        for part in self.parts:
-            xp, Z = namespace(part.T), part.inputs.project(X)
-            b = part.b[None, :]
-            D = part.inputs.s[:, None] * b + alpha
-            left = part.inputs.prior(X)[:, None] * b - (Z * Z) @ (b * b / D)
-            left = xp.where(left > 0, left, xp.zeros_like(left)) / alpha
-            columns.append(left + part.inputs.share**2)
-        return self._in_order(columns)
+        return self._in_order(
+            [unit_variance(part.inputs, part.b, part.inputs.share, X, alpha) for part in self.parts]
+        )
+
+
+def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
+    """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
+    xp, Z = namespace(b), inputs.project(X)
+    D = inputs.s[:, None] * b[None, :] + alpha
+    left = inputs.prior(X)[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
+    return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2

@@ -8,14 +8,17 @@ from .._plan import Plan, Sizes
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
+from .characters import Characters
 from .cholesky import Cholesky, Tridiagonal
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization
 from .operator_features import OperatorFeatures
+from .places import AtPlaces
 from .refit import Refit
 from .spanned import SpannedLowRank
 from .spectral import LowRank, Spectral
 from .streamed import Streamed
+from .symmetric import AddedExamples
 
 LADDER: dict[str, tuple[Solver, ...]] = {
     "streamed": (Streamed(),),
@@ -24,6 +27,8 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "low rank": (SpannedLowRank(), LowRank()),
     "identity": (Cholesky(), Tridiagonal(), Spectral()),
     "exact": (Spectral(),),
+    "symmetric": (Characters(), AddedExamples()),
+    "places": (AtPlaces(),),
     "coupled": (ByDirection(), Dense(), Products()),
 }
 """The ways of each kind of problem, the better of two equals first."""
@@ -104,8 +109,12 @@ def kind(problem: Problem, want: Want) -> str:
     features = problem.inputs.features
     if problem.gathered is not None:
         return "streamed"
+    if problem.symmetry is not None:
+        return "symmetric"
     if features is not None and features.operator_valued:
         return "operator features"
+    if problem.kernel.at_places:
+        return "places"
     if not problem.kernel.separable:
         return "coupled"
     operator = problem.operator
