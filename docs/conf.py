@@ -12,7 +12,7 @@ import mercer
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from api_pages import write_pages  # noqa: E402
+from api_pages import write_pages
 
 GENERATED = Path(__file__).parent / "reference" / "generated"
 
@@ -32,6 +32,8 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = [
+    "_build", "reference/generated/*.inc", "sg_execution_times.rst", "**/sg_execution_times.rst",
+]  # fmt: skip
     "_build",
     "reference/generated/*.inc",
     "sg_execution_times.rst",

@@ -16,7 +16,7 @@ SPECTRA_HASH = "50b2d23bb1fc86261fd46ff71131f8bc0861b1b2c2ed1d4e1357b6f3171f7359
 POOL_HASH = "0b490c8f912d4734e2892fb4db13d12cfcade40821fb76b677d3b5ea79248164"
 QM9_HASH = "4f5f7c16e7cea506651fe2d489924c31bdd744c74dd4a0db3a98af05b957d7eb"
 MASSBANK_ORIGIN = "MassBank-data (openly licensed MS2 records, positive [M+H]+, by compound)"
-QM9_ORIGIN = "a list of 4,989 SMILES of QM9 (Ramakrishnan et al. 2014)"
+QM9_ORIGIN = "a list of 4,989 SMILES of QM9 (Ramakrishnan et al. 2014; `mercer fetch qm9`)"
 
 # Masses of the most abundant isotopes, in unified atomic mass units.
 MASSES = {
