@@ -34,11 +34,6 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = [
     "_build", "reference/generated/*.inc", "sg_execution_times.rst", "**/sg_execution_times.rst",
 ]  # fmt: skip
-    "_build",
-    "reference/generated/*.inc",
-    "sg_execution_times.rst",
-    "**/sg_execution_times.rst",
-]
 default_role = "code"
 nitpicky = False
 METHODS = ("fit", "predict", "score", "transform", "partial_fit")
