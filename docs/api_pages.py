@@ -7,13 +7,22 @@ from pathlib import Path
 MODULES = {
     "mercer": "estimators", "mercer.kernels": "kernels", "mercer.spaces": "spaces",
     "mercer.operators": "operators", "mercer.losses": "losses", "mercer.decoders": "decoders",
-    "mercer.features": "features", "mercer.solvers": "solvers", "mercer.sources": "sources",
+    "mercer.features": "features", "mercer.sources": "sources",
     "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.datasets": "datasets",
     "mercer.plots": "plots", "mercer.tables": "tables", "mercer.testing": "testing",
 }  # fmt: skip
 """The page under reference/ that lists the names of a module."""
-HIDDEN = {"mercer.solvers": ("Moments",)}
-"""Names that another module documents."""
+INTERNAL = {
+    "mercer.embedding": ("OrthonormalFrame", "SpanFrame", "Deferred", "feature_variance"),
+    "mercer.features": ("check_map",),
+    "mercer.losses": ("checked_loss", "middle", "shortened", "tau_risk", "typical"),
+    "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),
+    "mercer.sources": (
+        "Checkpoint", "Expected", "Gathering", "Rows", "gathered", "is_dask", "mapped",
+        "sample_size", "sampled_rows",
+    ),
+}  # fmt: skip
+"""Names that modules of mercer share among themselves; they may change without notice."""
 CLASS = """{name}
 {line}
 
@@ -50,7 +59,7 @@ def public_names(module: str) -> list[str]:
         name for name, value in vars(found).items()
         if not name.startswith("_") and getattr(value, "__module__", None) == module
     ]  # fmt: skip
-    hidden = HIDDEN.get(module, ())
+    hidden = INTERNAL.get(module, ())
     return [name for name in names if callable(getattr(found, name)) and name not in hidden]
 
 

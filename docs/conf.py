@@ -36,8 +36,6 @@ exclude_patterns = [
 ]  # fmt: skip
 default_role = "code"
 nitpicky = False
-METHODS = ("fit", "predict", "score", "transform", "partial_fit")
-autodoc_default_options = {"exclude-members": ", ".join(f"set_{m}_request" for m in METHODS)}
 autosummary_generate = False  # api_pages.py writes them
 viewcode_line_numbers = True
 napoleon_use_rtype = False
@@ -88,6 +86,11 @@ sphinx_gallery_conf = {
 }
 
 
+def _skip(app, what, name, obj, skip, options):
+    """scikit-learn documents `set_fit_request` and its like."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def _escape_bars(app, what, name, obj, options, lines):
     """|x| is a size in docstrings, not a substitution of reStructuredText's."""
     lines[:] = [line if ">>>" in line else line.replace("|", "\\|") for line in lines]
@@ -115,5 +118,6 @@ def setup(app):
     """Hook into Sphinx."""
     app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("autodoc-skip-member", _skip)
     app.connect("config-inited", lambda app, config: write_pages(GENERATED))
     app.connect("source-read", _close_blocks)

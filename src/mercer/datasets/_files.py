@@ -12,15 +12,48 @@ import numpy as np
 
 
 class DataNotFound(FileNotFoundError):
-    """A data set is not on this machine; the message says which file to put where."""
+    """A data set is not on this machine; the message says which file to put where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mercer.datasets import DataNotFound, load_usps
+    >>> try:
+    ...     load_usps(tempfile.mkdtemp())
+    ... except DataNotFound as problem:
+    ...     print(str(problem).split(":")[0])
+    usps.npz is missing
+    """
 
 
 class WrongData(ValueError):
-    """A data file is there, but it is not the one expected."""
+    """A data file is there, but it is not the one expected.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer.datasets import WrongData, load_cmudict
+    >>> folder = tempfile.mkdtemp()
+    >>> os.mkdir(os.path.join(folder, "cmudict"))
+    >>> with open(os.path.join(folder, "cmudict", "cmudict.dict"), "w") as file:
+    ...     _ = file.write("a AH0")
+    >>> try:
+    ...     load_cmudict(folder)
+    ... except WrongData as problem:
+    ...     print("SHA-256" in str(problem))
+    True
+    """
 
 
 def data_folder(data_home: str | Path | None = None) -> Path:
-    """`data_home`, else the folder that MERCER_DATA names, else a folder in the user's cache."""
+    """`data_home`, else the folder that MERCER_DATA names, else a folder in the user's cache.
+
+    Examples
+    --------
+    >>> from mercer.datasets import data_folder
+    >>> data_folder("here").name
+    'here'
+    """
     if data_home is not None:
         return Path(data_home)
     named = os.environ.get("MERCER_DATA")

@@ -31,7 +31,15 @@ def load_digit_halves() -> tuple[np.ndarray, np.ndarray]:
 def load_usps(
     data_home: str | Path | None = None, *, sha256: str | None = USPS_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """USPS digits: training images (7291, 16, 16) in [-1, 1] and labels, then the test ones."""
+    """USPS digits: training images (7291, 16, 16) in [-1, 1] and labels, then the test ones.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_usps
+    >>> images, digits, test_images, test_digits = load_usps()  # doctest: +SKIP
+    >>> images.shape  # doctest: +SKIP
+    (7291, 16, 16)
+    """
     path = find(
         "usps/usps.npz", data_home, sha256=sha256, origin=USPS_ORIGIN,
         content=(USPS_CONTENT, USPS_ARRAYS),

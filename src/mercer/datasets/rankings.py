@@ -26,6 +26,13 @@ def load_label_ranking(
     ----------
     name
         One of `LABEL_RANKING`.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_label_ranking
+    >>> X, ranks = load_label_ranking("iris")  # doctest: +SKIP
+    >>> X.shape, ranks.shape  # doctest: +SKIP
+    ((150, 4), (150, 3))
     """
     if name not in LABEL_RANKING:
         raise ValueError(f"name must be one of {LABEL_RANKING}, got {name!r}.")

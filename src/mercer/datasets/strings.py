@@ -47,6 +47,13 @@ def load_transliteration(
     X_train, y_train, X_test, y_test
         Object arrays of strings. The training file is in alphabetical order: a part of it is to be
         drawn at random.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_transliteration
+    >>> X_train, y_train, X_test, y_test = load_transliteration()  # doctest: +SKIP
+    >>> len(X_train)  # doctest: +SKIP
+    12877
     """
     parts: list[np.ndarray] = []
     for name, sha256 in NAMES.items():
@@ -93,6 +100,12 @@ def load_inflection(
     -------
     lemmas, tags, forms
         Object arrays of strings, of tuples such as ``("pos=V", "tense=PST")``, and of strings.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_inflection
+    >>> lemmas, tags, forms = load_inflection("german")  # doctest: +SKIP
+    >>> len(lemmas)  # doctest: +SKIP
     """
     sha256 = INFLECTION.get(f"{language}-{part}") if verify else None
     name = f"inflection/{language}-{part}.tsv"
@@ -118,6 +131,13 @@ def load_ocr_words(
     -------
     images, words, folds
         For each word an array (letters, 128) of zeros and ones, its text, and 0, …, 9.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_ocr_words
+    >>> images, words, folds = load_ocr_words()  # doctest: +SKIP
+    >>> words[0], images[0].shape  # doctest: +SKIP
+    ('ommanding', (9, 128))
     """
     path = find(
         "ocr_words/ocr_letters.npz", data_home, sha256=sha256, origin=OCR_ORIGIN,

@@ -19,7 +19,17 @@ SMOOTH = 0.8
 
 
 def guess(table: Table, names: Sequence[str], output: bool) -> str:
-    """The name of the space that some columns hold, as input or as output."""
+    """The name of the space that some columns hold, as input or as output.
+
+    Examples
+    --------
+    >>> from mercer.tables import Table
+    >>> from mercer.tables.guess import guess
+    >>> columns = {"text": ["sunny sea", "rainy hill"] * 6, "tag": ["sun", "rain"] * 6}
+    >>> table = Table("a list", columns, lines=range(12))
+    >>> guess(table, ["text"], output=False), guess(table, ["tag"], output=True)
+    ('text', 'labels')
+    """
     table = table.rows(range(min(len(table), LOOK)))
     columns = [table.columns[name] for name in names]
     first = columns[0]

@@ -47,6 +47,17 @@ class TableModel(FromFile, BaseEstimator):
         Text that meant an empty cell in training.
     left_out_
         How good left-out predictions of the training rows are, by measure.
+
+    Examples
+    --------
+    >>> from mercer.tables import Table, TableModel
+    >>> columns = {"text": ["sunny sea", "rainy hill"] * 6, "tag": ["sun", "rain"] * 6}
+    >>> table = Table("a list", columns, lines=range(12))
+    >>> model = TableModel(["text"], ["tag"]).fit(table)
+    >>> model.output_space_.name
+    'labels'
+    >>> len(model.predict(table))
+    12
     """
 
     def __init__(

@@ -13,7 +13,21 @@ MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 
 
 class BadTable(ValueError):
-    """A file that cannot be used as it is: the message names file, row or column and a way out."""
+    """A file that cannot be used as it is: the message names file, row or column and a way out.
+
+    Examples
+    --------
+    >>> from mercer.tables import BadTable, read
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "empty.csv")
+    >>> with open(path, "w") as file:
+    ...     pass
+    >>> try:
+    ...     read(path)
+    ... except BadTable as problem:
+    ...     print(str(problem).endswith("at least two rows is wanted."))
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,14 @@ class Table:
         Whether the day comes before the month in dates such as 3/4/2024; None if not known.
     read_as
         What was seen in the file: its format, separator, header and decimal mark.
+
+    Examples
+    --------
+    >>> from mercer.tables import Table
+    >>> columns = {"text": ["sunny sea", "rainy hill"] * 6, "tag": ["sun", "rain"] * 6}
+    >>> table = Table("a list", columns, lines=range(12))
+    >>> len(table), table.names(["2"])
+    (12, ['tag'])
     """
 
     source: str
