@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import Array, blocks, host, like, namespace, take
 from .inputs import InputSpectrum
+from .weights import stands_out
 
 BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
@@ -95,12 +96,13 @@ class Part(Smoother):
     def coefficients(self, alpha: float) -> Array:
         """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α).
 
-        At ridges so small that the rounding of E and s shows, one step of iterative refinement
-        with the Gram matrix itself makes up for it.
+        At ridges so small that the rounding of E and s shows, though not lost in it, one step of
+        iterative refinement with the Gram matrix itself makes up for it.
         """
         s, b = self.inputs.s, self.b[None, :]
         D = s[:, None] * b
-        small = self.inputs.refines and alpha < REFINED * float(namespace(D).max(D))
+        largest = float(namespace(D).max(D)) if self.inputs.refines else 0.0
+        small = alpha < REFINED * largest and stands_out(alpha, int(s.shape[0]), largest)
         D += alpha
         C = self.inside / D
         if small:
