@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from .progress import Progress
 from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
+LONG = re.compile(r"\d+\.\d{5,}")
+"""Numbers with more digits than anybody reads."""
 SETS = 4000
 """Rows up to which a model keeps what prediction sets need, asked for or not."""
 
@@ -221,7 +224,10 @@ class AutoDependency(LearntFromTable):
 
 def _called(best: str, model: Any, search: Search) -> str:
     """What was chosen in words: the models of a blend with their weights."""
-    models = {row["family"]: row["model"] for row in search.board}
+    models = {
+        row["family"]: LONG.sub(lambda m: f"{float(m[0]):.4g}", row["model"])
+        for row in search.board
+    }
     if best != "blend":
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))
