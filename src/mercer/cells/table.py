@@ -15,7 +15,21 @@ Name = Hashable
 
 
 class BadTable(ValueError):
-    """A file that cannot be used as it is: the message names file, row or column and a way out."""
+    """A file that cannot be used as it is: the message names file, row or column and a way out.
+
+    Examples
+    --------
+    >>> from mercer.tables import BadTable, read
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "empty.csv")
+    >>> with open(path, "w") as file:
+    ...     pass
+    >>> try:
+    ...     read(path)
+    ... except BadTable as problem:
+    ...     print(str(problem).endswith("at least two rows is wanted."))
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,14 @@ class Table:
         What was seen in the file: its format, separator, header and decimal mark.
     unit
         What messages call a row: "line", or "row" of a table that came from no file.
+
+    Examples
+    --------
+    >>> from mercer.tables import Table
+    >>> columns = {"text": ["sunny sea", "rainy hill"] * 6, "tag": ["sun", "rain"] * 6}
+    >>> table = Table("a list", columns, lines=range(12))
+    >>> len(table), table.names(["2"])
+    (12, ['tag'])
     """
 
     source: str

@@ -6,6 +6,7 @@ import click
 
 from .. import __version__
 from .demo import demo
+from .fetch import fetch
 from .fit import fit
 from .predict import evaluate, info, predict
 
@@ -26,5 +27,5 @@ def reproduce(arguments: tuple[str, ...]) -> None:
     )
 
 
-for command in (fit, predict, evaluate, info, demo, reproduce):
+for command in (fit, predict, evaluate, info, demo, fetch, reproduce):
     main.add_command(command)

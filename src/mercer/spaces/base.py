@@ -23,6 +23,16 @@ class Space(BaseEstimator):
     A space of one's own derives from this class and overrides what differs: `check` nearly
     always, and the names of the default kernel, decoder and metric. A kernel says by its `space`
     on which items it is.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Kendall
+    >>> space = Kendall().space
+    >>> space
+    Rankings()
+    >>> space.check([[0, 1, 2], [2, 1, 0]])
+    array([[0, 1, 2],
+           [2, 1, 0]])
     """
 
     name = "items"
@@ -174,7 +184,15 @@ class Space(BaseEstimator):
 
 
 class Opaque(Space):
-    """Items of any kind, of which nothing is known but equality: the space of one's own kernels."""
+    """Items of any kind, of which nothing is known but equality: the space of one's own kernels.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Opaque
+    >>> space = Opaque()
+    >>> space.key({"a": 1}) == space.key({"a": 1}), space.key({"a": 1}) == space.key({"a": 2})
+    (True, False)
+    """
 
     def key(self, item: Any) -> Hashable:
         """Graphs by their content; of all else what pickles alike is equal."""

@@ -13,7 +13,14 @@ from .sequences import Sequences
 
 
 class Molecules(Sequences):
-    """Molecules, written as SMILES strings; whether rdkit can read them is the kernel's to say."""
+    """Molecules, written as SMILES strings; whether rdkit can read them is the kernel's to say.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Molecules
+    >>> list(Molecules().check(["CCO", "C1CC1"]))
+    ['CCO', 'C1CC1']
+    """
 
     name = "molecules"
 
