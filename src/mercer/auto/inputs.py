@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import object_array
-from ..estimators.default_kernels import are_curves
 from ..tables.table import MISSING, Table
 from ..tables.values import is_numeric, numbers
 from .frames import Columns
@@ -76,7 +75,6 @@ class Inputs(BaseEstimator):
         self.varies_ = spread > 1e-12 * np.nan_to_num(largest)
         self.spread_ = np.where(self.varies_, spread, 1.0)
         self._settle_indicators(raw)
-        self.curves_ = not self.holes_.any() and are_curves(raw[:, self.varies_])
         if not self.width_ and not self.texts:
             raise ValueError("no input column varies: there is nothing to learn from.")
         return self

@@ -31,6 +31,7 @@ from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
+from .tf_idf import TfIdf
 from .tree import SubsetTree, Subtree
 from .weighted_degree import WeightedDegree
 from .words import Words
@@ -77,6 +78,7 @@ __all__ = [
     "Subtree",
     "Sum",
     "Tanimoto",
+    "TfIdf",
     "VectorKernel",
     "WeightedDegree",
     "WeisfeilerLehman",
