@@ -86,6 +86,7 @@ KERNELS = [
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
     (k.WeisfeilerLehman(), GRAPHS), (k.SubsetTree(), TREES), (k.Subtree(), TREES),
+    (k.Productions(), TREES),
     (k.Fingerprint(), SMILES), (k.MassSpectrum(), SPECTRA),
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
@@ -104,6 +105,19 @@ MORE_KERNELS = [
     (k.Gaussian(k.Labels(k.Tanimoto())), SETS), (k.Gaussian(k.Kendall()), RANKS),
     (k.Kendall(), PARTIAL), (k.Spearman(), PARTIAL), (k.Hamming(), PARTIAL),
     (k.Positions(k.Linear()), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]),
+    (k.RBF("ard"), VECTORS), (k.RBF([0.5, 1.0, 2.0]), TWINS), (k.Laplacian("ard"), VECTORS),
+    (k.Matern("ard", nu=0.5), VECTORS), (k.Matern([1.0, 2.0, 3.0]), VECTORS),
+    (k.Matern("ard", nu=2.5), TWINS), (k.L2(smoothing=0.01), VECTORS),
+    (k.Sobolev(weight=0.5, smoothing=0.1), VECTORS), (k.SubsetTree(0.7), TREES),
+    (k.Subtree(0.7), TREES), (k.Subsequences(3, 0.8, blended=True), WORDS),
+    (k.Spectrum(2, blended=True, weights=[0.5, 2.0]), WORDS), (k.Spectrum(2, True, 2), WORDS),
+    (k.Positions(k.RBF(1.0)), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]),
+    (k.MassSpectrum(4.7, 0.7), SPECTRA), (k.Labels(k.RBF(1.5)), SETS),
+    (k.LaplacianRegularized(2.0 * k.RBF("ard"), 0.5, 2), VECTORS),
+    (k.Normalized(k.Polynomial(2, 0.5, 2.0) + 3.0 * k.Linear()), VECTORS),
+    (k.Centered(0.5 * k.RBF("ard") * k.Matern(2.0)), VECTORS), (k.Gaussian(LETTERS), WORDS),
+    (k.Smoothed(k.RBF("ard"), 0.7, (4, 4)), IMAGES), (k.Words(k.Subsequences(2)), TITLES),
+    (k.Gaussian(k.Polynomial(2, 0.3) + 2.0 * k.Linear()) ** 2, VECTORS),
 ]  # fmt: skip
 OPERATORS = [
     o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),
@@ -147,6 +161,7 @@ DECODERS = [
     (d.Viterbi(), k.Positions(), WORDS), (d.PerPosition(), k.Positions(), WORDS),
     (d.NGramPath(), k.Spectrum(2, blended=True), WORDS),
     (d.GromovWassersteinBarycenter(), k.ShortestPath(), GRAPHS),
+    (d.TreeChart(leaves=None), k.Productions(), TREES),
 ]  # fmt: skip
 MORE_DECODERS = [
     (d.Direct(), 2 * k.Linear(), IMAGES), (d.Candidates(), k.Laplacian(), IMAGES),

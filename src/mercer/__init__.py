@@ -13,6 +13,7 @@ from .estimators import (
     KernelDependency,
     KernelDependencyCV,
     OnlineKernelDependency,
+    tune,
 )
 from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
 
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "register",
     "save",
+    "tune",
 ]
 
 

@@ -7,7 +7,8 @@ Losses (smaller is better) take outputs, true ones first, and return the mean ov
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ._extras import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
 from .kernels.rankings import Hamming, Kendall, Spearman
-from .spaces import Classes
+from .spaces import Classes, Opaque
 from .spaces.rankings import as_rankings
 from .spaces.sequences import as_sequences
 
@@ -41,6 +42,22 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     """‖y - ŷ‖² of vectors, curves and images."""
     A, B = _paired(y_true, y_pred)
     return _averaged(((A - B) ** 2).sum(axis=1), average)
+
+
+def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """‖y - ŷ‖ / ‖y‖ of fields: what neural operators are compared by.
+
+    Examples
+    --------
+    >>> from mercer.metrics import relative_error
+    >>> relative_error([[3.0, 4.0]], [[3.0, 3.0]])
+    0.2
+    """
+    A, B = _paired(y_true, y_pred)
+    lengths = np.sqrt((A * A).sum(axis=1))
+    gaps = np.sqrt(((A - B) ** 2).sum(axis=1))
+    zero = lengths == 0
+    return _averaged(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Any:
@@ -88,6 +105,42 @@ def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     _same_length(A, B)
     pairs = zip(space.keys(A), space.keys(B), strict=True)
     return _averaged(np.array([a == b for a, b in pairs], dtype=float), average)
+
+
+class ListScore(NamedTuple):
+    """How often the right one of a list was chosen.
+
+    Attributes
+    ----------
+    accuracy, chance
+        The share of right choices, and that of a blind guess.
+    lists
+        The lists that count: those of at least two different candidates.
+    """
+
+    accuracy: float
+    chance: float
+    lists: int
+
+
+def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListScore:
+    """Exact matches among lists of candidates, beside chance; lists of one do not count.
+
+    Examples
+    --------
+    >>> from mercer.metrics import list_accuracy
+    >>> list_accuracy(["a", "b", "c"], ["a", "c", "c"], [["a", "b"], ["b", "c"], ["c"]])
+    ListScore(accuracy=0.5, chance=0.5, lists=2)
+    """
+    _same_length(y_true, y_pred)
+    key, pairs = Opaque().key, list(zip(y_true, y_pred, strict=True))
+    sizes = np.array([len({key(y) for y in row}) for row in candidates])
+    if len(sizes) != len(pairs):
+        raise ValueError(f"give one list for each of {len(pairs)} outputs, got {len(sizes)}.")
+    hits = np.array([key(a) == key(b) for a, b in pairs], dtype=float)[sizes > 1]
+    if not len(hits):
+        raise ValueError("no list has two candidates: there is nothing to choose.")
+    return ListScore(float(hits.mean()), float((1.0 / sizes[sizes > 1]).mean()), len(hits))
 
 
 def graph_distance(

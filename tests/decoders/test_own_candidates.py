@@ -60,9 +60,11 @@ def test_left_out_groups_do_not_count_as_trained_on():
 
 
 def test_a_warning_where_lists_differ_in_what_was_seen():
-    model = KernelDependency("rbf", Fingerprint(), alpha=0.1).fit(X, Y)
+    lists = {1.0: ["CO", "CS"], 2.0: ["CCS", "CCF"]}
+    decoder = Candidates(lambda x: lists[x[0]])
+    model = KernelDependency("rbf", Fingerprint(), alpha=0.1, decoder=decoder).fit(X, Y)
     with pytest.warns(UserWarning, match="1 of 2 candidate lists contain training outputs"):
-        model.predict(X[:2], candidates=[["CO", "CS"], ["CCS", "CCF"]])
+        model.predict(X[:2])
 
 
 @pytest.mark.parametrize(
@@ -89,4 +91,6 @@ def test_equal_graphs_are_one_candidate_whatever_was_asked_of_them():
 
 def test_candidates_of_a_precomputed_kernel_are_indices():
     model = KernelDependency("linear", Precomputed(np.eye(6)), alpha=1e-3).fit(np.eye(3), [0, 2, 4])
-    assert model.predict(np.eye(3), candidates=[[0, 1], [3, 2], [5, 4]]).tolist() == [0, 2, 4]
+    lists = [[0, 1], [3, 2], [5, 4]]
+    found = model.predict(np.eye(3), candidates=lists, leave_out_candidates=False)
+    assert found.tolist() == [0, 2, 4]

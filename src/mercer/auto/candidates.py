@@ -11,6 +11,7 @@ from .._arrays import Items
 from ..estimators.default_kernels import are_curves
 from ..kernels import (
     RBF,
+    Fingerprint,
     Gaussian,
     Kernel,
     Labels,
@@ -23,6 +24,7 @@ from ..kernels import (
     Standardized,
     Tanimoto,
     TfIdf,
+    WeisfeilerLehman,
 )
 from ..kernels.standardized import common_units
 from .inputs import NUMBERS, Inputs
@@ -119,7 +121,9 @@ def _text_kernels(sentences: bool, rank: int | None) -> dict[str, Any]:
 
 
 def _on_text(kind: str, make: Any) -> Kernel:
-    return Labels(Tanimoto()) if kind == "labels" else make()
+    if kind == "graph":
+        return Normalized(WeisfeilerLehman())
+    return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()
 
 
 def _sum(kernels: list[Kernel]) -> Kernel:

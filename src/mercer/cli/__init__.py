@@ -6,7 +6,8 @@ import click
 
 from .. import __version__
 from .demo import demo
-from .files import evaluate, fit, info, predict
+from .fit import fit
+from .predict import evaluate, info, predict
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -17,6 +17,7 @@ from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
 from .simplex import Simplex
 from .threshold import Threshold
+from .tree_chart import TreeChart
 
 __all__ = [
     "Assignment",
@@ -34,6 +35,7 @@ __all__ = [
     "PerPosition",
     "Simplex",
     "Threshold",
+    "TreeChart",
     "Viterbi",
     "natural",
 ]

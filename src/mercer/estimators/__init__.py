@@ -9,6 +9,7 @@ from .forest import ForestDependency
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .online import OnlineKernelDependency
+from .tune import tune
 
 __all__ = [
     "Blend",
@@ -20,6 +21,7 @@ __all__ = [
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
     "SequenceTransducer",
+    "tune",
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -28,19 +28,21 @@ from .._arrays import (
 from .._from_file import FromFile
 from .._lean import Lean
 from .._progress import Observed, is_watched, observed, untold
-from ..decoders import Candidates
 from ..decoders.base import Ranked
+from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
 from ..spaces import Rows
+from .candidate_lists import ranked_lists
 from .checks import is_flat
+from .explain import Explained
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
 class StructuredEstimator(
-    FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Explained, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
@@ -156,7 +158,17 @@ class StructuredEstimator(
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        return replace(self.points_(checked), inputs=self._given(X, checked))
+
+    def _given(self, X: Items, checked: Items) -> Items:
+        """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
+        if isinstance(self.input_kernel_.space, Rows):
+            return checked  # tables slice by columns
+        if hasattr(X, "iloc"):
+            return X.to_numpy()
+        known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
+        return X if known else np.asarray(X)
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
         """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
@@ -177,7 +189,12 @@ class StructuredEstimator(
         points = self.embed(X)
         return points.inner_points(points if X2 is None else self.embed(X2))
 
-    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+    def predict(
+        self,
+        X: Items,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
+    ) -> Items:
         """The decoded output of every input.
 
         Parameters
@@ -185,46 +202,51 @@ class StructuredEstimator(
         X
             Inputs such as the model was fitted on.
         candidates
-            For each input a list of the outputs to choose from; None leaves it to the decoder.
+            For each input a list of the outputs to choose from, which may come one by one; None
+            leaves it to the decoder.
+        leave_out_candidates
+            Whether the training examples whose outputs are in a list are left out of the model
+            that ranks it, in closed form: a training output votes for itself. None does so for
+            lists that have other outputs too, with a warning.
         """
-        decoder = self._decoder_for(X, candidates)
-        parts = [decoder.decode(points) for points in self._points_in_parts(X)]
+        check_is_fitted(self)
+        if candidates is not None:
+            rows = ranked_lists(self, X, candidates, 1, leave_out_candidates)
+            chosen = collected([row[0][0] for row in rows], self.output_kernel_)
+            return self._flattened(chosen)
+        parts = [self.decoder_.decode(points) for points in self._points_in_parts(X)]
         return self._flattened(concatenated(parts))
 
     def predict_top(
-        self, X: Items, k: int = 5, candidates: Sequence[Items] | None = None
+        self,
+        X: Items,
+        k: int = 5,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
         """For each input the best `k` outputs with their scores, best first."""
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a positive whole number, got {k!r}.")
-        decoder = self._decoder_for(X, candidates)
+        check_is_fitted(self)
+        if candidates is not None:
+            ranked: Iterable[Ranked] = ranked_lists(
+                self, X, candidates, int(k), leave_out_candidates
+            )
+        else:
+            parts = self._points_in_parts(X)
+            ranked = (row for part in parts for row in self.decoder_.decode_top(part, int(k)))
         return [
             [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
-            for points in self._points_in_parts(X)
-            for row in decoder.decode_top(points, int(k))
+            for row in ranked
         ]
-
-    def _decoder_for(self, X: Items, candidates: Sequence[Items] | None) -> Any:
-        check_is_fitted(self)
-        if candidates is None:
-            return self.decoder_
-        if len(candidates) != count(X):
-            raise ValueError(
-                f"candidates must hold one list for each of the {count(X)} inputs, "
-                f"got {len(candidates)}."
-            )
-        lists = iter(candidates)
-        return Candidates(lambda x: next(lists)).fit(
-            self.output_kernel_, vars(self).get("outputs_", ())
-        )
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        X = checked if isinstance(self.input_kernel_.space, Rows) else X  # tables slice by columns
+        given = self._given(X, checked)
         for rows in blocks(count(checked), BLOCK):
             index = _range(rows)
-            yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))
+            yield replace(self.points_(take(checked, index)), inputs=take(given, index))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
@@ -293,11 +315,3 @@ def _weighted(w: np.ndarray, values: Array) -> float:
 
 def _range(rows: slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop)
-
-
-def _sliced(X: Items, index: np.ndarray) -> Items:
-    """The inputs as the user gave them: a function of x that names candidates sees those."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index].to_numpy()
-    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
-    return take(X if known else np.asarray(X), index)

@@ -14,6 +14,8 @@ from .._plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
+from ..solvers.base import needs_no_coordinates
+from ..solvers.factorization import LeftOutModels
 
 KEPT = 0.125
 """The share of free memory up to which a model keeps its factorisation."""
@@ -86,6 +88,24 @@ class Fitted:
         """How leaving each example's group out moves the points of new inputs, block by block."""
         return self.factorization.moves(X, self.alpha)
 
+    def without(self) -> LeftOutModels:
+        """A function to points of inputs by models that leave examples out, each input its own."""
+        if "without" in self._kept:
+            return self._kept["without"]
+        made = factor(self.problem, self._to_leave_out()).without(self.alpha)
+        if _is_small(8.0 * self.problem.n**2):
+            self._kept["without"] = made
+        return made
+
+    def _to_leave_out(self) -> Want:
+        """Weights on the outputs where that is all it takes, else output coordinates."""
+        problem, want = self.problem, replace(self.want, relative=False)
+        plain = problem.loss is None and problem.separable and problem.gathered is None
+        if plain and needs_no_coordinates(problem, want):
+            exact = problem.inputs.features is None
+            return replace(want, left_out=not exact, solver="auto")
+        return replace(want, moves=True, solver=_for_left_out(want.solver))
+
     def leaving_out(self, labels: np.ndarray) -> Fitted:
         """The same model, prepared for the models that leave each of these groups out."""
         want = replace(self.want, moves=True)
@@ -94,7 +114,11 @@ class Fitted:
 
 def _kept(factorization: Factorization) -> bool:
     """Whether a factorisation is small enough to be kept."""
-    return factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available()
+    return _is_small(factorization.nbytes)
+
+
+def _is_small(nbytes: float) -> bool:
+    return nbytes <= SMALL or nbytes <= KEPT * available()
 
 
 def operator_spectrum(fitted: Fitted) -> Array:

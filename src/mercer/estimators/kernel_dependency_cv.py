@@ -14,7 +14,7 @@ from .._same import fingerprint
 from ..decoders import Decoder, natural
 from ..embedding import Embedding
 from ..features import FeatureMap
-from ..kernels import Kernel
+from ..kernels import RBF, Kernel
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Side, Want
@@ -44,6 +44,7 @@ from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
+from .refuse_symmetries import check_symmetries
 from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
@@ -96,6 +97,15 @@ class KernelDependencyCV(RidgeEstimator):
     nested
         The number of folds for an honest score: on each, the whole choice is made again without
         the fold. None for no such score, which costs that many fits more.
+    symmetries
+        As in `KernelDependency`.
+    search
+        "grid" for the kernels as given, or "gradient": the continuous parameters of each kernel
+        are first learnt as by `mercer.tune` (the penalised evidence; with groups or outputs of
+        infinitely many features, the left-out error), and the choice is between those.
+        ``kernel=None`` is then ``RBF("ard")``.
+    restarts
+        How many further searches by gradient start at random places.
 
     Attributes
     ----------
@@ -164,6 +174,9 @@ class KernelDependencyCV(RidgeEstimator):
         verbose: bool = False,
         solver: Any = "auto",
         nested: int | None = None,
+        symmetries: Any = None,
+        search: str = "grid",
+        restarts: int = 0,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -180,6 +193,9 @@ class KernelDependencyCV(RidgeEstimator):
         self.verbose = verbose
         self.solver = solver
         self.nested = nested
+        self.symmetries = symmetries
+        self.search = search
+        self.restarts = restarts
 
     def fit(
         self,
@@ -250,7 +266,10 @@ class KernelDependencyCV(RidgeEstimator):
         data = self._data(X, y, groups, sample_weight, *checks)
         kernels = self._shortlisted(kernels, data) if self.kernel is None else kernels
         want = self._want(kernels)
+        if self.search == "gradient":
+            kernels = self._learnt_kernels(kernels, outputs, data)
         best, rows = self._best(self._trials(kernels, outputs, data, want))
+        check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
         warn_at_edges(rows, best.row(), scales=self.kernel is not None)
@@ -259,6 +278,19 @@ class KernelDependencyCV(RidgeEstimator):
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
             )
+
+    def _learnt_kernels(
+        self, kernels: list[OperatorKernel], outputs: list[Kernel], data: Data
+    ) -> list[OperatorKernel]:
+        """The kernels at parameters learnt by gradient, for each output kernel."""
+        from .tune import learnt_kernel
+
+        criterion = "auto" if self.criterion == "loo" else "evidence"
+        return [
+            learnt_kernel(problem, criterion, self.restarts)
+            for output in outputs
+            for problem in self._problems(kernels, self._output_side(output, data), data)
+        ]
 
     def _want(self, kernels: list[OperatorKernel]) -> Want:
         """What every trial is asked for; one that no closed form can judge decides for all."""
@@ -456,6 +488,8 @@ class KernelDependencyCV(RidgeEstimator):
         given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not given:
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
+        if self.search == "gradient":
+            given = [RBF("ard") if k is None else k for k in given]
         return [as_operator_kernel(input_default(k)) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
@@ -507,10 +541,12 @@ class KernelDependencyCV(RidgeEstimator):
         return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        coupled = [kernel for kernel in kernels if not kernel.separable]
+        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.at_places)]
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         check_name(self.solver)
+        if self.search not in ("grid", "gradient"):
+            raise ValueError(f'search must be "grid" or "gradient", got {self.search!r}.')
         scalars = [kernel.inputs for kernel in kernels]
         all_or_none(scalars)
         if self.criterion not in CRITERIA:

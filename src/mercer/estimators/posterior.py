@@ -73,7 +73,9 @@ class Posterior:
     def noise(self) -> float:
         """σ², profiled: α Σ c² / (b s + α) over the number of terms."""
         kept = self.fitted._kept
-        if "noise" not in kept:
+        if "noise" not in kept and hasattr(self.factorization, "noise"):
+            kept["noise"] = self.factorization.noise(self.fitted.alpha)
+        elif "noise" not in kept:
             kept["noise"] = profiled_noise(self.factorization, self.parts, self.fitted.alpha)
         return kept["noise"]
 

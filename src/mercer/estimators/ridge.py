@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .posterior import Posterior
+from .refuse_symmetries import symmetry_of
 from .selective import confidence_of
 from .unlabelled import rows_of
 
@@ -96,6 +97,7 @@ class RidgeEstimator(StructuredEstimator):
     decoder: Any
     device: str | None
     solver: Any
+    symmetries: Any = None
     fitted_: Fitted
     kernel_: OperatorKernel
     loss_: Loss | None
@@ -200,6 +202,7 @@ class RidgeEstimator(StructuredEstimator):
             data.weights,
             loss,
             data.given,
+            symmetry=symmetry_of(self.symmetries, kernel, outputs, data.given),
         )
 
     def _fitted_decoder(self, output_kernel: Kernel, y: Items) -> Decoder:
@@ -248,11 +251,10 @@ class RidgeEstimator(StructuredEstimator):
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
-        points, fitted = self.points_(X), vars(self).get("fitted_")
-        if fitted is None:
-            return points
-        return replace(points, posterior=Posterior(fitted, X, self.flat_))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        fitted = vars(self).get("fitted_")
+        posterior = None if fitted is None else Posterior(fitted, checked, self.flat_)
+        return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
 
     # -- what was left out --------------------------------------------------------------------
 
@@ -287,7 +289,12 @@ class RidgeEstimator(StructuredEstimator):
 
     # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Items, candidates: Sequence[Items] | None = None) -> Items:
+    def predict(
+        self,
+        X: Items,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
+    ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
         Parameters
@@ -295,11 +302,13 @@ class RidgeEstimator(StructuredEstimator):
         X
             Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
             of them.
-        candidates
-            For each input a list of the outputs to choose from; None leaves it to the decoder.
+        candidates, leave_out_candidates
+            For each input a list of the outputs to choose from, which may come one by one, and
+            whether training examples that are in a list are left out when it is ranked (None:
+            where it has other outputs too). Without lists the decoder decides.
         """
         if not is_dask(X):
-            return super().predict(X, candidates)
+            return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)
         if candidates is not None:
             raise ValueError(

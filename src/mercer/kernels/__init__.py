@@ -9,6 +9,7 @@ from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .delta import Delta
+from .fields import FieldL2, FieldSobolev
 from .fingerprint import Fingerprint
 from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
@@ -32,7 +33,7 @@ from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
 from .tf_idf import TfIdf
-from .tree import SubsetTree, Subtree
+from .tree import Productions, SubsetTree, Subtree
 from .weighted_degree import WeightedDegree
 from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
@@ -43,6 +44,8 @@ __all__ = [
     "Centered",
     "ChiSquare",
     "Delta",
+    "FieldL2",
+    "FieldSobolev",
     "Fingerprint",
     "Function",
     "Gaussian",
@@ -66,6 +69,7 @@ __all__ = [
     "Power",
     "Precomputed",
     "Product",
+    "Productions",
     "Scaled",
     "ShortestPath",
     "Smoothed",

@@ -56,6 +56,16 @@ class FlatTree:
                 out[inner] = mixed(self.label[inner], seed=14) + total
         return out
 
+    def pairs(self) -> np.ndarray:
+        """A hash for every inner child: its production, its parent's, and its place there."""
+        made, degree = self.productions(), np.diff(self.pointer)
+        parent = np.repeat(np.arange(len(self.label)), degree)
+        place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
+        inner = degree[self.child] > 0
+        below = mixed(made[self.child[inner]] ^ mixed(place[inner].astype(np.uint64), 17), seed=18)
+        with np.errstate(over="ignore"):
+            return mixed(made[parent[inner]], seed=19) + below
+
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
         """A hash of the whole tree below each node, and its number of nodes."""
         from ._fragments import whole_subtrees
@@ -79,10 +89,9 @@ def _flat(item: Any, name: str) -> FlatTree:
             f"{name} must be a bracketed string or a nested tuple (label, child, …), "
             f"got {item!r:.60}."
         )
-    nested = _parsed(item, name) if isinstance(item, str) else item
     labels: list[Any] = []
     children: list[list[int]] = []
-    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(nested, name)]
+    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(nested(item, name), name)]
     while True:  # an explicit stack: deep trees would exhaust Python's own
         label, done, rest = waiting[-1]
         if rest:
@@ -94,6 +103,11 @@ def _flat(item: Any, name: str) -> FlatTree:
         if not waiting:
             return FlatTree(labels, children)
         waiting[-1][1].append(len(labels) - 1)
+
+
+def nested(item: Any, name: str) -> Any:
+    """A tree as nested sequences (label, child, …), leaves as labels."""
+    return _parsed(item, name) if isinstance(item, str) else item
 
 
 def _opened(node: Any, name: str) -> tuple[Any, list[int], list[Any]]:

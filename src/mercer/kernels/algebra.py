@@ -14,6 +14,7 @@ from .._same import same
 from ..spaces import Rows
 from .base import Kernel, Wrapper, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
+from .gradients import ParameterGradient, product_rule
 
 
 class Pair(Kernel):
@@ -62,6 +63,10 @@ class Pair(Kernel):
         left, right = (getattr(k, name) for k in self.parts)
         return None if left is None or right is None else combine(left, right)
 
+    def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
+        left, right = (k.parameter_gradient for k in self.parts)
+        return left.under("left"), right.under("right")
+
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
     centered = property(lambda self: any(k.centered for k in self.parts))
 
@@ -90,6 +95,7 @@ class Sum(Pair):
     radial = property(lambda self: self._both("radial", Radial.plus))
     fourier = property(lambda self: self._both("fourier", Fourier.plus))
     item_gradient = property(lambda self: self._both("item_gradient", ItemGradient.plus))
+    parameter_gradient = property(lambda self: ParameterGradient.plus(*self._gradients()))
 
     @property
     def multiple(self) -> Multiple:
@@ -115,6 +121,7 @@ class Product(Pair):
     radial = property(lambda self: self._both("radial", Radial.times))
     fourier = property(lambda self: self._both("fourier", Fourier.times))
     item_gradient = property(lambda self: self._both("item_gradient", self._product_rule))
+    parameter_gradient = property(lambda self: product_rule(self.parts, *self._gradients()))
 
     def _product_rule(self, of_left: ItemGradient, of_right: ItemGradient) -> ItemGradient:
         left, right = self.parts
@@ -158,6 +165,20 @@ class Scaled(Wrapper):
     item_gradient = property(lambda self: self._mapped(self.inner.item_gradient))
 
     @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """The scale, and those of the kernel inside, scaled."""
+        inner, scale = self.inner.parameter_gradient.under("kernel"), self._factor()
+        inside = inner.through(
+            lambda A, B, C: inner.vjp(A, B, scale * C), lambda A, c: inner.diag_vjp(A, scale * c)
+        )
+        own = ParameterGradient.of_grams(
+            {"scale": scale} if scale > 0 else {},
+            lambda A, B: {"scale": self.inner._gram(A, B)} if scale > 0 else {},
+            lambda A: {"scale": self.inner._diag(A)} if scale > 0 else {},
+        )
+        return own.plus(inside)
+
+    @property
     def multiple(self) -> Multiple:
         """Of the same kernel as the one inside; a factor of zero leaves nothing to read."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
@@ -195,6 +216,15 @@ class Power(Wrapper):
 
     radial = property(lambda self: self._product(self.inner.radial))
     fourier = property(lambda self: self._product(self.inner.fourier))
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """By the chain rule."""
+        inner, p = self.inner.parameter_gradient.under("kernel"), self._degree()
+        return inner.through(
+            lambda A, B, C: inner.vjp(A, B, C * p * self.inner._gram(A, B) ** (p - 1)),
+            lambda A, c: inner.diag_vjp(A, c * p * self.inner._diag(A) ** (p - 1)),
+        )
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         p = self._degree()

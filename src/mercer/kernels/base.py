@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from .._arrays import Array, Items, as_vectors, count, namespace, take
 from ..spaces import Opaque, Space, Vectors
 from .capabilities import Fourier, ItemGradient, Multiple, Radial, former
+from .gradients import ParameterGradient
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
@@ -108,9 +109,9 @@ class Kernel(BaseEstimator):
         return None
 
     @property
-    def parameter_gradient(self) -> None:
-        """Derivatives with respect to the parameters: no kernel has them yet."""
-        return None
+    def parameter_gradient(self) -> ParameterGradient:
+        """Derivatives with respect to the continuous parameters; empty where there are none."""
+        return ParameterGradient()
 
     @property
     def multiple(self) -> Multiple:

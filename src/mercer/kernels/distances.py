@@ -14,6 +14,7 @@ from .._arrays import (
     Array,
     blocks,
     count,
+    dense,
     host,
     is_foreign,
     median,
@@ -140,14 +141,27 @@ def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array])
     return scale
 
 
-def settled(kernel: Any) -> float:
-    """The length scale of a fitted kernel, or the number it was given."""
+def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndarray:
+    """The spread of each feature times the median distance of features over their spreads."""
+    D = host(dense(A))
+    spread = np.sqrt(np.mean((D - D.mean(axis=0)) ** 2, axis=0))
+    spread = np.where(spread > 0, spread, 1.0)
+    return spread * length_scale("median", D / spread, distances)
+
+
+def settled(kernel: Any, given: bool = False) -> Any:
+    """The length scale of a fitted kernel, or the number (or array) it was given."""
     if isinstance(kernel.length_scale, str) and not hasattr(kernel, "length_scale_"):
         raise ValueError(
             f"{kernel} takes its length scale from data: call fit(A) on it first, "
             "or give the length scale as a number."
         )
-    return getattr(kernel, "length_scale_", None) or _given(kernel.length_scale)
+    known = None if given else getattr(kernel, "length_scale_", None)
+    if known is not None:
+        return known
+    if np.ndim(kernel.length_scale) == 0:
+        return _given(kernel.length_scale)
+    return np.array([_given(float(scale)) for scale in kernel.length_scale])
 
 
 def _given(value: Any) -> float:

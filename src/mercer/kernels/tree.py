@@ -7,8 +7,9 @@ import numpy as np
 from .._arrays import Array, Items
 from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
-from ._trees import flattened
+from ._trees import FlatTree, flattened
 from .base import Kernel, positive
+from .gradients import ParameterGradient, by_complex_step
 
 
 class TreeKernel(Kernel):
@@ -28,6 +29,29 @@ class TreeKernel(Kernel):
         """The trees as given, in an array of objects, after a check."""
         self.check(Y, name)
         return self.space.check(Y, name)
+
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        raise NotImplementedError
+
+    def _alone(self, A: Items, decay: complex) -> Array:
+        raise NotImplementedError
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        return self._pairs(A, B, float(self.decay))
+
+    def _diag(self, A: Items) -> Array:
+        return self._alone(A, float(self.decay))
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the decay, in which the kernel is a polynomial."""
+        at = float(self.decay)
+        return ParameterGradient.of_grams(
+            {"decay": at},
+            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
+            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
+            {"decay": 1.0},
+        )
 
 
 class Subtree(TreeKernel):
@@ -61,9 +85,62 @@ class Subtree(TreeKernel):
     def __init__(self, decay: float = 1.0):
         self.decay = decay
 
-    def _bags(self, A: Items) -> Bags:
+    def _bags(self, A: Items, decay: complex) -> Bags:
         parts = (tree.subtrees() for tree in A)
-        return Bags.of((hashes, float(self.decay) ** (size / 2.0)) for hashes, size in parts)
+        return Bags.of((hashes, decay ** (size / 2.0)) for hashes, size in parts)
+
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        left = self._bags(A, decay)
+        return inner(left, left if B is A else self._bags(B, decay))
+
+    def _alone(self, A: Items, decay: complex) -> Array:
+        return sqnorms(self._bags(A, decay))
+
+
+class Productions(TreeKernel):
+    """Productions, and pairs of productions of which one stands below the other.
+
+    k(a, b) = Σ_p c_p(a) c_p(b) + decay Σ_q c_q(a) c_q(b), with c_p the number of nodes of a
+    production p (a label and the labels of its children in order) and c_q that of pairs q: a
+    production, a place on its right side, and the production there. These are the fragments of
+    `SubsetTree` that a chart can score: `mercer.decoders.TreeChart` makes the best tree.
+
+    Parameters
+    ----------
+    decay
+        How much less a pair counts than a production, in (0, 1].
+    height
+        2 for pairs, 1 for productions alone.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Productions
+    >>> Productions()(["(S (N dog) (V barks))", "(S (N dog) (V sleeps))"])
+    array([[4. , 2.5],
+           [2.5, 4. ]])
+    """
+
+    def __init__(self, decay: float = 0.5, height: int = 2):
+        self.decay = decay
+        self.height = height
+
+    def check(self, A: Items, name: str = "X") -> np.ndarray:
+        """Trees in flat form."""
+        if self.height not in (1, 2):
+            raise ValueError(f"height must be 1 or 2, got {self.height!r}.")
+        return super().check(A, name)
+
+    def _bags(self, A: Items) -> Bags:
+        return Bags.of(self._bag(tree) for tree in A)
+
+    def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
+        made = tree.productions()
+        made = made[np.diff(tree.pointer) > 0]
+        if self.height == 1:
+            return made, np.ones(len(made))
+        pairs = tree.pairs()
+        weights = np.repeat([1.0, float(self.decay) ** 0.5], [len(made), len(pairs)])
+        return np.concatenate([made, pairs]), weights
 
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)
@@ -106,17 +183,17 @@ class SubsetTree(TreeKernel):
     def __init__(self, decay: float = 0.5):
         self.decay = decay
 
-    def _gram(self, A: Items, B: Items) -> Array:
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
         from ._fragments import fragments
 
         left = _flat_batch(A)
         right = left if B is A else _flat_batch(B)
-        return np.asarray(fragments(*left, *right, float(self.decay), A is B))
+        return np.asarray(fragments(*left, *right, decay, A is B))
 
-    def _diag(self, A: Items) -> Array:
+    def _alone(self, A: Items, decay: complex) -> Array:
         from ._fragments import own_fragments
 
-        return np.asarray(own_fragments(*_flat_batch(A), float(self.decay)))
+        return np.asarray(own_fragments(*_flat_batch(A), decay))
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:

@@ -14,6 +14,7 @@ from .identity import Identity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
 from .learned import LearnedOperator
+from .local import Boxes, Local
 from .matrix import Matrix
 from .mixture import Mixture, mixtures
 from .moments import Moments
@@ -21,12 +22,14 @@ from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .positionwise import Positionwise
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .shared import Shared
 from .slots import Slots
 from .transformed import Transformed
 
 __all__ = [
     "BlockGram",
     "Blocks",
+    "Boxes",
     "ComponentGram",
     "ComponentKernel",
     "ConditionalCovariance",
@@ -39,6 +42,7 @@ __all__ = [
     "Identity",
     "JointKernel",
     "LearnedOperator",
+    "Local",
     "Matrix",
     "Mixture",
     "Moments",
@@ -49,6 +53,7 @@ __all__ = [
     "Pointwise",
     "Positionwise",
     "Separable",
+    "Shared",
     "Slots",
     "Transformed",
     "as_operator_kernel",

@@ -39,7 +39,14 @@ class OperatorKernel(BaseEstimator):
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
 
+    at_places = False
+    """Whether all places of a field share its weights, so that each is an example of its own."""
+
     __array_ufunc__ = None
+
+    def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
+        """The kernel told of the shape of an output array; itself where that does not matter."""
+        return self
 
     @property
     def inputs(self) -> Kernel:

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack, solveh_banded
 
-from .._arrays import Array, blocks, like, namespace
+from .._arrays import Array, Items, blocks, like, namespace
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes, require_exact
-from ..embedding import PointMap, SpanFrame
+from ..embedding import Embedding, PointMap, SpanFrame
 from ..operators import Separable
 from ..problem import Problem, Want
 from .base import Cache, Solver, scalar_problem
 from .constants import Constants
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, LeftOutModels, Solution, _Points
 from .inputs import CentredGram, PlainGram, weight_roots
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .outputs import Outputs
 from .spectral import Spectral
 from .weights import DualWeights, stands_out, weigher
+from .without import reweighted, unit_columns
 
 MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
@@ -91,6 +92,25 @@ class OneCholesky(Factorization):
         del dual.__dict__["factored"]  # n² numbers, made again where weights are asked for
         offset = None if outputs.mean is None else outputs.mean - explained
         return Solution(PointMap(map, offset, outputs.frame, dual), kernel)
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave training examples out, each input its own."""
+        p = self.problem
+        frame = SpanFrame(p.outputs.kernel, p.outputs.items)
+        dual = weigher(p, frame, alpha)
+        try:
+            ridge = dual.factored
+        except np.linalg.LinAlgError:
+            return Spectral().factor(p, self.want, self.cache).without(alpha)
+
+        def rest(rows: np.ndarray) -> Array:
+            unit = unit_columns(p.n, rows, ridge.factor.factor)
+            return namespace(unit).matrix_transpose(ridge.solve(unit))
+
+        def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
+            return Embedding(reweighted(dual.transform(X), rest, sets, ridge.roots), frame)
+
+        return points
 
     @property
     def scale(self) -> float:

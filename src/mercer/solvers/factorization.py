@@ -17,9 +17,12 @@ from ..problem import Problem
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
 from .weights import weigher
+from .without import moved
 
 ENTRIES = 2**23
 """Numbers of the moves that are held at once."""
+LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
+"""From inputs, and the training examples that each of them leaves out, to points."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,16 @@ class Factorization:
         """Left-out predictions for every α; `averaged` for generalised cross-validation."""
         raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
 
+    def left_out_quickly(self, alpha: float) -> LeftOut:
+        """Left-out predictions at one α, at a lower rank where that is enough to compare."""
+        return next(iter(self.left_out([alpha])))
+
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """How leaving each example's group out moves the points of new inputs."""
+        raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave training examples out, each input its own."""
         raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")
 
     def evidence(self, alpha: float) -> float:
@@ -230,6 +241,19 @@ class Parts(Factorization):
                 move = w * E[:, int(own[j])]
                 moved[int(own[j])] = move if together is None else move @ together
         return [moved[j] for j in range(len(moved))]
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave training examples out, each input its own."""
+        map = self.solve(alpha).points
+        residuals = [part.residuals(alpha) for part in self.parts]
+
+        def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
+            parts = zip(self.parts, residuals, strict=True)
+            moves = [moved(part, R, X, alpha, sets) for part, R in parts]
+            less = self._turned_back(self._in_order(moves))
+            return Embedding(map(X).coordinates - less, map.frame)
+
+        return points
 
     # -- what the same spectra give -----------------------------------------------------------
 

@@ -181,12 +181,18 @@ class Part(Smoother):
         rest = like(np.eye(members.shape[1]), E) - E @ turn(E)
         return rest if N is None else rest - N @ turn(N)
 
-    def weights(self, Z: Array, alpha: float, direction: int) -> Array:
-        """The weight of each row of T in g_j at new inputs of projections Z, (inputs, rows)."""
+    def weights(
+        self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
+    ) -> Array:
+        """The weight of (some) rows of T in g_j at new inputs of projections Z, (inputs, rows)."""
         xp, b = namespace(Z), self.b[direction]
-        W = (Z * (b / (self.inputs.s * b + alpha))) @ xp.matrix_transpose(self.inputs.E)
+        E = self.inputs.E if rows is None else self.inputs.rows(rows)
+        W = (Z * (b / (self.inputs.s * b + alpha))) @ xp.matrix_transpose(E)
         constants = self.inputs.constants
-        return W if constants is None else W + self.inputs.share * constants.N[:, 0]
+        if constants is None:
+            return W
+        N = constants.N if rows is None else take(constants.N, rows)
+        return W + self.inputs.share * N[:, 0]
 
 
 class LeaveOneOut:
@@ -218,9 +224,10 @@ class LeaveOneOut:
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
             return
         for alpha in alphas:
-            yield self._by_group(self.smoother.residuals(alpha), alpha)
+            yield self.solved(self.smoother.residuals(alpha), alpha)
 
-    def _by_group(self, R: Array, alpha: float) -> Array:
+    def solved(self, R: Array, alpha: float) -> Array:
+        """(I - H_gg)⁻¹ R_g for every group."""
         found, order = [], []
         directions = int(R.shape[1])
         for members in _batches(self.members or [], directions):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace, part, put, take
-from .._linalg import ridged
 from .._plan import LEFT_OUT_SQUARES, Route, Sizes, require_exact
 from ..embedding import Deferred, Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
@@ -18,11 +17,12 @@ from ..kernels import Kernel
 from ..operators import Separable
 from ..problem import Problem, Want
 from .base import Cache, Solver, needs_no_coordinates, scalar_problem
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Factorization, LeftOut, LeftOutModels, Solution
 from .inputs import LowRankInputs, LowRankRows
 from .left_out import Part
 from .spectral import low_rank_rows
 from .weights import factored
+from .without import reweighted, unit_columns
 
 ENTRIES = 2**23
 """Kernel values of the outputs that are held at once."""
@@ -275,15 +275,9 @@ class Spanned(Factorization):
 
     def left_out_weights(self, alpha: float) -> Array:
         """The left-out predictions as weights on the outputs, (n, n)."""
-        E, w = self.part.inputs.E, self.problem.weights
-        xp, n = namespace(E), E.shape[0]
-        R = self._shrunk(alpha) @ xp.matrix_transpose(E)
-        if not self.part.inputs.complete:
-            R = R - E @ xp.matrix_transpose(E)
-            if self.problem.intercept:
-                N = self.part.inputs.constants.N  # type: ignore[union-attr]
-                R = R - N @ xp.matrix_transpose(N)
-            R = ridged(R, 1.0)
+        n, w = self.problem.n, self.problem.weights
+        R = self._rest_rows(alpha, np.arange(n))
+        xp = namespace(R)
         if self.problem.groups is None:
             R = R / self._rest(alpha)[:, None]
         else:
@@ -294,6 +288,31 @@ class Spanned(Factorization):
             roots = like(np.sqrt(w), R)
             R = R * roots[None, :] / roots[:, None]
         return like(np.eye(n), R) - R
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave training examples out, each input its own."""
+        map, relative = self.solve(alpha).points, alpha / self._uniform
+
+        def rest(rows: np.ndarray) -> Array:
+            return self._rest_rows(relative, rows)
+
+        def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
+            C = reweighted(map(X).coordinates, rest, sets, self.part.inputs.roots)
+            return Embedding(C, self.frame)
+
+        return points
+
+    def _rest_rows(self, alpha: float, rows: np.ndarray) -> Array:
+        """Some rows of I - H."""
+        E, xp = self.part.inputs.E, namespace(self.part.inputs.E)
+        R = take(self._shrunk(alpha), rows) @ xp.matrix_transpose(E)
+        if self.part.inputs.complete:
+            return R
+        R = R - take(E, rows) @ xp.matrix_transpose(E)
+        if self.problem.intercept:
+            N = self.part.inputs.constants.N  # type: ignore[union-attr]
+            R = R - take(N, rows) @ xp.matrix_transpose(N)
+        return R + xp.matrix_transpose(unit_columns(self.problem.n, rows, E))
 
     @property
     def scale(self) -> float:

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, host, object_array
+from ..embedding import Embedding
+from ..kernels import Kernel, Productions
+from ..kernels.tree import TreeKernel
+from ._chart import Chart
+from ._grammar import Grammar, bracketed, largest, listed
+from .base import Decoder, Ranked, need
+
+ROUNDS = 12
+"""Charts that are filled for one point before its best tree is left unproved."""
+
+
+@dataclass(frozen=True)
+class FoundTrees:
+    """Decoded trees, their scores, and how far each can be from the best.
+
+    Attributes
+    ----------
+    outputs, scores
+        The trees, and 2⟨g, Φ(y)⟩ - l(y, y) of each.
+    gaps
+        No tree of the grammar scores higher by more; 0 where a tree is proved to be the best, NaN
+        where the kernel has other features than productions.
+    """
+
+    outputs: np.ndarray
+    scores: np.ndarray
+    gaps: np.ndarray
+
+
+@dataclass
+class _Search:
+    """Trees found for a point with their scores, and the least upper bound of all."""
+
+    found: dict[Any, float] = field(default_factory=dict)
+    bound: float = np.inf
+
+
+def _climb(
+    search: _Search, grammar: Grammar, g: np.ndarray, chart: Callable[[np.ndarray], Chart]
+) -> None:
+    """Fill charts under one bound after the other, until a tree is the best of its own."""
+    w, below = grammar.weights, np.maximum(np.floor(g), 0.0)
+    for _ in range(ROUNDS):
+        gains = np.append(w * (2.0 * g - (2.0 * below + 1.0)), -grammar.pair_weight)
+        found = chart(gains).best()
+        if found is None:
+            return
+        value, features, tree = found
+        counts, others = grammar.features_of(features)
+        score = float(w @ (2.0 * g * counts - counts**2)) - grammar.pair_weight * others
+        bound = value + float(w @ (below * (below + 1.0)))
+        search.bound = min(search.bound, bound)
+        known = tree in search.found
+        search.found[tree] = score
+        if known or bound - score <= 1e-9 * max(1.0, abs(score)):
+            return
+        below = np.maximum(np.where(2.0 * g > 2.0 * counts + 1.0, counts, counts - 1.0), 0.0)
+
+
+class TreeChart(Decoder):
+    """The best tree over a grammar that is read off the training trees; trees are made anew.
+
+    Maximises 2⟨g, Φ(y)⟩ - l(y, y) over all trees whose productions occur in training trees, by a
+    chart over the symbols that the leaves spell, or over sizes where they are not given.
+
+    Parameters
+    ----------
+    leaves
+        "input" if the leaves of a tree spell its input, as those of a parse tree do; None if
+        they are free.
+    symbols
+        A function from an input to the list of its symbols. None: the words of a string that has
+        blanks, else its characters; a list or tuple as it is.
+    max_size
+        The largest number of nodes of a tree with free leaves; None for that of the largest
+        training tree.
+
+    Notes
+    -----
+    Let c_f be the counts of the features in a tree. With the output kernel `Productions` the score
+    is Σ_f w_f (2 g_f c_f - c_f²), and for all whole numbers c and m, c² ≥ (2m + 1) c - m (m + 1),
+    with equality for c = m and c = m + 1. Put in for c_f², this leaves a sum over the productions
+    of a tree that a chart maximises: an upper bound, reached by trees whose counts are m_f or
+    m_f + 1. The search begins with m_f = ⌊g_f⌋ and goes on with the counts of the tree that it
+    found; a tree that is the best of its own bound is the best of all.
+
+    For other tree kernels the trees of that search are compared by the kernel itself; then the best
+    need not be among them.
+
+    A production stands only where one did in a training tree: below the same production, at the
+    same place. Inputs that cannot be derived so are derived without that rule, and inputs that
+    cannot be derived at all get the best training tree.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import TreeChart
+    >>> from mercer.kernels import Productions, Spectrum
+    >>> X = ["a", "b", "a+b", "b+a", "a+a+b"]
+    >>> y = ["(E a)", "(E b)", "(E (E a) + (E b))", "(E (E b) + (E a))",
+    ...      "(E (E (E a) + (E a)) + (E b))"]
+    >>> model = KernelDependency(Spectrum(2), Productions(), alpha=0.1, decoder=TreeChart())
+    >>> model.fit(X, y).predict(["b+b+a"])[0]
+    '(E (E (E b) + (E b)) + (E a))'
+    """
+
+    def __init__(
+        self,
+        leaves: str | None = "input",
+        symbols: Callable[[Any], list] | None = None,
+        max_size: int | None = None,
+    ):
+        self.leaves = leaves
+        self.symbols = symbols
+        self.max_size = max_size
+
+    def fit(self, kernel: Kernel, y: Items) -> TreeChart:
+        """Keep the training trees; the grammar is read when it is first used."""
+        plain = kernel.multiple.kernel
+        inner = getattr(plain, "kernel", plain)  # of a normalised one
+        need(isinstance(inner, TreeKernel), self, kernel, "on trees")
+        if self.leaves not in ("input", None):
+            raise ValueError(f'leaves must be "input" or None, got {self.leaves!r}.')
+        self.kernel_: Any = kernel
+        self.trees_ = object_array(list(y))
+        return self
+
+    def __getstate__(self) -> dict:
+        return {k: v for k, v in super().__getstate__().items() if k != "_read"}
+
+    @property
+    def _exact(self) -> bool:
+        """Whether the features of the kernel are those of the grammar."""
+        return isinstance(self.kernel_.multiple.kernel, Productions)
+
+    def _grammar(self, trees: Items) -> Grammar:
+        """The grammar of some trees, read once."""
+        held = self.__dict__.get("_read")
+        if held is None or held[0] is not trees:
+            kernel = self.kernel_.multiple.kernel
+            pairs = (kernel.decay if kernel.height > 1 else 0.0) if self._exact else 0.5
+            held = self.__dict__["_read"] = (trees, Grammar(trees, pairs))
+        return held[1]
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """The best tree of each point."""
+        return self.certify(points).outputs
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best trees that the search came by, at most `k`."""
+        return [rows[:k] for rows, _ in self._ranked(points)]
+
+    def certify(self, points: Embedding) -> FoundTrees:
+        """The best tree of each point, its score, and a bound on what it misses."""
+        ranked = self._ranked(points)
+        return FoundTrees(
+            object_array([rows[0][0] for rows, _ in ranked]),
+            np.array([rows[0][1] for rows, _ in ranked]),
+            np.array([gap for _, gap in ranked]),
+        )
+
+    def _ranked(self, points: Embedding) -> list[tuple[Ranked, float]]:
+        weights, trees = points.frame.expansion(points.coordinates)
+        grammar = self._grammar(trees)
+        targets = host(weights) @ grammar.counts
+        size = self.max_size or largest(trees)
+        ranked = []
+        for t in range(len(points)):
+            search = self._searched(grammar, targets[t], self._spelled(points, t), size)
+            ranked.append(self._settled(search, points, t))
+        return ranked
+
+    def _spelled(self, points: Embedding, t: int) -> list[Hashable] | None:
+        """The symbols that the leaves of a point's tree must spell."""
+        if self.leaves is None:
+            return None
+        if points.inputs is None:
+            raise ValueError('leaves="input" needs points that know their inputs.')
+        x = points.inputs[t]
+        if self.symbols is not None:
+            return list(self.symbols(x))
+        if isinstance(x, str):
+            return list(x.split() if " " in x.strip() else x.strip())
+        return list(x)
+
+    def _searched(
+        self, grammar: Grammar, g: np.ndarray, symbols: list[Hashable] | None, size: int
+    ) -> _Search:
+        """Search trees whose productions stand where such did; else wherever they may."""
+        search = _Search()
+        for seen in (True, False):
+            _climb(search, grammar, g, partial(Chart, grammar, symbols, size, seen))
+            if search.found:
+                break
+        return search
+
+    def _settled(self, search: _Search, points: Embedding, t: int) -> tuple[Ranked, float]:
+        """Trees as they were given, best first, and the gap of the best."""
+        scale = self.kernel_.multiple.scale
+        made = [(self._given(tree), scale * score) for tree, score in search.found.items()]
+        if not made or not self._exact:
+            outputs = object_array([y for y, _ in made] or list(self.trees_))
+            scores = host(points[t : t + 1].scores(outputs))[0]
+            made = [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
+        made.sort(key=lambda row: -row[1])
+        if not search.found or not self._exact:
+            return made, np.nan
+        gap = scale * search.bound - made[0][1]
+        return made, 0.0 if gap <= 1e-9 * max(1.0, abs(made[0][1])) else gap
+
+    def _given(self, tree: Any) -> Any:
+        """A tree of the kind that was learnt from."""
+        like = self.trees_[0]
+        if isinstance(like, str):
+            return bracketed(tree)
+        return listed(tree) if isinstance(like, list) else tree

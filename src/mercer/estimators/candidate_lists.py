@@ -1,0 +1,173 @@
+"""Prediction from a list of candidates for each input, by models that have not seen them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Sized
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, count, take
+from ..decoders.base import Ranked
+from ..decoders.own_candidates import CandidateLists
+from ..embedding import Embedding
+from ..solvers.factorization import Refused
+
+OBJECTS, ENTRIES = 2**14, 2**20
+"""Different candidates, and candidates in all, that are held at once, if one list has no more."""
+
+
+def ranked_lists(
+    model: Any, X: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
+) -> Iterator[Ranked]:
+    """The best `k` candidates of each input, list after list.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator.
+    X
+        The inputs.
+    candidates
+        As many lists; they may come one by one.
+    k
+        How many candidates are returned.
+    leave_out
+        Whether training examples whose outputs are in a list are left out when it is ranked. None:
+        where a list has candidates of both kinds, with a warning.
+    """
+    fair = _Fair(model, leave_out)
+    n = count(X)
+    lists, start = _counted(candidates, n), 0
+    for points in model._points_in_parts(X):
+        stop = start + len(points)
+        for batch in _batches(lists, stop - start):
+            rows = np.arange(start, start + len(batch))
+            found = CandidateLists(model.output_kernel_, batch, start)
+            part = points[rows - (stop - len(points))]
+            yield from found.ranked(fair.points(part, X, rows, found), k)
+            start += len(batch)
+    next(lists, None)  # refuses lists beyond the last input
+    fair.tell(n)
+
+
+def _counted(candidates: Iterable[Items], n: int) -> Iterator[Items]:
+    """The lists one by one; refuse too few or too many."""
+    given = len(candidates) if isinstance(candidates, Sized) else None
+
+    def refused(got: Any) -> ValueError:
+        return ValueError(f"candidates must hold one list for each of the {n} inputs, got {got}.")
+
+    if given is not None and given != n:
+        raise refused(given)
+
+    def each() -> Iterator[Items]:
+        got = -1
+        for got, row in enumerate(candidates):
+            if got >= n:
+                raise refused("more")
+            yield row
+        if got + 1 < n:
+            raise refused(got + 1)
+
+    return each()
+
+
+def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
+    """The next n lists, as many at a time as are held at once."""
+    batch: list[Items] = []
+    seen: set[int] = set()
+    entries = 0
+    for _ in range(n):
+        row = next(lists)
+        row = row if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__") else [*row]
+        batch.append(row)
+        if isinstance(row, list):
+            seen.update(map(id, row))
+            entries += len(row)
+        if len(seen) >= OBJECTS or entries >= ENTRIES:
+            yield batch
+            batch, seen, entries = [], set(), 0
+    if batch:
+        yield batch
+
+
+class _Fair:
+    """Leaves out of a model what it has seen of the candidates."""
+
+    def __init__(self, model: Any, leave_out: bool | None):
+        self.model, self.leave_out = model, leave_out
+        self.fitted = vars(model).get("fitted_")
+        self.rows: dict[Hashable, list[int]] = {}
+        if leave_out is False:
+            return
+        if leave_out and self.fitted is None:
+            raise ValueError(
+                "leave_out_candidates=True needs the training data, which this model has let go "
+                "of (as saved models have): predict with the model that was fitted."
+            )
+        known = vars(model).get("outputs_")
+        keys = [] if known is None else model.output_kernel_.space.keys(known)
+        for i, key in enumerate(keys):
+            self.rows.setdefault(key, []).append(i)
+        self.n, self.left, self.unfair = len(keys), 0, 0
+        self.why = ""
+
+    def points(
+        self, points: Embedding, X: Items, rows: np.ndarray, lists: CandidateLists
+    ) -> Embedding:
+        """The points of the models that rank each list fairly."""
+        sets = [] if self.leave_out is False else self._sets(lists)
+        affected = sum(len(own) > 0 for own in sets)
+        if not affected:
+            return points
+        self.unfair += affected
+        checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
+        try:
+            if self.fitted is None:
+                raise Refused("this model has no closed form for left-out models.")
+            found = self.fitted.without()(take(checked, rows), sets)
+        except Refused as problem:
+            if self.leave_out:
+                raise
+            self.why = str(problem)
+            return points
+        self.left += affected
+        return found
+
+    def _sets(self, lists: CandidateLists) -> list[np.ndarray]:
+        """The training examples that each list leaves out."""
+        trained = {
+            number: self.rows[key] for key, number in lists.first.items() if key in self.rows
+        }
+        sets = []
+        for t, own in enumerate(lists.distinct):
+            known = [trained[number] for number in own if number in trained]
+            every = len(known) == len(own)
+            out = np.sort(np.array([i for rows in known for i in rows], dtype=np.intp))
+            if self.leave_out and len(out) == self.n:
+                raise ValueError(
+                    f"candidate list {t} holds every training output: leaving them out leaves "
+                    "nothing to learn from. Use leave_out_candidates=False."
+                )
+            sets.append(out if self.leave_out or not every else out[:0])
+        return sets
+
+    def tell(self, n: int) -> None:
+        """Say what was left out unasked, or could not be."""
+        if self.leave_out is not None or not self.unfair:
+            return
+        mixed = f"{self.unfair} of {n} candidate lists hold training outputs beside others"
+        if self.left:
+            text = (
+                f"{mixed}: their examples were left out of the model that ranks the list, because "
+                "a training output votes for itself. leave_out_candidates=True says that this is "
+                "meant, False ranks by the whole model."
+            )
+        else:
+            text = (
+                f"{mixed} and were ranked by the whole model, in which a training output votes for "
+                f"itself: {self.why} leave_out_candidates=False says that this is meant."
+            )
+        warnings.warn(text, stacklevel=5)
