@@ -33,7 +33,7 @@ SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
 """Length scales in units of the distance that standardised rows have, likely ones first."""
 MANY = 2000
 """Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
-RANK, TOPICS = 500, 40
+RANK, TOPICS = 400, 40
 """Principal directions of many texts, and those that trees ask about."""
 WORDS = 2
 """Blanks in the middle one of texts from which on words are compared, too."""
@@ -64,13 +64,19 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
     }
 
 
-def forest_kernel(inputs: Inputs) -> Kernel | None:
-    """What trees ask about: the numbers, and the main directions of texts; None without both."""
+def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
+    """What trees ask about: the numbers, and the main directions of texts.
+
+    None where there are neither, and for many texts alone, on which trees are slow and seldom good.
+    """
     if not inputs.texts:
         return Linear()
+    if not inputs.width_ and len(X) > MANY:
+        return None
     texts = [name for name in inputs.texts if inputs.kinds_[name] == "text"]
+    pieces = ("words", 1, 1) if are_sentences(inputs, X) else ("letters", 2, 4)
     parts: list[Kernel] = [On(NUMBERS, Linear())] if inputs.width_ else []
-    parts += [On(str(name), TfIdf("letters", 2, 4, TOPICS)) for name in texts]
+    parts += [On(str(name), TfIdf(*pieces, TOPICS)) for name in texts]
     return _sum(parts) if parts else None
 
 

@@ -30,6 +30,9 @@ EXACT = 2000
 """Rows up to which ridge models are exact; beyond, of low rank."""
 SETS = 6000
 """Rows of sets up to which the best of their kernels is exact: low ranks suit them badly."""
+COUPLED = 100
+"""Rows from which on the covariance of outputs is tried: left out, it is held fixed, and on few
+rows that looks better than it is."""
 RANK = 600
 MANY, BEST = 20_000, 2
 """Rows beyond which only the best families are fitted on all of them, and how many."""
@@ -195,7 +198,7 @@ class Search:
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
         """Operator and ridge chosen for one kernel."""
-        several = exact and pairs.n <= EXACT
+        several = exact and COUPLED <= pairs.n <= EXACT
         operators = [Identity(), Covariance()] if several else [Identity()]
         rank = RANK if pairs.n <= MANY else RANK // 2
         return pairs.fitted(
@@ -209,7 +212,7 @@ class Search:
         )
 
     def _forests(self, pairs: Pairs) -> Iterator[tuple[str, ForestDependency]]:
-        kernel = forest_kernel(self.inputs)
+        kernel = forest_kernel(self.inputs, pairs.X)
         if kernel is None:
             return
         n, d = pairs.n, self.inputs.width_

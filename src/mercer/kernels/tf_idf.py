@@ -72,12 +72,10 @@ class TfIdf(Kernel):
         documents = np.bincount(C.indices, minlength=C.shape[1])
         self.idf_ = 1.0 + np.log((1.0 + C.shape[0]) / (1.0 + documents))
         if self.rank is not None:
-            from sklearn.utils.extmath import randomized_svd  # slow to import
-
             some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
-            F, rank = self._weighted(csr_array(C[np.sort(some)])), whole(self.rank, "rank")
-            rank = min(rank, *F.shape)
-            self.directions_ = randomized_svd(F, rank, n_iter=2, random_state=0)[2]
+            F = self._weighted(csr_array(C[np.sort(some)]))
+            self.columns_ = np.unique(F.indices)
+            self.directions_ = principal(csr_array(F[:, self.columns_]), whole(self.rank, "rank"))
         return self
 
     def _counts(self, A: Items) -> csr_array:
@@ -118,7 +116,7 @@ class TfIdf(Kernel):
         return self._weighted(self._counts(self.check(A, "A")))
 
     def _projected(self, A: Items) -> np.ndarray:
-        return self._rows(A) @ self.directions_.T
+        return csr_array(self._rows(A)[:, self.columns_]) @ self.directions_
 
     @property
     def features(self) -> Features:
@@ -137,3 +135,17 @@ class TfIdf(Kernel):
         if self.rank is not None:
             return super()._diag(A)
         return (self._rows(A).power(2).sum(axis=1) > 0).astype(float) if count(A) else np.zeros(0)
+
+
+def principal(F: csr_array, rank: int) -> np.ndarray:
+    """The main right singular vectors of a sparse matrix as columns, by a randomised range finder.
+
+    Only the side of the rows is made orthonormal between the products: there are fewer of them.
+    """
+    Q = np.random.RandomState(0).normal(size=(F.shape[0], min(rank + 20, F.shape[0])))
+    for _ in range(4):
+        Q = np.linalg.qr(F @ (F.T @ Q))[0]
+    B = F.T @ Q
+    values, vectors = np.linalg.eigh(B.T @ B)
+    kept = np.flatnonzero(values > 1e-12 * max(values.max(initial=0.0), 1e-300))[-rank:]
+    return B @ (vectors[:, kept] / np.sqrt(values[kept]))
