@@ -70,6 +70,10 @@ class InputSpectrum:
         """k(x, x), centred where there is an intercept."""
         raise NotImplementedError
 
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """`project` and `prior` of the same inputs."""
+        return self.project(X), self.prior(X)
+
 
 def weight_roots(weights: np.ndarray | None, K: Array) -> Array | None:
     """√w as a column of the library of K."""
@@ -125,7 +129,12 @@ class ExactInputs(InputSpectrum):
 
     def prior(self, X: Items) -> Array:
         """k(x, x), centred where there is an intercept."""
-        return self.gram.prior(X)
+        return self.gram.prior(X, self.gram.against(X))
+
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """`project` and `prior` of the same inputs, of one batch of kernel values."""
+        K = self.gram.against(X)
+        return K @ self._weighted(self.E), self.gram.prior(X, K)
 
 
 def _spectrum(K: Array, scale: float) -> tuple[Array, Array]:
@@ -151,7 +160,7 @@ class PlainGram:
         """The map of dual coefficients."""
         return Spanned(self.kernel, self.X, coef), 0.0
 
-    def prior(self, A: Items) -> Array:
+    def prior(self, A: Items, against: Array) -> Array:
         """k(a, a)."""
         return self.kernel.diag(A)
 
@@ -194,14 +203,13 @@ class CentredGram:
         primal = namespace(coef).matrix_transpose(self.F) @ coef
         return CenteredFeatures(self.kernel, self.features.mean, primal, coef), 0.0
 
-    def prior(self, A: Items) -> Array:
-        """‖Φ(a) - mean‖²."""
+    def prior(self, A: Items, against: Array) -> Array:
+        """‖Φ(a) - mean‖², given the centred kernel values of A."""
         if self.features is not None:
             F = self.features.transform(A)
             return namespace(F).sum(F * F, axis=1)
-        K = self.kernel(A, self.X)
-        rows = _mean(namespace(K).matrix_transpose(K), self.weights)
-        return self.kernel.diag(A) - 2.0 * rows + self.level
+        rows = _mean(namespace(against).matrix_transpose(against), self.weights)
+        return self.kernel.diag(A) - 2.0 * rows - self.level
 
 
 def _vector_features(kernel: Kernel, X: Items) -> bool:
