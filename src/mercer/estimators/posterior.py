@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, host, like, namespace
-from ..embedding import Embedding
+from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Side
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
+from ..solvers.parts import Parts
 from ..symmetric import SymMatrix
 from .fitted import Fitted
 
@@ -56,7 +57,13 @@ class Posterior:
         kept = self.fitted._kept
         if "spectra" not in kept:
             problem, outputs = self.fitted.problem, self.fitted.problem.outputs
-            if outputs.features is None and outputs.kernel.on_vectors and outputs.width is not None:
+            whole = outputs.features is None and outputs.kernel.on_vectors
+            whole = whole and outputs.width is not None
+            made = kept.get("factorization")
+            if isinstance(made, Parts) and (not whole or isinstance(_map(made), Explicit)):
+                kept["spectra"] = made  # the fit has made them: nothing is factored again
+                return made
+            if whole:
                 problem = replace(problem, outputs=Side(outputs.kernel, outputs.items, Explicit()))
             want = replace(self.fitted.want, moves=True, relative=False, solver="auto")
             kept["spectra"] = factor(problem, want)
@@ -190,6 +197,12 @@ class Posterior:
                 f"{' with an intercept' if problem.intercept else ''}. Use finite output_features, "
                 'or kind="directions".'
             )
+
+
+def _map(parts: Parts) -> Any:
+    """The feature map whose coordinates outputs are written in, if there is one."""
+    frame = parts.outputs.frame
+    return frame.map if isinstance(frame, OrthonormalFrame) else None
 
 
 def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:

@@ -106,7 +106,8 @@ class SavedRanks:
         """Without what is as long as the training data."""
         return cls(inputs.at.map, inputs.mean, inputs.P, inputs.s)
 
-    project, prior, at = LowRankInputs.project, LowRankInputs.prior, property(lambda self: self)
+    project, prior, both = LowRankInputs.project, LowRankInputs.prior, LowRankInputs.both
+    at = property(lambda self: self)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,10 @@ class InputSpectrum:
         """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """`project` and `prior` of the same inputs."""
+        return self.project(X), self.prior(X)
+
 
 @dataclass(frozen=True)
 class Reduction:
@@ -248,17 +252,16 @@ class InputGram:
         KA = self.kernel.checked_gram(self.X) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA
 
-    def prior(self, A: Items) -> Array:
-        """k(a, a), or ‖Φ(a) - mean‖² with an intercept."""
+    def prior(self, A: Items, against: Array) -> Array:
+        """k(a, a), or ‖Φ(a) - mean‖² with an intercept, given the values of `against`."""
         if self.F is not None:
             F = self._centred(A)
             return namespace(F).sum(F * F, axis=1)
         if not self.intercept:
             return self.kernel.diag(A)
-        K = self.kernel(A, self.X)
-        rows = weighted_mean(namespace(K).matrix_transpose(K), self.weights)
+        rows = weighted_mean(namespace(against).matrix_transpose(against), self.weights)
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
-        return self.kernel.diag(A) - 2.0 * rows + level
+        return self.kernel.diag(A) - 2.0 * rows - level
 
 
 class ExactInputs(InputSpectrum):
@@ -295,7 +298,12 @@ class ExactInputs(InputSpectrum):
 
     def prior(self, X: Items) -> Array:
         """k(x, x), centred where there is an intercept."""
-        return self.gram.prior(X)
+        return self.gram.prior(X, self.gram.against(X))
+
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """`project` and `prior` of the same inputs, of one batch of kernel values."""
+        K = self.gram.against(X)
+        return K @ self.reduction.weighted(self.E), self.gram.prior(X, K)
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

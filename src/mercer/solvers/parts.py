@@ -220,7 +220,7 @@ class Parts(Factorization):
 
 def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
     """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
-    xp, Z = namespace(b), inputs.project(X)
+    xp, (Z, prior) = namespace(b), inputs.both(X)
     D = inputs.s[:, None] * b[None, :] + alpha
-    left = inputs.prior(X)[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
+    left = prior[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
     return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
