@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-for _name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
-    os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
-
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 
 from mercer import SequenceTransducer
 from mercer.datasets import load_cmudict, load_transliteration
@@ -112,11 +108,11 @@ def main() -> None:
     given = parser.parse_args()
     pairs = [(task, setting) for setting in given.settings for task in given.tasks]
     pairs.sort(key=lambda pair: pair[1] != "chosen")  # the longest first
-    rows = Parallel(given.jobs, return_as="generator")(
-        delayed(measured)(*pair, given.quick) for pair in pairs
-    )
     found = []
     given.out.mkdir(parents=True, exist_ok=True)
+    tasks = [delayed(measured)(*pair, given.quick) for pair in pairs]
+    with parallel_config("loky", inner_max_num_threads=1):
+        rows = Parallel(given.jobs, return_as="generator_unordered")(tasks)
     for row in rows:
         found.append(row)
         print(
