@@ -7,13 +7,13 @@ before the dense one starts.
 import sys
 
 import numpy as np
-from _measure import best_times, peak_mib, report
+from _measure import best_times, peak_mib, report, size
 from rich.console import Console
 
 from mercer import KernelDependency
 from mercer.operators import CurlFree
 
-n = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+n = int(sys.argv[1]) if len(sys.argv) > 1 else size(2000, 600)
 rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(n, 3))
 bump = np.exp(-0.5 * (X**2).sum(axis=1, keepdims=True))

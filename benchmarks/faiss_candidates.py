@@ -6,7 +6,7 @@ which the script checks on a part of the inputs; bare faiss ranks in single prec
 
 import faiss
 import numpy as np
-from _measure import best_times, peak_mib, report
+from _measure import best_times, peak_mib, report, size
 from rich.console import Console
 
 from mercer.decoders import Candidates
@@ -14,7 +14,7 @@ from mercer.embedding import Embedding, OrthonormalFrame
 from mercer.features import Explicit
 from mercer.kernels import Linear
 
-M, T, D, K = 1_000_000, 1_000, 64, 10
+M, T, D, K = size(1_000_000, 200_000), size(1_000, 500), 64, 10
 
 console = Console()
 rng = np.random.default_rng(0)

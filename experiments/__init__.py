@@ -9,6 +9,7 @@ progress on the rich `console`, and is small and fast when `quick`.
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,14 @@ from .resources import measured
 EXPERIMENTS = {
     "auto": "AutoDependency in one line beside what a scikit-learn user would try, on 19 sets",
     "bibtex": "sets of tags from the words of a text, in the given split",
+    "burgers": "Burgers' equation on a circle, with and without its symmetry under shifts",
     "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
     "guarantees": "whether prediction sets hold the truth as often as they state (simulated)",
     "coverage": "how often prediction sets hold the truth, and how large they are",
+    "darcy": "Darcy's equation: whole-field, local and shared kernels",
+    "widths": "how wide bands are that adapt to places and inputs, at equal coverage",
+    "risk": "expected losses that prediction sets are asked to bound, over 200 splits",
+    "densities": "log densities and CRPS of the posterior beside scikit-learn's Gaussian process",
     "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
     "massbank": "molecules from mass spectra, among the candidates of the same formula",
     "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",
@@ -43,9 +49,11 @@ QUICK = "A quick version, on a part of the data: for a first look, not for resul
 def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options: Any) -> Report:
     """Run one experiment and write its results under `out`/`name`.
 
-    Further `options` go to the experiment's `run`.
+    Further `options` go to the experiment's `run` where it has such parameters.
     """
     module = import_module(f"{__name__}.{name}")
+    known = signature(module.run).parameters
+    options = {option: value for option, value in options.items() if option in known}
     with output_folder(out, name) as folder:
         with measured() as usage:
             report: Report = module.run(folder, console, quick=quick, **options)

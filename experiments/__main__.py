@@ -32,7 +32,16 @@ WIDTH = 120
     type=click.Path(path_type=Path, exists=True),
     help="For the experiment faces: your own images, a folder or an array file.",
 )
-def main(names: tuple[str, ...], out: Path, quick: bool, faces: Path | None) -> None:
+@click.option("--jobs", type=click.IntRange(1), help="Processes, for experiments that can.")
+@click.option("--repeats", type=click.IntRange(1), help="Repeats or splits, where there are any.")
+def main(
+    names: tuple[str, ...],
+    out: Path,
+    quick: bool,
+    faces: Path | None,
+    jobs: int | None,
+    repeats: int | None,
+) -> None:
     """Regenerate tables of results, each with its picture and page, under OUT/NAME."""
     from mercer.datasets import DataNotFound, WrongData
 
@@ -42,12 +51,13 @@ def main(names: tuple[str, ...], out: Path, quick: bool, faces: Path | None) -> 
     chosen = list(EXPERIMENTS if "all" in names else dict.fromkeys(names))
     if faces is not None and "faces" not in chosen:
         raise click.UsageError(f"--faces is for the experiment faces, not for {', '.join(chosen)}.")
-    options: dict[str, dict] = {"faces": {"faces": faces}} if faces else {}
+    given = {"faces": faces, "jobs": jobs, "repeats": repeats}
+    given = {name: value for name, value in given.items() if value is not None}
     console, missing, taken = _console(), 0, {}
     with _stoppable():
         for name in chosen:
             try:
-                report = reproduce(name, out, console, quick=quick, **options.get(name, {}))
+                report = reproduce(name, out, console, quick=quick, **given)
             except (DataNotFound, WrongData, ImportError) as problem:  # an extra, with its command
                 missing += 1
                 console.print(f"{name}: {problem}", style="yellow", soft_wrap=True, markup=False)

@@ -2,83 +2,179 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
-from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
-from sklearn.multioutput import MultiOutputRegressor
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVR
+from sklearn.svm import SVC, SVR, LinearSVC
 
 from mercer.metrics import sample_f1
 
-from .baselines import OneVsRest
-
 TREES = 200
-THRESHOLDS = np.arange(0.1, 0.61, 0.025)
+COSTS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+WIDE = 2_000_000
+"""Cells of inputs beyond which machines are linear and forests see few columns at a split."""
+REGRESSORS = ("mean", "RidgeCV", "PLS", "ExtraTrees", "random forest", "SVM", "kNN")
+CLASSIFIERS = ("RidgeCV", "ExtraTrees", "random forest", "SVM", "kNN", "logistic", "chains")
 
 
-def _searched(model: Any, grid: dict, folds: int = 5) -> GridSearchCV:
-    cv = KFold(folds, shuffle=True, random_state=0)
-    step = model.steps[-1][0]
-    named = {f"{step}__{key}": values for key, values in grid.items()}
-    return GridSearchCV(model, named, cv=cv, scoring="neg_mean_squared_error")
+def regressor(name: str, n: int, d: int, folds: list, quick: bool = False) -> Any:
+    """A regressor of several standardised targets from raw inputs, n rows of d columns.
 
-
-def regressors(n: int, d: int, quick: bool = False) -> dict[str, Any]:
-    """Regressors of several standardised targets from raw inputs, for n rows of d columns."""
+    `folds` are the splits that it is tuned by.
+    """
     trees = 20 if quick else TREES
+    components = [c for c in (1, 2, 3, 5, 8, 12) if c <= min(d, int(0.6 * n))]
+    grown = {"max_features": [1 / 3, 1.0], "min_samples_leaf": [1, 3]}
     costs = {"estimator__C": [1.0, 10.0, 100.0], "estimator__gamma": [0.1 / d, 1.0 / d]}
-    components = [c for c in (1, 2, 3, 5, 8, 12) if c <= min(d, int(0.7 * n))]
-    return {
-        "RidgeCV": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-4, 4, 17))),
-        "PLS": _searched(
-            make_pipeline(StandardScaler(), PLSRegression()), {"n_components": components}
-        ),
-        "ExtraTrees": ExtraTreesRegressor(trees, random_state=0),
-        "random forest": RandomForestRegressor(trees, random_state=0),
-        "SVM": _searched(make_pipeline(StandardScaler(), MultiOutputRegressor(SVR())), costs, 3),
-        "kNN": _searched(
-            make_pipeline(StandardScaler(), KNeighborsRegressor(weights="distance")),
-            {"n_neighbors": [3, 5, 10, 20]},
-        ),
+    near = {"n_neighbors": [3, 5, 10, 20]}
+    choices: dict[str, tuple[Any, dict]] = {
+        "mean": (DummyRegressor(), {}),
+        "RidgeCV": (RidgeCV(np.logspace(-4, 4, 17)), {}),
+        "PLS": (PLSRegression(), {"n_components": components}),
+        "ExtraTrees": (ExtraTreesRegressor(trees, random_state=0), grown),
+        "random forest": (RandomForestRegressor(trees, random_state=0), grown),
+        "SVM": (MultiOutputRegressor(SVR()), costs),
+        "kNN": (KNeighborsRegressor(weights="distance"), near),
     }
+    model, grid = choices[name]
+    pipeline = make_pipeline(StandardScaler(), model)
+    named = {f"{pipeline.steps[-1][0]}__{key}": values for key, values in grid.items()}
+    if not named:
+        return pipeline
+    return GridSearchCV(pipeline, named, cv=folds, scoring="neg_mean_squared_error")
 
 
-def predicted(model: Any, X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+def predicted(
+    name: str,
+    X: np.ndarray,
+    Y: np.ndarray,
+    new: np.ndarray,
+    groups: np.ndarray | None = None,
+    quick: bool = False,
+) -> np.ndarray:
     """What a regressor predicts; it learns targets in units of their spread."""
     scaler = StandardScaler().fit(Y)
-    return scaler.inverse_transform(model.fit(X, scaler.transform(Y)).predict(new))
+    model = regressor(name, len(X), X.shape[1], tuning_folds(len(X), groups), quick)
+    with warnings.catch_warnings():  # PLS on targets that are explained already
+        warnings.simplefilter("ignore")
+        found = model.fit(X, scaler.transform(Y)).predict(new)
+    return scaler.inverse_transform(found.reshape(len(new), -1))
+
+
+def tuning_folds(n: int, groups: np.ndarray | None, folds: int = 5) -> list:
+    """Splits of the training rows, groups whole."""
+    split: Any = KFold(folds, shuffle=True, random_state=0) if groups is None else GroupKFold(folds)
+    return list(split.split(np.zeros((n, 1)), groups=groups))
 
 
 def label_sets(
-    X: np.ndarray, Y: np.ndarray, new: np.ndarray, quick: bool = False
-) -> dict[str, np.ndarray]:
-    """Label sets that classifiers predict, each with a threshold that was tuned for F1."""
+    name: str, X: np.ndarray, Y: np.ndarray, new: np.ndarray, quick: bool = False
+) -> np.ndarray:
+    """Label sets by a classifier, parameters and threshold tuned for F1 in three folds."""
     scaler = StandardScaler().fit(X)
     A, B = scaler.transform(X), scaler.transform(new)
-    costs = (0.01, 1.0) if quick else (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-    found = {"one-vs-rest logistic": OneVsRest(sample_f1, costs).fit(A, Y).predict(B)}
-    models = regressors(len(X), X.shape[1], quick)
-    for name in ("RidgeCV", "ExtraTrees", "random forest", "kNN"):
-        found[name] = _thresholded(models[name], X, Y, new)
-    return found
+    if X.size > WIDE:  # words: as they are, sparse
+        A, B = (csr_array(part) if name in SPARSE else part for part in (X, new))
+    Y, folds, best = Y.astype(int), tuning_folds(len(X), None, 3), (-1.0, 0.0, None)
+    with warnings.catch_warnings():  # a label may be absent from a fold, and is never predicted
+        warnings.simplefilter("ignore")
+        for model, score in _classifiers(name, X.size, X.shape[1], quick):
+            held_out = np.empty(Y.shape)
+            for train, test in folds:
+                held_out[test] = score(model.fit(A[train], Y[train]), A[test])
+            for threshold in np.quantile(held_out, np.linspace(0.3, 1.0, 141)[:-1]):
+                found = sample_f1(Y, sets_of(held_out, threshold))
+                if found > best[0]:
+                    best = found, threshold, (model, score)
+        model, score = best[2]  # type: ignore[misc]
+        return sets_of(score(model.fit(A, Y), B), best[1])
 
 
-def _thresholded(model: Any, X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    held_out = cross_val_predict(
-        model, X, Y.astype(float), cv=KFold(3, shuffle=True, random_state=0)
-    )
-    best = max(THRESHOLDS, key=lambda t: sample_f1(Y, _sets(held_out, t)))
-    return _sets(model.fit(X, Y.astype(float)).predict(new), best)
+SPARSE = ("logistic", "chains", "SVM")
 
 
-def _sets(scores: np.ndarray, threshold: float) -> np.ndarray:
+def _classifiers(name: str, size: int, d: int, quick: bool) -> Iterator[tuple[Any, Callable]]:
+    """Models to choose from, each with the function that gives its scores."""
+    costs = (0.01, 1.0) if quick else COSTS
+    if name == "logistic":
+        for cost in costs:
+            yield OneVsRestClassifier(_logistic(cost)), _probabilities
+    elif name == "chains":
+        for cost in costs[1::2]:
+            yield Chains(cost, 1 if quick else 3), _probabilities
+    elif name == "SVM" and size > WIDE:
+        for cost in (0.01, 0.1, 1.0):
+            yield OneVsRestClassifier(LinearSVC(C=cost)), _decisions
+    elif name == "SVM":
+        for cost in (1.0, 10.0):
+            yield OneVsRestClassifier(SVC(C=cost, gamma=1.0 / d)), _decisions
+    elif name == "RidgeCV":
+        yield RidgeCV(np.logspace(-2, 6, 17)), _values
+    elif name == "kNN":
+        for k in (5, 10, 20, 40):
+            yield KNeighborsRegressor(k, weights="distance"), _values
+    else:
+        kind = ExtraTreesRegressor if name == "ExtraTrees" else RandomForestRegressor
+        for width in ("sqrt",) if size > WIDE else ("sqrt", 1 / 3):
+            yield kind(20 if quick else TREES, max_features=width, random_state=0), _values
+
+
+def _logistic(cost: float) -> LogisticRegression:
+    return LogisticRegression(C=cost, solver="liblinear")
+
+
+def _probabilities(model: Any, X: Any) -> np.ndarray:
+    return model.predict_proba(X)
+
+
+def _decisions(model: Any, X: Any) -> np.ndarray:
+    return model.decision_function(X)
+
+
+def _values(model: Any, X: Any) -> np.ndarray:
+    return model.predict(X)
+
+
+class Chains:
+    """Several classifier chains in random orders, their probabilities averaged."""
+
+    def __init__(self, cost: float, number: int) -> None:
+        self.cost, self.number = cost, number
+
+    def fit(self, X: Any, Y: np.ndarray) -> Chains:
+        """Learn; labels that never or always occur have no classifier."""
+        shares = Y.mean(axis=0)
+        self.constant, self.known = shares, np.flatnonzero((shares > 0) & (shares < 1))
+        self.chains = [
+            ClassifierChain(_logistic(self.cost), order="random", random_state=seed).fit(
+                X, Y[:, self.known]
+            )
+            for seed in range(self.number)
+        ]
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The mean probability of every label."""
+        P = np.tile(self.constant, (X.shape[0], 1))
+        P[:, self.known] = np.mean([chain.predict_proba(X) for chain in self.chains], axis=0)
+        return P
+
+
+def sets_of(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """Labels whose score reaches the threshold, and the best one if none does."""
     sets = scores >= threshold
     none = np.flatnonzero(~sets.any(axis=1))
     sets[none, scores[none].argmax(axis=1)] = True

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold
 
 from mercer.datasets import (
+    load_bibtex,
     load_canadian_weather,
     load_dti,
     load_emotions,
@@ -19,7 +20,7 @@ from mercer.metrics import kendall_tau, sample_f1
 
 MULTI_TARGET = ("jura", "slump", "andro", "edm", "atp1d")
 CURVES = ("gait", "growth", "weather", "dti")
-LABEL_SETS = ("yeast", "enron", "emotions")
+LABEL_SETS = ("yeast", "enron", "emotions", "bibtex")
 RANKINGS = ("wine", "glass", "iris", "vehicle", "authorship", "vowel", "housing")
 
 
@@ -62,6 +63,12 @@ class DataSet:
         names = {"numbers": "aRRMSE", "curves": "relative squared error", "labels": "F1"}
         return names.get(self.kind, "Kendall tau")
 
+    def row_scores(self, test: np.ndarray, predicted: np.ndarray) -> list[float]:
+        """The F1 of every test row, for paired errors; empty for other outputs."""
+        if self.kind != "labels":
+            return []
+        return [round(float(f), 5) for f in sample_f1(self.Y[test], predicted, average=False)]
+
     def score(self, train: np.ndarray, test: np.ndarray, predicted: np.ndarray) -> float:
         """Score predictions of the test rows; errors are relative to those of the training mean."""
         truth = self.Y[test]
@@ -87,8 +94,8 @@ def load(name: str) -> DataSet:
 
 
 def _label_sets(name: str) -> DataSet:
-    if name == "emotions":
-        data = load_emotions()
+    if name in ("emotions", "bibtex"):
+        data = load_emotions() if name == "emotions" else load_bibtex()
         parts = (data.X_train, data.y_train, data.X_test, data.y_test)
         X, Y, new, truth = (part.toarray() for part in parts)
     else:

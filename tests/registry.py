@@ -7,6 +7,7 @@ parameters, items and wrappers, for the contracts alone.
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
@@ -23,7 +24,12 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
-from mercer.estimators import Blend, ForestDependency, OnlineKernelDependency
+from mercer.estimators import (
+    Blend,
+    ForestDependency,
+    OnlineKernelDependency,
+    RegressorDependency,
+)
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -66,6 +72,7 @@ TOLD = LETTERS + k.Function(equal, of_items=True)
 """Tells anagrams apart, as a decoder's kernel must."""
 SPACES = [
     (s.Vectors(), VECTORS), (s.Vectors(), IMAGES), (s.Curves(np.arange(3.0)), VECTORS),
+    (s.Fields(), IMAGES), (s.Fields(channels=3), VECTORS[:, None, :]),
     (s.LabelSets(), SETS), (s.Classes(), CLASSES), (s.Sequences(), WORDS),
     (s.Sequences(vectors=True), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]), (s.Rankings(), RANKS),
     (s.Graphs(), GRAPHS), (s.Trees(), TREES), (s.Molecules(), SMILES), (s.Spectra(), SPECTRA),
@@ -79,8 +86,9 @@ KERNELS = [
     (k.RBF() * k.Linear(), VECTORS), (0.5 * k.RBF(), VECTORS), (k.Linear() ** 2, VECTORS),
     (k.ChiSquare(), POSITIVE), (k.Hellinger(), SHARES), (k.Intersection(), POSITIVE),
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
+    (k.FieldL2(), IMAGES), (k.FieldSobolev(), IMAGES),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
-    (k.Words(), TITLES),
+    (k.Words(), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
     (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
     (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
@@ -92,8 +100,9 @@ KERNELS = [
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
 MORE_KERNELS = [
+    (k.Standardized(k.Linear(), "common"), TWINS),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
-    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
+    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES), (k.Matern(1.0, nu=3.5), VECTORS),
     (k.Matern(1.0, nu=np.inf), VECTORS), (k.Normalized(k.Linear()), IMAGES),
     (k.Gaussian(k.Polynomial(2), 3.0), VECTORS), (k.Centered(k.Linear()), TWINS),
     (k.Normalized(k.Centered(k.RBF())), IMAGES), (k.Function(inner_products), VECTORS),
@@ -105,12 +114,25 @@ MORE_KERNELS = [
     (k.Gaussian(k.Labels(k.Tanimoto())), SETS), (k.Gaussian(k.Kendall()), RANKS),
     (k.Kendall(), PARTIAL), (k.Spearman(), PARTIAL), (k.Hamming(), PARTIAL),
     (k.Positions(k.Linear()), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]),
+    (k.RBF("ard"), VECTORS), (k.RBF([0.5, 1.0, 2.0]), TWINS), (k.Laplacian("ard"), VECTORS),
+    (k.Matern("ard", nu=0.5), VECTORS), (k.Matern([1.0, 2.0, 3.0]), VECTORS),
+    (k.Matern("ard", nu=2.5), TWINS), (k.L2(smoothing=0.01), VECTORS),
+    (k.Sobolev(weight=0.5, smoothing=0.1), VECTORS), (k.SubsetTree(0.7), TREES),
+    (k.Subtree(0.7), TREES), (k.Subsequences(3, 0.8, blended=True), WORDS),
+    (k.Spectrum(2, blended=True, weights=[0.5, 2.0]), WORDS), (k.Spectrum(2, True, 2), WORDS),
+    (k.Positions(k.RBF(1.0)), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]),
+    (k.MassSpectrum(4.7, 0.7), SPECTRA), (k.Labels(k.RBF(1.5)), SETS),
+    (k.LaplacianRegularized(2.0 * k.RBF("ard"), 0.5, 2), VECTORS),
+    (k.Normalized(k.Polynomial(2, 0.5, 2.0) + 3.0 * k.Linear()), VECTORS),
+    (k.Centered(0.5 * k.RBF("ard") * k.Matern(2.0)), VECTORS), (k.Gaussian(LETTERS), WORDS),
+    (k.Smoothed(k.RBF("ard"), 0.7, (4, 4)), IMAGES), (k.Words(k.Subsequences(2)), TITLES),
+    (k.Gaussian(k.Polynomial(2, 0.3) + 2.0 * k.Linear()) ** 2, VECTORS),
 ]  # fmt: skip
 OPERATORS = [
     o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),
     o.ConditionalCovariance(1e-6), o.Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * o.Covariance(),
     o.Identity() + 2.0 * o.Covariance(), o.LearnedOperator(), o.LearnedOperator(power=0.5),
-    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1),
+    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1), o.ReducedRank(2),
     sum([o.Identity(), o.ConditionalCovariance(), o.Matrix(np.ones((3, 3)))]),
     o.Mixture([o.Identity(), o.Covariance(), o.ConditionalCovariance()], [0.2, 0.5, 0.3]),
 ]  # fmt: skip
@@ -141,7 +163,7 @@ DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
     (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
-    (d.ExpectedF1(), k.Labels(), SETS),
+    (d.ExpectedF1(), k.Labels(), SETS), (d.ByLoss(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
     (d.Lexicon(), k.Positions(), WORDS),
@@ -159,7 +181,10 @@ MORE_DECODERS = [
     (d.Gradient(), k.Gaussian(k.Polynomial(2)), VECTORS),
     (d.Threshold(), k.Labels(), csr_array(INDICATORS)),
     (d.Threshold(metric="subset"), k.Linear(), INDICATORS), (d.Borda(), k.Spearman(), RANKS),
-    (d.Assignment(), k.Hamming(), RANKS),
+    (d.Assignment(), k.Hamming(), RANKS), (d.ByLoss("subset"), k.Labels(), SETS),
+    (d.ByLoss("hamming"), k.Labels(), csr_array(INDICATORS)), (d.ByLoss(), k.Kendall(), RANKS),
+    (d.ByLoss("spearman"), k.Kendall(), RANKS), (d.ByLoss(), k.Spectrum(2, True), WORDS),
+    (d.ByLoss("edit", "training"), TOLD, WORDS),
 ]  # fmt: skip
 MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),
@@ -168,6 +193,13 @@ MODELS = [
     (MaxMarginMarkovNetwork(k.RBF(), features=f.IncompleteCholesky(3)),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.Patchwise(k.RBF(2.0), size=2, overlap=1)), IMAGES, IMAGES[:, ::-1]),
+    (KernelDependency(o.Local(k.RBF(2.0), width=1.0)), IMAGES, IMAGES[:, ::-1]),
+    (KernelDependency(o.Local(windows=o.Boxes(2, 1))), IMAGES, IMAGES[:, ::-1]),
+    (
+        KernelDependency(o.Shared(k.RBF(2.0), k.RBF(2.0), 1.0, 0.1, rank=40)),
+        IMAGES,
+        IMAGES[:, ::-1],
+    ),
     (KernelDependency(o.Positionwise(k.RBF(0.3)), k.Positions(), 0.1, d.PerPosition("input")),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.CurlFree(1.0), features=f.RandomOperatorFourier(4, random_state=0)),
@@ -177,6 +209,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (RegressorDependency(Ridge(), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),

@@ -27,7 +27,7 @@ ORDER = [
         "_part_types",
         "_same",
     },
-    {"curves", "symmetric"},
+    {"curves", "symmetric", "cells"},
     {"spaces"},
     {"kernels", "datasets"},
     {"features", "_capability_checks"},
@@ -38,8 +38,9 @@ ORDER = [
     {"estimators"},
     {"sequences"},
     {"testing", "persistence", "plots"},
-    {"tables", "demo"},
+    {"tables"},
     {"auto"},
+    {"demo"},
     {"cli"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""

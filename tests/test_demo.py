@@ -1,13 +1,13 @@
-"""The page: its server answers the page alone, and a real browser can play with it."""
+"""The page: its server answers the page alone."""
 
 import json
-import shutil
-import time
 import urllib.error
 import urllib.request
 
 import numpy as np
 import pytest
+
+from mercer.demo.server import FILES
 
 START = {
     "upper": np.zeros((4, 8)).tolist(),
@@ -34,9 +34,9 @@ def test_it_listens_on_loopback_alone(server):
 
 
 def test_the_page_asks_nobody_else(server):
-    page = ask(server, "/").decode()
-    assert "<title>mercer</title>" in page
-    assert "http" not in page.replace("http-equiv", "")
+    assert "<title>mercer</title>" in ask(server, "/").decode()
+    for path in FILES:
+        assert "http" not in ask(server, path).decode().replace("http-equiv", "")
 
 
 def test_digits(server):
@@ -81,64 +81,3 @@ def test_other_sites_are_refused(server, headers):
             ask(server, path, body, **headers)
     with pytest.raises(urllib.error.HTTPError, match="404"):
         ask(server, "/etc/passwd")
-
-
-@pytest.fixture
-def page(server):
-    playwright = pytest.importorskip("playwright.sync_api")
-    browser_path = shutil.which("chromium")
-    if browser_path is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=browser_path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        page = browser.new_page(viewport={"width": 1100, "height": 1100}, bypass_csp=True)
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        yield page
-        assert not page.problems
-        assert all(url.startswith((server.address, "data:")) for url in page.asked)
-        browser.close()
-
-
-PIXELS = """([operator, decoder]) => {
-  const chosen = `canvas[data-operator="${operator}"][data-decoder="${decoder}"]`;
-  const canvas = document.querySelector(chosen);
-  return [...canvas.getContext("2d").getImageData(0, 4, 8, 4).data].filter((_, i) => i % 4 == 0);
-}"""
-
-
-def test_a_browser_draws_and_reads_the_completion_back(server, page, tmp_path):
-    page.goto(server.address)
-    page.wait_for_selector("canvas[data-decoder=FixedPoint]")
-    page.click("#clear")
-    box = page.locator("#pad").bounding_box()
-    start = time.perf_counter()
-    page.mouse.move(box["x"] + 110, box["y"] + 20)
-    page.mouse.down()
-    for x, y in ((150, 20), (170, 50), (160, 90), (130, 120)):
-        page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
-    page.mouse.up()
-    page.wait_for_function("!waiting && !again")
-    assert time.perf_counter() - start < 10  # two seconds on a quiet machine; this one may be busy
-    drawn = page.evaluate(PIXELS, ["identity", "FixedPoint"])
-    assert min(drawn) < 160  # something dark was completed
-    page.evaluate("document.getElementById('alpha').value = 1; ask()")
-    page.wait_for_function("!waiting && !again")
-    assert page.evaluate(PIXELS, ["identity", "FixedPoint"]) != drawn
-    assert page.locator("#risk polyline").count() == 3
-    page.screenshot(path=tmp_path / "page.png")
-
-
-def test_a_browser_learns_strings(server, page):
-    page.goto(server.address)
-    page.click("text=Your strings")
-    page.click("#learn")
-    page.wait_for_function("document.getElementById('learnt').textContent.includes('8 pairs')")
-    page.fill("#ask", "cana")
-    page.wait_for_selector("#answers td")
-    assert page.locator("#answers td").first.text_content() == "KSANA"

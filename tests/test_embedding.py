@@ -7,8 +7,9 @@ from sklearn.metrics import r2_score
 
 import naive
 from mercer import KernelDependency, KernelDependencyCV, embedding
+from mercer.decoders import Candidates, Lexicon, PerPosition
 from mercer.features import IncompleteCholesky, KernelPCA
-from mercer.kernels import RBF, Linear, Polynomial
+from mercer.kernels import RBF, Linear, Polynomial, Positions, Spectrum
 from mercer.operators import ConditionalCovariance, Covariance, Identity
 from tolerances import IDENTITY, ROOT
 
@@ -182,3 +183,25 @@ def test_features_of_full_rank_are_exact(operator, intercept, data):
             features=inputs, output_features=outputs,
         )  # fmt: skip
         assert_allclose(model.fit(X, Y).embed(X_new).inner(Y), wanted, rtol=0, atol=ROOT)
+
+
+DIGITS = ["1", "22", "333", "4444", "12", "123"]
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        Lexicon(restrict="length"),
+        PerPosition(length="input"),
+        Candidates(lambda x: ["b" + "a" * len(x), "ab" + "b" * len(x)]),
+    ],
+    ids=["lexicon", "positions", "candidates"],
+)
+@pytest.mark.parametrize("kept", [list, lambda X: np.array(X, dtype=object)])
+def test_embedded_points_know_their_inputs(decoder, kept):
+    """`decoder.decode(model.embed(X))` is `model.predict(X)`, also where the decoder asks x."""
+    X, y = kept(DIGITS), ["a", "bb", "aab", "abba", "ab", "bab"]
+    model = KernelDependency(Spectrum(1), Positions(), alpha=0.1, decoder=decoder).fit(X, y)
+    points = model.embed(X)
+    assert list(model.decoder_.decode(points)) == list(model.predict(X))
+    assert list(model.decoder_.decode(points[2:4])) == list(model.predict(X[2:4]))

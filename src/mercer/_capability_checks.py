@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Items, host, like
+from ._arrays import Items, count, host, like, take
 from .kernels import Kernel
 from .kernels.capabilities import ItemGradient
 from .kernels.distances import squared
+from .kernels.gradients import Values, with_parameters
 
 IDENTITY = 1e-10
 ROOT = 1e-7
@@ -47,6 +48,7 @@ def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
         close(fourier.height * waves, K, worst, "draws do not have k as their transform")
     if kernel.item_gradient is not None and kernel.on_vectors:
         _check_derivatives(kernel, kernel.item_gradient, items)
+    check_parameters(kernel, items)
 
 
 def _check_slope(function: Any, derivative: Any, sign: float, otherwise: str) -> None:
@@ -74,6 +76,42 @@ def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> 
     along = slope(lambda at: (c * kernel._diag(at)).sum())
     found = gradient.diag_vjp(A, c)
     near(along, float((found * direction).sum()), "diag_vjp is not the derivative")
+
+
+def check_parameters(kernel: Kernel, items: Items) -> None:
+    """The derivatives in the logarithm of every continuous parameter, by central differences."""
+    gradient, rng = kernel.parameter_gradient, np.random.default_rng(0)
+    A = kernel.check(items, "A")
+    half = take(A, np.arange(count(A) // 2 + 1))
+    C, c = rng.normal(size=(count(A), count(half))), rng.normal(size=count(A))
+    K = kernel._gram(A, half)
+    found = gradient.vjp(A, half, like(C, K)), gradient.diag_vjp(A, like(c, K))
+
+    def totals(values: Values) -> np.ndarray:
+        other = with_parameters(kernel, values).fit(items)
+        return np.array([(C * host(other._gram(A, half))).sum(), (c * host(other._diag(A))).sum()])
+
+    for name, value in gradient.values.items():
+        for entry in np.ndindex(np.shape(value)):
+            wanted = _log_slope(totals, gradient, name, entry)
+            for k in (0, 1):
+                slope = np.asarray(host(found[k].get(name, 0.0 * np.asarray(value))))[entry]
+                otherwise = f"parameter_gradient is not the derivative in {name}"
+                near(float(slope * np.asarray(value)[entry]), float(wanted[k]), otherwise)
+
+
+def _log_slope(totals: Any, gradient: Any, name: str, entry: tuple) -> np.ndarray:
+    """A central difference, or one from below at the largest value that a parameter may have."""
+
+    def at(step: float) -> np.ndarray:
+        value = np.array(gradient.values[name], dtype=float)
+        value[entry] *= np.exp(step)
+        return totals({**gradient.values, name: value if value.ndim else float(value)})
+
+    h = 1e-4
+    if float(np.asarray(gradient.values[name])[entry]) >= gradient.most.get(name, np.inf):
+        return (3.0 * at(0.0) - 4.0 * at(-h) + at(-2.0 * h)) / (2.0 * h)
+    return (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h)
 
 
 def claim(holds: Any, otherwise: str) -> None:

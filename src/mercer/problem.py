@@ -18,6 +18,7 @@ from .features.triangular import Triangular
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
+from .spaces.symmetries import Group
 from .symmetric import SymMatrix
 
 __all__ = ["Moments", "Problem", "Side", "SymMatrix", "Want", "group_labels"]
@@ -92,6 +93,8 @@ class Problem:
         The inputs as the user gave them, for decoders that ask.
     gathered
         The moments of a stream, of which `inputs` and `outputs` hold a sample; else None.
+    symmetry
+        What may be done to inputs and outputs together; None for nothing.
     """
 
     inputs: Side
@@ -103,6 +106,7 @@ class Problem:
     loss: Loss | None = None
     given: Items = None
     gathered: Any = None
+    symmetry: Group | None = None
 
     def __post_init__(self) -> None:
         check_map(self.inputs.features, "features")

@@ -203,7 +203,6 @@ def test_a_loss_that_cannot_be_reached_is_told(rng):
     ("parameters", "message"),
     [
         ({"scale": "wide"}, "scale must be one of"),
-        ({"scale": "residual", "calibration": "jackknife+"}, 'needs calibration="split"'),
         ({"by": len, "calibration": "jackknife+"}, 'by needs calibration="split"'),
         ({"by": len, "shift": len}, "do not go together"),
         ({"loss": "f1"}, "loss= is for lists"),

@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 
-from experiments.auto import AUTO, measured
 from experiments.auto_sets import load
+from experiments.defaults import AUTO, Task, table, tasks
 from mercer.datasets import DataNotFound
+
+PEERS = ("mean", "RidgeCV", "ExtraTrees", "kNN")
 
 
 def test_auto_is_ahead_on_slump():
     try:
-        data = load("slump")
+        load("slump")
     except DataNotFound as absent:
         pytest.skip(str(absent))
-    scores = {name: np.mean(values) for name, values in measured(data, quick=True).items()}
-    assert len(scores) == 7
+    rows = [Task.run(task, quick=True) for task in tasks(["slump"], (AUTO, *PEERS), shuffles=1)]
+    scores = {m: np.mean([r["score"] for r in rows if r["method"] == m]) for m in (AUTO, *PEERS)}
     assert scores.pop(AUTO) < min(scores.values())
+    assert "ahead of" in table(rows)

@@ -17,11 +17,15 @@ from mercer.demo import server as page
 
 REQUESTS = 500 * (100 if os.environ.get("MERCER_HOSTILE") == "long" else 1)
 PATHS = ["/", "/digits/some", "/digits/complete", "/words/some", "/strings/learn",
-         "/strings/answer", "/etc/passwd", "/%00", "/" + "a" * 5000, "//", "*"]  # fmt: skip
+         "/strings/answer", "/table/look", "/table/fit", "/table/progress", "/table/row",
+         "/table/predict", "/table/report", "/table/model", "/common.js", "/etc/passwd",
+         "/%00", "/" + "a" * 5000, "//", "*"]  # fmt: skip
 METHODS = ["GET", "POST", "PUT", "HEAD", "OPTIONS", "G\0T", "", "POST " * 20]
 VALUES = [None, True, -1, 1e308, float("nan"), 10**300, "", "x" * 5000, "\ud800", [], [[]], {},
-          [[0.0] * 8] * 4, {"upper": 1}, "a\tb\n" * 10, "a" * 90_000 + "\tb\n"]  # fmt: skip
-NAMES = ["seed", "upper", "scale", "output", "alpha", "epsilon", "number", "table", "text", "\0"]
+          [[0.0] * 8] * 4, {"upper": 1}, "a\tb\n" * 10, "YSxiCjEsMgozLDQK", "../etc/passwd", ["a"],
+          "a" * 90_000 + "\tb\n"]  # fmt: skip
+NAMES = ["seed", "upper", "scale", "output", "alpha", "epsilon", "number", "table", "text", "\0",
+         "file", "name", "inputs", "outputs", "row"]  # fmt: skip
 LENGTHS = [
     None,
     "-1",

@@ -6,8 +6,9 @@ from sklearn.base import clone
 
 from laws.cases import B, off, vectors
 from mercer import ConformalSets, KernelDependency
-from mercer.features import Nystroem
-from mercer.kernels import RBF
+from mercer.estimators.prediction_sets import row_weights, weighted_quantile
+from mercer.features import Explicit, Nystroem, RandomFourier
+from mercer.kernels import RBF, Linear
 from mercer.operators import Identity, Matrix
 
 LEVEL = 0.8
@@ -106,3 +107,98 @@ def test_jackknife_with_exact_vectors(intercept):
     model = KernelDependency(RBF(1.0) * Matrix(B), alpha=0.05, fit_intercept=intercept)
     sets = ConformalSets(model, LEVEL, "jackknife+").fit(X, Y)
     np.testing.assert_allclose(sets.sizes(X_new), ball_radii(model, X, Y, X_new), rtol=1e-8)
+
+
+# -- every route ------------------------------------------------------------------------------
+
+KERNEL, POSITIVE = RBF(1.0), Matrix(B)
+ROUTES = {
+    "identity": {"kernel": KERNEL},
+    "scaled identity": {"kernel": KERNEL * (2.0 * Identity())},
+    "operator": {"kernel": KERNEL * POSITIVE},
+    "operator, low rank": {"kernel": KERNEL * POSITIVE, "features": "landmarks"},
+    "random features": {"kernel": KERNEL * POSITIVE, "features": RandomFourier(9, random_state=0)},
+    "explicit features": {"kernel": Linear() * POSITIVE, "features": Explicit()},
+    "output features": {"kernel": KERNEL * POSITIVE, "output_features": Explicit()},
+    "spectral": {"kernel": KERNEL * POSITIVE, "solver": "spectral"},
+    "sum": {"kernel": KERNEL * POSITIVE + RBF(0.5) * Identity()},
+}
+
+
+def band_halves(model, X, Y, X_new, flat):
+    """By refits: the half width of a band of unit scale that holds the jackknife+ set."""
+    whole = clone(model).fit(X, Y).predict(X_new)
+    totals = []
+    for i, without in refits(model, X, Y):
+        score = np.abs(Y[i] - without.predict(X[[i]])[0]).max()
+        totals.append(score + np.abs(whole - without.predict(X_new)))
+    half = np.array([[quantile(c, LEVEL) for c in rows.T] for rows in np.swapaxes(totals, 0, 1)])
+    return half.max(axis=1, keepdims=True) * np.ones(Y.shape[1]) if flat else half
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("route", ROUTES, ids=str)
+def test_sets_of_every_route_are_those_of_refits(route, intercept):
+    X, Y = vectors(16)
+    X_new, _ = vectors(4, seed=1)
+    named = dict(ROUTES[route])
+    if named.get("features") == "landmarks":
+        named["features"] = Nystroem(landmarks=X[::4])
+    model = KernelDependency(alpha=0.05, fit_intercept=intercept, **named)
+    sets = ConformalSets(model, LEVEL, "jackknife+").fit(X, Y)
+    np.testing.assert_allclose(sets.sizes(X_new), ball_radii(model, X, Y, X_new), rtol=1e-7)
+    bands = ConformalSets(model, LEVEL, "jackknife+", "band", scale="flat").fit(X, Y)
+    found = bands.predict(X_new)
+    half = band_halves(model, X, Y, X_new, flat=True)
+    np.testing.assert_allclose((found.upper - found.lower) / 2, half, rtol=1e-7)
+
+
+def test_a_kernel_without_left_out_models_in_closed_form_is_refused():
+    X, Y = vectors(16)
+    kernel = KERNEL * POSITIVE + RBF(0.5) * Matrix(np.diag([1.0, 2.0, 0.5]))
+    with pytest.raises(ValueError, match='use calibration="split"'):
+        ConformalSets(KernelDependency(kernel), LEVEL, "jackknife+").fit(X, Y)
+
+
+def deviations(model, X, Y, X_new, band):
+    """Of a new output, in units of the noise."""
+    points = clone(model).fit(X, Y).embed(X_new)
+    V = points.variance("outputs" if band else "total", observed=True) / points.posterior.noise
+    return np.sqrt(V)
+
+
+def in_deviations(model, X, Y, X_new, labels, band):
+    """By refits without each group: what holds the jackknife+ set in posterior deviations."""
+    whole, totals = clone(model).fit(X, Y).predict(X_new), []
+    for i in range(len(X)):
+        rest = labels != labels[i]
+        without = clone(model).fit(X[rest], Y[rest])
+        error = Y[i] - without.predict(X[[i]])[0]
+        move = whole - without.predict(X_new)
+        own = deviations(model, X[rest], Y[rest], X[[i]], band)[0]
+        new = deviations(model, X[rest], Y[rest], X_new, band)
+        if band:
+            totals.append(np.abs(error / own).max() * new + np.abs(move))
+        else:
+            totals.append(np.linalg.norm(error) / own * new + np.linalg.norm(move, axis=1))
+    return np.array(totals)
+
+
+@pytest.mark.parametrize("band", [False, True], ids=["ball", "band"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["alone", "grouped"])
+@pytest.mark.parametrize("operator", [Identity(), POSITIVE], ids=["identity", "matrix"])
+def test_posterior_scales_are_those_of_refits(operator, grouped, band):
+    X, Y = vectors(18)
+    X_new, _ = vectors(3, seed=1)
+    labels = np.arange(18) // 2 if grouped else np.arange(18)
+    model = KernelDependency(KERNEL * operator, alpha=0.05)
+    kind = "band" if band else "ball"
+    sets = ConformalSets(model, LEVEL, "jackknife+", kind, scale="posterior")
+    sets.fit(X, Y, labels)
+    assert sets.proven_coverage_ == pytest.approx(2 * LEVEL - 1)
+    totals = in_deviations(model, X, Y, X_new, labels, band)
+    weights = row_weights(labels)
+    expected = weighted_quantile(np.moveaxis(totals, 0, -1), weights, LEVEL)
+    found = sets.predict(X_new)
+    found = (found.upper - found.lower) / 2 if band else [ball.radius for ball in found]
+    np.testing.assert_allclose(found, expected, rtol=1e-7)

@@ -11,7 +11,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, Identity, Patchwise, Pointwise
-from mercer.operators.patchwise import starts
+from mercer.operators.local import starts
 from mercer.testing import check_operator_kernel
 from tolerances import IDENTITY, LEFT_OUT
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from .digits import Digits
 from .strings import Strings
+from .table import Tables
 from .words import Words
 
 LARGEST = 2**22
@@ -23,7 +24,16 @@ CONNECTIONS = 512
 """Connections that may be open at once; the one that has waited longest makes room for a new."""
 WAITING = 8
 """Requests that may wait for a model to be fitted; further ones are told to come again."""
-COSTLY = ("/digits/complete", "/words/read", "/strings/learn", "/strings/answer")
+COSTLY = ("/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/table/predict")
+FILES = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript")
+       for name in ("common", "digits", "words", "strings", "table")},
+}  # fmt: skip
+POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""Of a report: it shows what a stranger's table holds, and runs nothing."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -43,12 +53,22 @@ class Handler(BaseHTTPRequestHandler):
         super().finish()
 
     def do_GET(self) -> None:
-        """The page."""
-        if self.path.split("?")[0] != "/":
+        """A file of the page, or one that was made of the table."""
+        path = self.path.split("?")[0]
+        if path not in FILES and path not in self.server.downloads:
             self.send_error(HTTPStatus.NOT_FOUND)
         elif self._trusted():
-            page = files(__package__).joinpath("page.html").read_bytes()
-            self._send(page, "text/html; charset=utf-8")
+            if path in FILES:
+                name, kind = FILES[path]
+                self._send(files(__package__).joinpath(name).read_bytes(), kind)
+            else:
+                self._download(*self.server.downloads[path])
+
+    def _download(self, make: Callable[[], bytes], kind: str) -> None:
+        try:
+            self._send(make(), kind, INERT)
+        except (ValueError, TypeError, OSError) as problem:
+            self._send(str(problem).encode(), "text/plain; charset=utf-8", INERT)
 
     def do_POST(self) -> None:
         """An answer, as JSON."""
@@ -68,8 +88,10 @@ class Handler(BaseHTTPRequestHandler):
             return {"error": f"the request has no {problem}."}
         except MemoryError as problem:
             return {"error": str(problem) or "that needs more memory than there is: send less."}
-        except (ValueError, TypeError, ArithmeticError, RecursionError, OSError) as problem:
+        except (ValueError, TypeError, ArithmeticError, ImportError, OSError) as problem:
             return {"error": str(problem)}
+        except RecursionError:
+            return {"error": "the request is nested too deeply: recursion has a limit."}
 
     def _body(self) -> bytes:
         length = (self.headers.get("Content-Length") or "0").lstrip("0") or "0"
@@ -91,11 +113,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_error(HTTPStatus.FORBIDDEN)
         return False
 
-    def _send(self, body: bytes, kind: str) -> None:
+    def _send(self, body: bytes, kind: str, policy: str = POLICY) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Content-Security-Policy", "default-src 'self' 'unsafe-inline' data:")
+        self.send_header("Content-Security-Policy", policy)
+        self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
         self.wfile.write(body)
 
@@ -104,13 +127,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """The page and its three tabs, on loopback."""
+    """The page and its tabs, on loopback."""
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int = 0):
-        digits, words, strings = Digits(), Words(), Strings()
+    def __init__(self, port: int = 0, table: str | None = None):
+        digits, words, strings, tables = Digits(), Words(), Strings(), Tables(table)
         self.answers: dict[str, Callable[[dict], Any]] = {
             "/digits/some": digits.some,
             "/digits/complete": digits.complete,
@@ -118,6 +141,15 @@ class Server(ThreadingHTTPServer):
             "/words/read": words.read,
             "/strings/learn": strings.learn,
             "/strings/answer": strings.answer,
+            "/table/look": tables.look,
+            "/table/fit": tables.fit,
+            "/table/progress": tables.progress,
+            "/table/row": tables.row,
+            "/table/predict": tables.predict,
+        }
+        self.downloads: dict[str, tuple[Callable[[], bytes], str]] = {
+            "/table/report": (tables.report, "text/html; charset=utf-8"),
+            "/table/model": (tables.file, "application/octet-stream"),
         }
         self.unread: dict[socket.socket, float] = {}
         self._places, self._one_at_a_time = BoundedSemaphore(WAITING), Lock()
@@ -167,6 +199,14 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-def serve(port: int = 0) -> Server:
-    """The server, ready to `serve_forever`; port 0 takes any that is free."""
-    return Server(port)
+def serve(port: int = 0, table: str | None = None) -> Server:
+    """The server, ready to `serve_forever`.
+
+    Parameters
+    ----------
+    port
+        0 takes any that is free.
+    table
+        A file to show first.
+    """
+    return Server(port, table)

@@ -13,10 +13,12 @@ from .any_model import Piped
 from .base import StructuredEstimator
 from .prediction_sets import row_weights, weighted_quantile
 
-POWERS = (0.0, 0.5, 1.0)
-"""How far bands follow what is usual at a place: from flat to in full proportion."""
-TRUST = (0.0, 0.5, 1.0)
-"""How far radii follow the residual model: from not at all to in full proportion."""
+POWERS = (0.0, 0.25, 0.5, 0.75)
+"""How far bands follow what is usual at a place; what is usual is known too badly for all of it."""
+TRUST = (0.0, 1.0)
+"""How far radii follow the residual model: not at all or in full proportion."""
+DOUBT = 5.0
+"""The residual model is to make sets narrower by this over the number of groups, as a share."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ResidualScale:
         What residuals are usual at each place of an output; None for balls.
     power, trust
         Those with the least mean width on the left-out residuals; the residual model is trusted
-        only where it makes sets narrower by more than chance would, 1/√groups.
+        only where it makes sets narrower by more than chance would, 5 / groups.
     """
 
     view: Any
@@ -86,13 +88,13 @@ def residual_scale(
         Whether sets are bands.
     """
     floor = 1e-12 * np.abs(errors).max() + 1e-300
-    place = np.maximum(np.sqrt((errors**2).mean(axis=0)), floor) if band else None
+    place = np.maximum(_usual(errors), floor) if band else None
     weights, seen, best = row_weights(labels), _inputs(view, X), None
-    doubt = 1.0 + 1.0 / np.sqrt(len(np.unique(labels)))  # widths are known to about that
+    doubt = 1.0 + DOUBT / len(np.unique(labels))
     for power in POWERS if band else (0.0,):
         unit = np.ones(()) if place is None else place**power
         sizes = np.maximum(np.abs(errors / unit).reshape(len(errors), -1).max(axis=1), floor)
-        model = _size_model(view, seen, np.log(sizes), labels)
+        model = size_model(view, seen, np.log(sizes), labels)
         expected = np.zeros(len(sizes)) if model is None else host(model.loo_predict())
         for trust in TRUST[: 1 if model is None else None]:
             scale = np.exp(trust * expected)
@@ -104,7 +106,13 @@ def residual_scale(
     return best[1]
 
 
-def _size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+def _usual(errors: np.ndarray) -> np.ndarray:
+    """The root mean square at each place, with one example more that is as all places are."""
+    squares, n = (errors**2).mean(axis=0), len(errors)
+    return np.sqrt((n * squares + squares.mean()) / (n + 1))
+
+
+def size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
     """A ridge model of log sizes under the input kernel of the model, or an RBF kernel."""
     from .kernel_dependency_cv import KernelDependencyCV
 

@@ -41,6 +41,8 @@ def as_points(model: Any, y: Items) -> Any:
     """
     if isinstance(model, StructuredEstimator):
         return model
+    if hasattr(model, "as_points"):
+        return model.as_points()
     if hasattr(model, "best_estimator_"):
         return as_points(model.best_estimator_, y)
     if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
@@ -56,6 +58,8 @@ class Piped:
 
     before: Any
     model: Any
+    reader: Any = None
+    """What reads outputs where they are given as columns of a table."""
 
     output_kernel_ = property(lambda self: self.model.output_kernel_)
     outputs_ = property(lambda self: self.model.outputs_)
@@ -64,6 +68,10 @@ class Piped:
     def embed(self, X: Items) -> Embedding:
         """The points of transformed inputs."""
         return self.model.embed(self.before.transform(X))
+
+    def read(self, y: Items) -> Items:
+        """Outputs as the model sees them."""
+        return y if self.reader is None else self.reader.read(y)
 
     def _flattened(self, outputs: Any) -> Any:
         return self.model._flattened(outputs)
@@ -171,6 +179,11 @@ class Ranking:
 
     def _flattened(self, outputs: Any) -> Any:
         return outputs
+
+
+def checked_outputs(view: Any, y: Items) -> Items:
+    """Outputs as the model behind a view compares them."""
+    return view.output_kernel_.as_outputs(view.read(y) if isinstance(view, Piped) else y)
 
 
 def fit_parameters(model: Any, groups: Any) -> dict[str, Any]:

@@ -30,18 +30,20 @@ from .._lean import Lean
 from .._progress import Observed, is_watched, observed, untold
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import collected
-from ..embedding import Embedding, PointMap, feature_variance
+from ..embedding import Embedding, Frame, PointMap, feature_variance
 from ..kernels import Kernel
+from ..solvers.weights import LeastWeights
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
 from .checks import is_flat
+from .explain import Explained
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
 class StructuredEstimator(
-    FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Explained, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
@@ -157,7 +159,59 @@ class StructuredEstimator(
             Inputs such as the model was fitted on.
         """
         check_is_fitted(self)
-        return self.points_(self._check_inputs(self.input_kernel_, X, reset=False))
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+        return replace(self.points_(checked), inputs=self._given(X, checked))
+
+    def targets(self, y: Items) -> Array:
+        """The outputs as coordinates of their feature space: what another model may regress on.
+
+        Parameters
+        ----------
+        y
+            Outputs such as the model was fitted on.
+        """
+        return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
+
+    def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
+        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
+
+        Parameters
+        ----------
+        predicted
+            One row of coordinates a point, from any model.
+        inputs
+            The inputs whose points these are, for decoders that ask them.
+        """
+        frame = self._coordinate_frame()
+        width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
+        P = predicted if is_foreign(predicted) else np.asarray(predicted, dtype=float)
+        P = P[:, None] if P.ndim == 1 else P
+        if P.ndim != 2 or P.shape[1] != width:
+            raise ValueError(
+                f"predictions must have the {width} coordinates of targets(y), got shape "
+                f"{tuple(P.shape)}."
+            )
+        weights = LeastWeights(frame, self.outputs_)
+        return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
+
+    def _coordinate_frame(self) -> Frame:
+        check_is_fitted(self)
+        frame = vars(self).get("frame_") or self.points_.frame
+        if not frame.compact:
+            raise ValueError(
+                f"points under {self.output_kernel_} are weights on the training outputs: give "
+                "output_features=KernelPCA(rank) for finite coordinates."
+            )
+        return frame
+
+    def _given(self, X: Items, checked: Items) -> Items:
+        """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
+        if isinstance(self.input_kernel_.space, Rows):
+            return checked  # tables slice by columns
+        if hasattr(X, "iloc"):
+            return X.to_numpy()
+        known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
+        return X if known else np.asarray(X)
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
         """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
@@ -232,10 +286,10 @@ class StructuredEstimator(
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        X = checked if isinstance(self.input_kernel_.space, Rows) else X  # tables slice by columns
+        given = self._given(X, checked)
         for rows in blocks(count(checked), BLOCK):
             index = _range(rows)
-            yield replace(self.points_(take(checked, index)), inputs=_sliced(X, index))
+            yield replace(self.points_(take(checked, index)), inputs=take(given, index))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
@@ -304,11 +358,3 @@ def _weighted(w: np.ndarray, values: Array) -> float:
 
 def _range(rows: slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop)
-
-
-def _sliced(X: Items, index: np.ndarray) -> Items:
-    """The inputs as the user gave them: a function of x that names candidates sees those."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index].to_numpy()
-    known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
-    return take(X if known else np.asarray(X), index)

@@ -5,30 +5,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count, take
+from .._arrays import Items, count
 from .._from_file import FromFile
-from ..embedding import Embedding
 from ..problem import group_labels
-from ..solvers import Refused
-from .adaptive import PosteriorScale, left_out_errors, residual_scale
-from .any_model import RankedLists, as_points, fit_parameters
+from .any_model import checked_outputs
+from .calibration import fit_jackknife, fit_split, jackknife_sets
 from .conformal_checks import check
 from .fitted import Fitted
-from .guarantees import (
-    out_of_reach,
-    outside_pool,
-    seen_before,
-    stated_level,
-    unproven,
-    warn_if_few,
-)
-from .prediction_sets import contain, row_weights, size, weighted_quantile
-from .radii import OneRadius, RadiusByClass, categories, fewest_groups, radii_of
-from .risk_control import as_loss, controlled_radius, risk_at, steps
-from .set_shapes import AroundShape, BallShape, BandShape, CandidateShape, RankedShape
+from .list_summaries import may_stand
+from .prediction_sets import contain, size
+from .radii import OneRadius
+from .risk_control import as_loss, risk_at, steps
 
 
 class ConformalSets(FromFile, BaseEstimator):
@@ -61,10 +50,10 @@ class ConformalSets(FromFile, BaseEstimator):
         Which ones.
     scale
         "auto" for bands that are wide at the places where residuals are large, "flat" for the same
-        width at every place. Two more adapt to the input, for calibration="split": "posterior" has
-        radii in proportion to the posterior standard deviation of an output, "residual" in
-        proportion to what a ridge model of left-out residuals expects, and bands that follow places
-        as far as that makes them narrow.
+        width at every place. Two more adapt to the input: "posterior" has radii in proportion to
+        the posterior standard deviation of an output, "residual" in proportion to what a ridge
+        model of left-out residuals expects, and bands that follow places as far as that makes them
+        narrow. By jackknife+ "posterior" is proven where all was given; "residual" is not.
     by
         What sets are calibrated apart by (Mondrian sets): a function that returns a category for
         each input, or "class", where lists are to hold each single output of the pool as often as
@@ -152,6 +141,7 @@ class ConformalSets(FromFile, BaseEstimator):
         self.loss = loss
 
     radius_: float
+    jackknife_: Fitted | None
 
     def check_loaded(self, limits: Any) -> None:
         """Complete what files of version 0.1 hold."""
@@ -180,84 +170,10 @@ class ConformalSets(FromFile, BaseEstimator):
             )
         labels = group_labels(groups, count(X))
         fresh = clone(self)
-        fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
         fresh.level_ = float(self.coverage)
-        fit(X, y, labels)
+        (fit_split if self.calibration == "split" else fit_jackknife)(fresh, X, y, labels)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
         return self
-
-    def _fit_split(self, X: Items, y: Items, labels: np.ndarray) -> None:
-        names = check_random_state(self.random_state).permutation(labels.max() + 1)
-        kept = self._kept(len(names))
-        if len(names) - kept < 2:
-            raise ValueError(
-                f"{len(names)} groups are too few to hold {kept} of them out: use "
-                'calibration="jackknife+".'
-            )
-        out = np.isin(labels, names[:kept])
-        held, rest = np.flatnonzero(out), np.flatnonzero(~out)
-        self._fit_model(_rows(X, rest), _rows(y, rest), labels[rest])
-        self.jackknife_: Fitted | None = None
-        self.shape_ = self._shape(self.view_.embed(_rows(X, rest)))
-        self.scaling_ = self._scaling(_rows(X, rest), _rows(y, rest), labels[rest])
-        own = np.unique(labels[held], return_inverse=True)[1]
-        self._calibrate(_rows(X, held), self._outputs(_rows(y, held)), own)
-
-    def _calibrate(self, X: Items, y: Items, labels: np.ndarray) -> None:
-        """Settle the radii on pairs that the model has not seen."""
-        points = self.view_.embed(X)
-        if self.loss is not None:
-            self._control(points, X, y, labels)
-            return
-        scores = self.shape_.scores(points, y, self._scale_at(X))
-        names = self._names(X, y)
-        self._settle(radii_of(self, X, names, scores, labels))
-        radii = self.radii_.at(X)
-        if isinstance(self.radii_, RadiusByClass):
-            radii = radii[np.arange(len(scores)), np.array(names)]
-        self.empirical_coverage_ = float(np.mean((scores <= radii) & np.isfinite(scores)))
-        warn_if_few(self.coverage, fewest_groups(names, labels))
-        self.outside_ = outside_pool(self.shape_, scores)
-        self.proven_coverage_ = stated_level(self.shape_, float(self.coverage), scores, labels)
-
-    def _names(self, X: Items, y: Items) -> list | None:
-        """The category of each calibration pair; None where all are calibrated together."""
-        if self.by is None:
-            return None
-        if self.by != "class":
-            return categories(self.by, X)
-        if not isinstance(self.shape_, CandidateShape):
-            raise ValueError('by="class" is for lists out of one pool: use kind="candidates".')
-        return self.shape_.known(y, self.view_.output_kernel_.space).tolist()
-
-    def _settle(self, radii: Any) -> None:
-        self.radii_ = radii
-        self.radius_ = radii.radius if isinstance(radii, OneRadius) else float("nan")
-
-    def _control(self, points: Any, X: Items, y: Items, labels: np.ndarray) -> None:
-        """Settle the radius by the expected loss of the best output in a list."""
-        if not isinstance(self.shape_, CandidateShape | RankedShape):
-            raise ValueError('loss= is for lists of outputs: use kind="candidates".')
-        found = steps(self.shape_, points, y, as_loss(self.loss))
-        bound = 1.0 - float(self.coverage)
-        self._settle(OneRadius(controlled_radius(found, row_weights(labels), bound)))
-        risk = float(np.mean(risk_at(found, self.radius_)))
-        self.empirical_coverage_, self.outside_ = 1.0 - risk, 0.0
-        reached = np.isfinite(self.radius_)
-        self.proven_coverage_ = float(self.coverage) if reached else out_of_reach(bound, risk)
-
-    def _scaling(self, X: Items, y: Items, labels: np.ndarray) -> Any:
-        """What tells how hard an input is; None where the same is expected of all."""
-        if self.scale in ("auto", "flat"):
-            return None
-        if not isinstance(self.shape_, AroundShape):
-            raise ValueError(f'scale="{self.scale}" is for balls and bands, not for lists.')
-        band = isinstance(self.shape_, BandShape)
-        if self.scale == "posterior":
-            return PosteriorScale(self.view_, band)
-        own = np.unique(labels, return_inverse=True)[1]
-        errors = left_out_errors(clone(self.model), self.view_, X, y, own, band)
-        return residual_scale(self.view_, errors, X, own, self.level_, band)
 
     def _scale_at(self, X: Items) -> np.ndarray | None:
         return None if self.scaling_ is None else self.scaling_.at(X)
@@ -269,64 +185,8 @@ class ConformalSets(FromFile, BaseEstimator):
         fine = round(5.0 / (1.0 - self.coverage)) - 1
         return max(round(groups / 4), min(fine, groups // 2))
 
-    def _fit_jackknife(self, X: Items, y: Items, labels: np.ndarray) -> None:
-        self._fit_model(X, y, labels)
-        self.jackknife_ = self.model_.fitted_.leaving_out(labels)
-        points = self._left_out_points()
-        self.shape_ = self._shape(points, labels)
-        outputs = self.model_.outputs_
-        self.scores_, self.weights_ = self.shape_.scores(points, outputs), row_weights(labels)
-        radius = weighted_quantile(self.scores_, self.weights_, self.coverage)
-        met = (self.scores_ <= radius) & np.isfinite(self.scores_)
-        self.empirical_coverage_ = float(np.mean(met))
-        warn_if_few(self.coverage, int(labels.max()) + 1)
-        self.outside_ = outside_pool(self.shape_, self.scores_)
-        level = max(0.0, 2.0 * self.coverage - 1.0)
-        level = stated_level(self.shape_, level, self.scores_, labels)
-        reasons = seen_before(self.model_, self.shape_)
-        self.proven_coverage_ = unproven(reasons) if reasons else level
-
-    def _left_out_points(self) -> Embedding:
-        """Left-out points of the model, refused where left-out models have no closed form."""
-        fitted = self.jackknife_
-        assert fitted is not None
-        try:
-            if fitted.want.judge != "closed":
-                raise Refused(f"loss={self.model_.loss_} is judged by refits")
-            next(fitted.moves(fitted.problem.inputs.items))
-            return fitted.left_out_points()
-        except Refused as error:
-            raise ValueError(
-                f'calibration="jackknife+" has no closed form for {self.model_.kernel_} with '
-                f'loss={self.model_.loss_}: use calibration="split".'
-            ) from error
-
-    def _fit_model(self, X: Items, y: Items, labels: np.ndarray) -> None:
-        grouped = labels if len(np.unique(labels)) < len(labels) else None
-        self.model_ = clone(self.model).fit(X, y, **fit_parameters(self.model, grouped))
-        self.view_ = as_points(self.model_, y)
-
     def _outputs(self, y: Items) -> Items:
-        return self.view_.output_kernel_.as_outputs(y)
-
-    def _shape(self, points: Embedding, labels: np.ndarray | None = None) -> Any:
-        """What sets look like; bands take their shape from the residuals of training points."""
-        kernel = self.view_.output_kernel_
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        direct = undone and kernel.on_vectors
-        kind = ("ball" if direct else "candidates") if self.kind == "auto" else self.kind
-        if kind != "candidates" and not direct:
-            raise ValueError(
-                f'kind="{kind}" is for vectors and curves under a linear output kernel, and '
-                f'{kernel} is none: use kind="candidates".'
-            )
-        if kind == "band":
-            return BandShape(self.view_, points, self.view_.outputs_, self.scale == "flat")
-        if kind == "ball":
-            return BallShape(self.view_)
-        if isinstance(points, RankedLists):
-            return RankedShape()
-        return CandidateShape(self.view_, self.candidates, labels)
+        return checked_outputs(self.view_, y)
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -339,9 +199,7 @@ class ConformalSets(FromFile, BaseEstimator):
         if self.jackknife_ is None:
             points = self.view_.embed(X)
             return self.shape_.sets(points, self.radii_.at(X), self._scale_at(X))
-        checked = self.model_._check_inputs(self.model_.input_kernel_, X, reset=False)
-        points, moves = self.jackknife_.embed(checked), self.jackknife_.moves(checked)
-        return self.shape_.moved_sets(points, moves, self.scores_, self.weights_, self.level_)
+        return jackknife_sets(self, X)
 
     def covers(self, X: Items, y: Items) -> np.ndarray:
         """Whether the set of each input holds its output."""
@@ -364,8 +222,19 @@ class ConformalSets(FromFile, BaseEstimator):
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
         return np.array([size(s) for s in self.predict(X)])
 
+    def label_probabilities(self, X: Items) -> np.ndarray:
+        """How likely each label is in the true label set, one row an input, one column a label.
 
-def _rows(items: Items, index: np.ndarray) -> Items:
-    if isinstance(items, list | tuple):
-        return [items[i] for i in index]  # lists of numbers must stay what they are to numpy
-    return items.iloc[index] if hasattr(items, "iloc") else take(items, index)
+        Calibrated on the pairs that settle the sets; see `mercer.estimators.list_summaries`.
+        """
+        check_is_fitted(self, "shape_")
+        if vars(self).get("inclusion_") is None:
+            raise ValueError("label probabilities are for lists of label sets (Labels).")
+        return self.inclusion_.at(self.shape_.gaps(self.view_.embed(X)))
+
+    def positions(self, X: Items) -> np.ndarray:
+        """Where each label may stand: a boolean array (inputs, labels, positions), for rankings.
+
+        The true positions of all labels are in it as often as the true ranking is in the list.
+        """
+        return may_stand(self.predict(X), self.view_.output_kernel_.space)

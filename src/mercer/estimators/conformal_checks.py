@@ -41,7 +41,5 @@ def _check_together(sets: Any) -> None:
     named = [name for name in ("by", "shift", "loss") if getattr(sets, name) is not None]
     if len(named) > 1:
         raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
-    if sets.scale in ("posterior", "residual"):
-        named.append(f'scale="{sets.scale}"')
     if named and sets.calibration != "split":
         raise ValueError(f'{named[-1]} needs calibration="split".')

@@ -41,10 +41,12 @@ def stated_level(shape: Any, level: float, scores: np.ndarray, labels: np.ndarra
     return left
 
 
-def seen_before(model: RidgeEstimator, shape: Any) -> list[str]:
+def seen_before(model: RidgeEstimator, shape: Any, scale: str) -> list[str]:
     """Why jackknife+ proves nothing: what left-out models have seen of what they leave out."""
     reasons = made_of_data(model)
-    if isinstance(shape, BandShape) and not shape.flat:
+    if scale == "residual":
+        reasons.append("the scale of the sets is made of left-out residuals")
+    elif isinstance(shape, BandShape) and not shape.flat:
         reasons.append("the shape of the bands is made of left-out residuals")
     if isinstance(shape, CandidateShape) and shape.owned:
         reasons.append("the pool of candidates is the training outputs")

@@ -19,6 +19,7 @@ from ..solvers.route import check_name
 from ..sources import Source, Stream
 from .checks import input_default, on_device, output_default, positive_alpha
 from .gathered import Gathered, separated, streamless
+from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator, judge_of, planned_sizes
 from .unlabelled import Given, informed, refuse_in_streams
 
@@ -65,6 +66,11 @@ class KernelDependency(RidgeEstimator):
     device
         Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
         where X is: arrays of PyTorch or CuPy stay on their device anyway.
+    symmetries
+        What may be done to input and output fields together, such as ``("shift:x",)``,
+        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``: every pair is learnt
+        with its images, left out and scored as one. Refused where left-out errors rise. Axes are
+        called x; y, x; or z, y, x unless the kernels know `Fields`.
 
     Attributes
     ----------
@@ -110,6 +116,7 @@ class KernelDependency(RidgeEstimator):
         solver: Any = "auto",
         loss: Loss | None = None,
         device: str | None = None,
+        symmetries: Any = None,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -121,6 +128,7 @@ class KernelDependency(RidgeEstimator):
         self.solver = solver
         self.loss = loss
         self.device = device
+        self.symmetries = symmetries
 
     def fit(
         self,
@@ -185,7 +193,7 @@ class KernelDependency(RidgeEstimator):
         given = Given(X, y, groups, unlabelled, weights)
         X, y, groups, unlabelled, weights = given.parted()
         (kernel,) = informed([self._operator_kernel()], unlabelled)
-        if self.device is not None and not kernel.separable:
+        if self.device is not None and not (kernel.separable or kernel.at_places):
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
         output_kernel = output_default(self.output_kernel)
         checks = on_device(kernel.inputs, self.device), on_device(output_kernel, self.device)
@@ -201,9 +209,11 @@ class KernelDependency(RidgeEstimator):
     def _solve(self, problem: Problem, want: Want, alpha: float) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
-        want = Want(want.alphas, calibrates, want.judge, want.folds, want.solver)
+        judged = calibrates or problem.symmetry is not None
+        want = Want(want.alphas, judged, want.judge, want.folds, want.solver)
         factorization = factor(problem, want)
-        self._adopt(problem, want, alpha, factorization)
+        check_symmetries(factorization, alpha, want)
+        self._adopt(factorization.problem, want, alpha, factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, namespace, one, take
+from .._arrays import Array, Items, host, like, one, take
 from ..embedding import Embedding
+from .any_model import RankedLists
 from .prediction_sets import Ball, Bands, weighted_quantile
 
 Moves = Iterator[tuple[slice, Array]]
@@ -120,27 +121,50 @@ class AroundShape:
     def __init__(self, model: Any):
         self.model = model
 
-    def radii(
-        self, points: Embedding, moves: Moves, scores: np.ndarray, weights: np.ndarray, level: float
-    ) -> np.ndarray:
-        """The radius of a set around the prediction that holds the jackknife+ set.
-
-        By the triangle inequality: an upper bound, not the smallest such radius.
-        """
-        found = []
-        for _, move in moves:
-            found.append(weighted_quantile(scores + self._lengths(points, move), weights, level))
-        return np.concatenate(found)
-
-    def moved_sets(self, points: Embedding, moves: Moves, *calibration: Any) -> Any:
-        """The sets of those radii."""
-        return self.sets(points, self.radii(points, moves, *calibration))
-
     def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Any:
         """The sets of one radius an input, in units of `scale` where inputs have their own."""
         raise NotImplementedError
 
-    def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
+    def moved_sets(
+        self,
+        points: Embedding,
+        moves: Moves,
+        scores: np.ndarray,
+        weights: np.ndarray,
+        level: float,
+        scales: Any = None,
+    ) -> Any:
+        """Sets around the prediction that hold the jackknife+ sets.
+
+        By the triangle inequality, at each place of a band apart: an output of the jackknife+ set
+        is within (score · scale + move) of the prediction for more than 1 - level of the left-out
+        models, the same ones everywhere. An upper bound, not the smallest such set.
+
+        Parameters
+        ----------
+        points, moves
+            Points of new inputs, and how leaving groups out moves them.
+        scores, weights, level
+            Of the left-out training outputs, and the coverage.
+        scales
+            A function of a slice of inputs: what scores are in units of, for every left-out model;
+            None for the scale of the shape.
+        """
+        found = []
+        for rows, move in moves:
+            scale = self._unit() if scales is None else scales(rows)
+            found.append(self._reached(points, host(move), scores, weights, level, scale))
+        return self._around(points, np.concatenate(found))
+
+    def _unit(self) -> np.ndarray:
+        """What scores are in units of, for (inputs, left-out models) and places."""
+        raise NotImplementedError
+
+    def _reached(self, points: Embedding, move: Array, *more: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _around(self, points: Embedding, half: np.ndarray) -> Any:
+        """Sets of these radii, or half widths at every place."""
         raise NotImplementedError
 
     def _predicted(self, points: Embedding) -> np.ndarray:
@@ -155,14 +179,22 @@ class BallShape(AroundShape):
         lengths = np.sqrt(host(points.sqdistances_to(y)))
         return lengths if scale is None else lengths / scale
 
-    def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
-        return host(namespace(move).sum(move * move, axis=-1)) ** 0.5
+    def _unit(self) -> np.ndarray:
+        return np.ones(())
+
+    def _reached(
+        self, points: Embedding, move: Array, scores: Any, weights: Any, level: float, scale: Any
+    ) -> np.ndarray:
+        lengths = np.sqrt((move * move).sum(axis=-1))
+        return weighted_quantile(scores * scale + lengths, weights, level)
 
     def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> list[Ball]:
         """A ball for each input."""
+        return self._around(points, radii if scale is None else radii * scale)
+
+    def _around(self, points: Embedding, half: np.ndarray) -> list[Ball]:
         kernel = self.model.output_kernel_
-        radii = radii if scale is None else radii * scale
-        pairs = zip(self._predicted(points), radii, strict=True)
+        pairs = zip(self._predicted(points), half, strict=True)
         return [Ball(center, float(radius), kernel) for center, radius in pairs]
 
 
@@ -190,17 +222,29 @@ class BandShape(AroundShape):
         scale = self.scale if scale is None else scale
         return np.abs(residuals / scale).reshape(len(residuals), -1).max(axis=1)
 
-    def _lengths(self, points: Embedding, move: Array) -> np.ndarray:
-        t, groups, q = move.shape
-        flat = points.frame.kernel_features(namespace(move).reshape(move, (t * groups, q)))
-        outputs = host(self.model.output_kernel_.features.inverse(flat))
-        return self._largest(outputs.reshape(t * groups, *self.scale.shape)).reshape(t, groups)
+    def _unit(self) -> np.ndarray:
+        return self.scale
+
+    def _reached(
+        self, points: Embedding, move: Array, scores: Any, weights: Any, level: float, scale: Any
+    ) -> np.ndarray:
+        (t, n, q), places = move.shape, self.scale.size
+        flat = points.frame.kernel_features(like(move.reshape(t * n, q), points.coordinates))
+        moved = np.abs(host(self.model.output_kernel_.features.inverse(flat)))
+        units = np.reshape(scale, (*np.shape(scale)[: np.ndim(scale) - self.scale.ndim], places))
+        half = scores[:, None] * units + moved.reshape(t, n, places)
+        half = weighted_quantile(np.moveaxis(half, 1, 2), weights, level)
+        same = self.flat and scale is self.scale  # asked to be as wide at every place
+        return np.broadcast_to(half.max(axis=1, keepdims=True), half.shape) if same else half
 
     def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Bands:
         """A band for each input."""
-        middle = self._predicted(points)
         scale = self.scale if scale is None else scale
-        half = np.reshape(radii, (-1,) + (1,) * (middle.ndim - 1)) * scale
+        return self._around(points, np.reshape(radii, (-1,) + (1,) * self.scale.ndim) * scale)
+
+    def _around(self, points: Embedding, half: np.ndarray) -> Bands:
+        middle = self._predicted(points)
+        half = half.reshape(middle.shape)
         return Bands(middle - half, middle + half)
 
 
@@ -226,3 +270,29 @@ class RankedShape:
 
 def _gap(ranked: list, keys: list, key: Any) -> float:
     return ranked[0][1] - ranked[keys.index(key)][1] if key in keys else np.inf
+
+
+def shape_of(sets: Any, points: Any, labels: np.ndarray | None = None) -> Any:
+    """What sets look like; bands take their shape from the residuals of training points."""
+    view = sets.view_
+    kernel, kind = view.output_kernel_, sets.kind
+    direct = predicted_directly(kernel)
+    kind = ("ball" if direct else "candidates") if kind == "auto" else kind
+    if kind != "candidates" and not direct:
+        raise ValueError(
+            f'kind="{kind}" is for vectors and curves under a linear output kernel, and '
+            f'{kernel} is none: use kind="candidates".'
+        )
+    if kind == "band":
+        return BandShape(view, points, view.outputs_, sets.scale in ("flat", "posterior"))
+    if kind == "ball":
+        return BallShape(view)
+    if isinstance(points, RankedLists):
+        return RankedShape()
+    return CandidateShape(view, sets.candidates, labels)
+
+
+def predicted_directly(kernel: Any) -> bool:
+    """Whether outputs are vectors that are linear in the points."""
+    undone = kernel.features is not None and kernel.features.inverse is not None
+    return bool(undone and kernel.on_vectors)

@@ -9,6 +9,7 @@ from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .delta import Delta
+from .fields import FieldL2, FieldSobolev
 from .fingerprint import Fingerprint
 from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
@@ -27,6 +28,7 @@ from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
 from .smoothed import Smoothed
 from .spectrum import Spectrum
+from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
@@ -42,6 +44,8 @@ __all__ = [
     "Centered",
     "ChiSquare",
     "Delta",
+    "FieldL2",
+    "FieldSobolev",
     "Fingerprint",
     "Function",
     "Gaussian",
@@ -72,6 +76,7 @@ __all__ = [
     "Sobolev",
     "Spearman",
     "Spectrum",
+    "Standardized",
     "Subsequences",
     "SubsetTree",
     "Subtree",

@@ -39,7 +39,9 @@ class Bags:
         pairs = list(items)
         sizes = [len(keys) for keys, _ in pairs]
         key = np.concatenate([keys for keys, _ in pairs]).astype(np.uint64, copy=False)
-        value = np.concatenate([counts for _, counts in pairs]).astype(np.float64, copy=False)
+        value = np.concatenate([counts for _, counts in pairs])
+        kind = np.complex128 if np.iscomplexobj(value) else np.float64  # for a derivative
+        value = value.astype(kind, copy=False)
         return cls(np.repeat(np.arange(len(pairs)), sizes), key, value, len(pairs))
 
 

@@ -15,10 +15,10 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     Equal productions have equally many children, leaves at the same places, so that the inner
     children pair off in order.
     """
-    total = 0.0
+    total = 0.0 * decay
     for u in range(i, i_end):
         for v in range(j, j_end):
-            value = 0.0
+            value = 0.0 * decay
             shift = b_ptr[v] - a_ptr[u]
             if p[u] == q[v] and b_ptr[v + 1] - a_ptr[u + 1] == shift:
                 value = decay
@@ -36,9 +36,9 @@ def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     largest = 0
     for j in range(t):
         largest = max(largest, b[j + 1] - b[j])
-    K = np.zeros((n, t))
+    K = np.full((n, t), 0.0 * decay)  # complex where the derivative is wanted
     for i in prange(n):
-        C = np.empty((a[i + 1] - a[i], largest))
+        C = np.full((a[i + 1] - a[i], largest), 0.0 * decay)
         for j in range(i + 1 if symmetric else t):
             K[i, j] = _pair(
                 a[i], a[i + 1], p, a_ptr, a_child, b[j], b[j + 1], q, b_ptr, b_child, decay, C
@@ -51,9 +51,9 @@ def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
 @parallel
 def own_fragments(a, p, a_ptr, a_child, decay):
     """The kernel of every tree with itself."""
-    d = np.zeros(len(a) - 1)
+    d = np.full(len(a) - 1, 0.0 * decay)
     for i in prange(len(d)):
-        C = np.empty((a[i + 1] - a[i], a[i + 1] - a[i]))
+        C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
         d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)
     return d
 

@@ -67,12 +67,12 @@ def _subsequences(s, t, n, decay, first, inner, last):
     for i in range(rows + 1):
         for j in range(columns + 1):
             last[i, j] = 1.0
-    total = 0.0
+    total = 0.0 * decay  # complex where the derivative is wanted
     for m in range(1, n + 1):
         if min(rows, columns) < m:
             break
         inner, last = last, inner
-        level = 0.0
+        level = 0.0 * decay
         if m == n:  # nothing will be built on these
             for i in range(rows):
                 for j in range(columns):
@@ -84,7 +84,7 @@ def _subsequences(s, t, n, decay, first, inner, last):
         for j in range(columns + 1):
             last[0, j] = 0.0
         for i in range(1, rows + 1):
-            along = 0.0
+            along = 0.0 * decay
             for j in range(1, columns + 1):
                 along *= decay
                 if s[i - 1] == t[j - 1]:
@@ -107,8 +107,8 @@ def subsequences(flat, starts, their_flat, their_starts, n, decay, first, symmet
         widest = max(widest, their_starts[j + 1] - their_starts[j])
     for i in prange(out.shape[0]):
         s = flat[starts[i] : starts[i + 1]]
-        inner = np.empty((len(s) + 1, widest + 1))
-        last = np.empty((len(s) + 1, widest + 1))
+        inner = np.empty((len(s) + 1, widest + 1), out.dtype)
+        last = np.empty((len(s) + 1, widest + 1), out.dtype)
         for j in range(i if symmetric else 0, out.shape[1]):
             t = their_flat[their_starts[j] : their_starts[j + 1]]
             out[i, j] = _subsequences(s, t, n, decay, first, inner, last)
@@ -121,8 +121,8 @@ def subsequences_alone(flat, starts, n, decay, first, out):
     """The same of every sequence with itself."""
     for i in prange(len(out)):
         s = flat[starts[i] : starts[i + 1]]
-        inner = np.empty((len(s) + 1, len(s) + 1))
-        last = np.empty((len(s) + 1, len(s) + 1))
+        inner = np.empty((len(s) + 1, len(s) + 1), out.dtype)
+        last = np.empty((len(s) + 1, len(s) + 1), out.dtype)
         out[i] = _subsequences(s, s, n, decay, first, inner, last)
 
 

@@ -14,6 +14,7 @@ from .._same import same
 from ..spaces import Rows
 from .base import Kernel, Wrapper, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
+from .gradients import ParameterGradient, product_rule
 
 
 class Pair(Kernel):
@@ -62,12 +63,24 @@ class Pair(Kernel):
         left, right = (getattr(k, name) for k in self.parts)
         return None if left is None or right is None else combine(left, right)
 
+    def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
+        left, right = (k.parameter_gradient for k in self.parts)
+        return left.under("left"), right.under("right")
+
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
     centered = property(lambda self: any(k.centered for k in self.parts))
 
 
 class Sum(Pair):
-    """k(a, b) = left(a, b) + right(a, b)."""
+    """k(a, b) = left(a, b) + right(a, b).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> kernel = RBF(1.0) + Linear()
+    >>> kernel([[1.0]], [[1.0]])
+    array([[2.]])
+    """
 
     symbol = "+"
 
@@ -90,6 +103,7 @@ class Sum(Pair):
     radial = property(lambda self: self._both("radial", Radial.plus))
     fourier = property(lambda self: self._both("fourier", Fourier.plus))
     item_gradient = property(lambda self: self._both("item_gradient", ItemGradient.plus))
+    parameter_gradient = property(lambda self: ParameterGradient.plus(*self._gradients()))
 
     @property
     def multiple(self) -> Multiple:
@@ -102,6 +116,13 @@ class Product(Pair):
     """k(a, b) = left(a, b) right(a, b).
 
     Finite features of a product would be as many as the product of both numbers: it has none.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> kernel = RBF(1.0) * Linear()
+    >>> kernel([[2.0]], [[2.0]])
+    array([[4.]])
     """
 
     symbol = "*"
@@ -115,6 +136,7 @@ class Product(Pair):
     radial = property(lambda self: self._both("radial", Radial.times))
     fourier = property(lambda self: self._both("fourier", Fourier.times))
     item_gradient = property(lambda self: self._both("item_gradient", self._product_rule))
+    parameter_gradient = property(lambda self: product_rule(self.parts, *self._gradients()))
 
     def _product_rule(self, of_left: ItemGradient, of_right: ItemGradient) -> ItemGradient:
         left, right = self.parts
@@ -129,7 +151,14 @@ class Product(Pair):
 
 
 class Scaled(Wrapper):
-    """scale · k(a, b)."""
+    """scale · k(a, b).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> (0.5 * RBF(1.0))([[1.0]], [[1.0]])
+    array([[0.5]])
+    """
 
     def __init__(self, kernel: Kernel, scale: float):
         self.kernel = kernel
@@ -158,13 +187,34 @@ class Scaled(Wrapper):
     item_gradient = property(lambda self: self._mapped(self.inner.item_gradient))
 
     @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """The scale, and those of the kernel inside, scaled."""
+        inner, scale = self.inner.parameter_gradient.under("kernel"), self._factor()
+        inside = inner.through(
+            lambda A, B, C: inner.vjp(A, B, scale * C), lambda A, c: inner.diag_vjp(A, scale * c)
+        )
+        own = ParameterGradient.of_grams(
+            {"scale": scale} if scale > 0 else {},
+            lambda A, B: {"scale": self.inner._gram(A, B)} if scale > 0 else {},
+            lambda A: {"scale": self.inner._diag(A)} if scale > 0 else {},
+        )
+        return own.plus(inside)
+
+    @property
     def multiple(self) -> Multiple:
         """Of the same kernel as the one inside; a factor of zero leaves nothing to read."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 
 class Power(Wrapper):
-    """k(a, b)^exponent for a positive whole exponent."""
+    """k(a, b)^exponent for a positive whole exponent.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (Linear() ** 2)([[2.0]], [[3.0]])
+    array([[36.]])
+    """
 
     def __init__(self, kernel: Kernel, exponent: int):
         self.kernel = kernel
@@ -195,6 +245,15 @@ class Power(Wrapper):
 
     radial = property(lambda self: self._product(self.inner.radial))
     fourier = property(lambda self: self._product(self.inner.fourier))
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """By the chain rule."""
+        inner, p = self.inner.parameter_gradient.under("kernel"), self._degree()
+        return inner.through(
+            lambda A, B, C: inner.vjp(A, B, C * p * self.inner._gram(A, B) ** (p - 1)),
+            lambda A, c: inner.diag_vjp(A, c * p * self.inner._diag(A) ** (p - 1)),
+        )
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         p = self._degree()

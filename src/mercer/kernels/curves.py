@@ -12,6 +12,7 @@ from ..curves import as_grid
 from ..spaces import Curves
 from .base import VectorKernel
 from .capabilities import Features, ItemGradient
+from .gradients import ParameterGradient
 from .quadrature import quadrature, roughness, smoother
 
 
@@ -87,6 +88,41 @@ class CurveKernel(VectorKernel):
     def _rooted(self, A: Array) -> Array:
         R = like(self._factor(int(A.shape[1])), A)
         return A * R if R.ndim == 1 else A @ namespace(A).matrix_transpose(R)
+
+    def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:
+        """The derivatives of RᵀR, apart from smoothing, for each positive parameter of it."""
+        return {}
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """K = ASᵀRᵀRSB is linear in RᵀR; the smoother S moves by -(W + λD)⁻¹DS."""
+
+        def slopes(width: int) -> dict[str, np.ndarray]:
+            given = self._given()
+            grid = np.linspace(0.0, 1.0, width) if given is None else given
+            found = self._metric_slopes(grid)
+            if not self.smoothing:
+                return found
+            S, rough = smoother(grid, float(self.smoothing)), roughness(grid, 2)
+            R = self._root(grid)
+            G = np.diag(R**2) if R.ndim == 1 else R.T @ R
+            found = {name: S.T @ M @ S for name, M in found.items()}
+            moved = -S @ np.linalg.solve(np.diag(quadrature(grid)), rough @ S)
+            half = S.T @ G @ moved
+            return found | {"smoothing": half + half.T}
+
+        def forms(A: Array) -> dict[str, Array]:
+            return {name: like(M, A) for name, M in slopes(int(A.shape[1])).items()}
+
+        names = [*(["weight"] if getattr(self, "weight", 0) else [])]
+        names += ["smoothing"] if self.smoothing else []
+        return ParameterGradient.of_grams(
+            {name: float(getattr(self, name)) for name in names},
+            lambda A, B: {
+                name: A @ M @ namespace(B).matrix_transpose(B) for name, M in forms(A).items()
+            },
+            lambda A: {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in forms(A).items()},
+        )
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij RᵀR b_j."""
@@ -171,3 +207,6 @@ class Sobolev(CurveKernel):
             raise ValueError(f"weight must be a number ≥ 0, got {self.weight!r}.")
         G = np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
         return scipy.linalg.cholesky(G)
+
+    def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:
+        return {"weight": roughness(grid, self.order)} if self.weight else {}

@@ -14,6 +14,7 @@ from .._arrays import (
     Array,
     blocks,
     count,
+    dense,
     host,
     is_foreign,
     median,
@@ -97,7 +98,7 @@ def absolute(A: Array, B: Array) -> Array:
     if issparse(A) or issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
 
-        return manhattan_distances(csr_array(A), csr_array(B))
+        return manhattan_distances(_narrow(csr_array(A)), _narrow(csr_array(B)))
     if not is_foreign(A):
         return cdist(A, B, "cityblock")
     xp = namespace(A)
@@ -106,6 +107,11 @@ def absolute(A: Array, B: Array) -> Array:
 
         return torch.cdist(A, B, p=1)
     return xp.stack([xp.sum(xp.abs(B - A[i, :]), axis=1) for i in range(A.shape[0])])
+
+
+def _narrow(A: csr_array) -> csr_array:
+    """The same with indices of 32 bits, which scikit-learn's loop asks for."""
+    return csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
 
 
 def exp(A: Array) -> Array:
@@ -135,14 +141,27 @@ def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array])
     return scale
 
 
-def settled(kernel: Any) -> float:
-    """The length scale of a fitted kernel, or the number it was given."""
+def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndarray:
+    """The spread of each feature times the median distance of features over their spreads."""
+    D = host(dense(A))
+    spread = np.sqrt(np.mean((D - D.mean(axis=0)) ** 2, axis=0))
+    spread = np.where(spread > 0, spread, 1.0)
+    return spread * length_scale("median", D / spread, distances)
+
+
+def settled(kernel: Any, given: bool = False) -> Any:
+    """The length scale of a fitted kernel, or the number (or array) it was given."""
     if isinstance(kernel.length_scale, str) and not hasattr(kernel, "length_scale_"):
         raise ValueError(
             f"{kernel} takes its length scale from data: call fit(A) on it first, "
             "or give the length scale as a number."
         )
-    return getattr(kernel, "length_scale_", None) or _given(kernel.length_scale)
+    known = None if given else getattr(kernel, "length_scale_", None)
+    if known is not None:
+        return known
+    if np.ndim(kernel.length_scale) == 0:
+        return _given(kernel.length_scale)
+    return np.array([_given(float(scale)) for scale in kernel.length_scale])
 
 
 def _given(value: Any) -> float:

@@ -122,6 +122,8 @@ class Labels(Wrapper):
     def _diag(self, A: Array) -> Array:
         return self.inner._diag(A)
 
+    parameter_gradient = property(lambda self: self.inner.parameter_gradient.under("kernel"))
+
     @property
     def features(self) -> Any:
         """Those of the indicators, undone to soft indicators, which `Threshold` cuts."""

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, is_foreign, like, namespace, take
 from .base import Kernel, Wrapper, as_kernel, whole
+from .gradients import ParameterGradient, added, total
 
 
 class LaplacianRegularized(Wrapper):
@@ -136,6 +137,49 @@ class LaplacianRegularized(Wrapper):
             return diagonal
         left = self.inner._gram(A, self.known_)
         return diagonal - namespace(left).sum((left @ self.bend_) * left, axis=1)
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of gamma and the kernel inside, the links of the graph held.
+
+        With T = (I + γLK)⁻¹γL: dT = -T dK T, and ∂T/∂γ = (I - TK) L (I - KT).
+        """
+        inner = self.inner.parameter_gradient.under("kernel")
+        if self._bent() is None:
+            return inner
+
+        def both(A: Items, B: Items, C: Array) -> dict:
+            turn = namespace(C).matrix_transpose
+            left, right = (self.inner._gram(Z, self.known_) for Z in (A, B))
+            TL, TR = left @ self.bend_, right @ self.bend_
+            inside = added(inner.vjp(A, B, C), inner.vjp(A, self.known_, C @ TR), -1.0)
+            inside = added(inside, inner.vjp(B, self.known_, turn(C) @ TL), -1.0)
+            inside = added(inside, inner.vjp(self.known_, self.known_, turn(TL) @ C @ TR))
+            K = self.inner._gram(self.known_, self.known_)
+            L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
+            rough = (left - TL @ K) @ L
+            return inside | {"gamma": -total((turn(rough) @ C) * turn(right - TR @ K))}
+
+        def alone(A: Items, c: Array) -> dict:
+            # Σ c_i k(a_i, a_i): off the diagonal nothing is asked for.
+            return added(inner.diag_vjp(A, c), self._bend_alone(A, c))
+
+        own = ParameterGradient({"gamma": float(self.gamma)})
+        return own.plus(inner).through(both, alone)
+
+    def _bend_alone(self, A: Items, c: Array) -> dict:
+        inner, left = self.inner.parameter_gradient.under("kernel"), None
+        left = self.inner._gram(A, self.known_)
+        TL, turn = left @ self.bend_, namespace(left).matrix_transpose
+        bent = added(
+            inner.vjp(self.known_, self.known_, turn(c[:, None] * TL) @ TL),
+            inner.vjp(A, self.known_, c[:, None] * TL),
+            -2.0,
+        )
+        K = self.inner._gram(self.known_, self.known_)
+        L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
+        rest = left - TL @ K
+        return bent | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
 
     def _bent(self) -> Array | None:
         if not hasattr(self, "known_"):

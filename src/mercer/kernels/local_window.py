@@ -10,6 +10,7 @@ from .._arrays import Items, object_array
 from .._checks import Limits, bounded
 from ._sequences import Alphabet, Codes, as_sequences, described
 from .base import Kernel
+from .gradients import ParameterGradient, by_complex_step
 
 
 class LocalWindow(Kernel):
@@ -49,7 +50,7 @@ class LocalWindow(Kernel):
         """The number of windows grows with the square of the radius."""
         bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
-    def windows(self) -> tuple[np.ndarray, np.ndarray]:
+    def windows(self, decay: complex | None = None) -> tuple[np.ndarray, np.ndarray]:
         """First and last place of every window, (windows, 2), and the weights of their features."""
         r = self.radius
         if isinstance(r, bool) or not isinstance(r, int | np.integer) or r < 0:
@@ -58,7 +59,7 @@ class LocalWindow(Kernel):
             raise ValueError(f"decay must be in (0, 1], got {self.decay!r}.")
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
-        return ends, np.sqrt(float(self.decay) ** span)
+        return ends, np.sqrt((float(self.decay) if decay is None else decay) ** span)
 
     def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """A 64-bit key for each item and window, (items, windows)."""
@@ -84,18 +85,35 @@ class LocalWindow(Kernel):
         return self.check(Y, name)
 
     def _gram(self, A: Items, B: Items) -> np.ndarray:
+        return self._pairs(A, B)
+
+    def _pairs(self, A: Items, B: Items, decay: complex | None = None) -> np.ndarray:
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
         keys = self.keys(codes, np.arange(len(sequences)), positions)
         _, columns = np.unique(keys.ravel(), return_inverse=True)
-        weights = np.tile(self.windows()[1], len(keys))
+        weights = np.tile(self.windows(decay)[1], len(keys))
         indptr = np.arange(0, keys.size + 1, keys.shape[1])
         F = sparse.csr_array((weights, columns.ravel(), indptr))
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
     def _diag(self, A: Items) -> np.ndarray:
-        return np.full(len(A), float((self.windows()[1] ** 2).sum()))
+        return self._alone(A)
+
+    def _alone(self, A: Items, decay: complex | None = None) -> np.ndarray:
+        return np.full(len(A), (self.windows(decay)[1] ** 2).sum())
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the decay, in which the kernel is a polynomial."""
+        at = float(self.decay)
+        return ParameterGradient.of_grams(
+            {"decay": at},
+            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
+            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
+            {"decay": 1.0},
+        )
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:

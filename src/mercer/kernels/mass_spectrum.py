@@ -7,6 +7,7 @@ from .._checks import Limits, array, finite, must
 from ..spaces import Spectra
 from ..spaces.spectra import peaks
 from .base import Kernel, positive
+from .gradients import ParameterGradient
 
 SIDES = ("peaks", "losses", "differences")
 
@@ -66,17 +67,53 @@ class MassSpectrum(Kernel):
         read = (peaks(item, f"{name}[{i}]") for i, item in enumerate(items))
         return object_array([Sorted(*spectrum) for spectrum in read])
 
+    @property
+    def _triangle(self) -> tuple[float, float, float]:
+        """The width of the triangle, its height and its slope."""
+        w = float(self.width)
+        return w, 1.0, 1.0 / w
+
     def _gram(self, A: Items, B: Items) -> Array:
         from ._spectra import overlaps
 
         left = self._peaks(A)
         right = left if B is A else self._peaks(B)
-        return overlaps(*left, *right, float(self.width), A is B)
+        return overlaps(*left, *right, *self._triangle, A is B)
 
     def _diag(self, A: Items) -> Array:
         from ._spectra import self_overlaps
 
-        return self_overlaps(*self._peaks(A), float(self.width))
+        starts, masses, weights = self._peaks(A)
+        return self_overlaps(starts, masses, weights, weights, *self._triangle)
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the width, d/w² for each matched pair of peaks; and of the power, log a + log b."""
+        from ._spectra import overlaps, self_overlaps
+
+        w = float(self.width)
+        wider = (w, 0.0, -1.0 / w**2)
+
+        def logs(weights: np.ndarray) -> np.ndarray:
+            return weights * np.log(weights) / self.power
+
+        def gram(A: Items, B: Items) -> dict:
+            (s, m, a), (t, u, b) = self._peaks(A), self._peaks(B)
+            grown = {"width": overlaps(s, m, a, t, u, b, *wider, False)}
+            if self.power > 0:
+                both = overlaps(s, m, logs(a), t, u, b, *self._triangle, False)
+                grown["power"] = both + overlaps(s, m, a, t, u, logs(b), *self._triangle, False)
+            return grown
+
+        def diag(A: Items) -> dict:
+            s, m, a = self._peaks(A)
+            grown = {"width": self_overlaps(s, m, a, a, *wider)}
+            if self.power > 0:
+                grown["power"] = 2.0 * self_overlaps(s, m, logs(a), a, *self._triangle)
+            return grown
+
+        values = {"width": w} | ({"power": float(self.power)} if self.power > 0 else {})
+        return ParameterGradient.of_grams(values, gram, diag)
 
     def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All peaks in a row: where each spectrum starts, masses, weights."""

@@ -6,6 +6,7 @@ from .._arrays import Array, Items, dense, host
 from .._extras import require
 from .base import Kernel, Wrapper
 from .capabilities import Features, Multiple
+from .gradients import ParameterGradient
 
 
 class OnDevice(Wrapper):
@@ -33,6 +34,15 @@ class OnDevice(Wrapper):
     radial = property(lambda self: self.inner.radial)
     fourier = property(lambda self: self.inner.fourier)
     item_gradient = property(lambda self: self.inner.item_gradient)
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Those of the kernel inside, under its own names."""
+        inner = self.inner.parameter_gradient
+        back = (lambda C: C) if self.on_vectors else host
+        return inner.through(
+            lambda A, B, C: inner.vjp(A, B, back(C)), lambda A, c: inner.diag_vjp(A, back(c))
+        )
 
     def _moved(self, A: Any) -> Array:
         require("torch", "torch")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from .._arrays import Array, power, products, sqnorms
 from .base import KERNELS, VectorKernel, positive
 from .capabilities import ItemGradient
+from .gradients import ParameterGradient, Values
 
 
 class Polynomial(VectorKernel):
@@ -36,6 +37,21 @@ class Polynomial(VectorKernel):
         return power(self._affine(sqnorms(A)), int(self.degree))
 
     item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of gamma and coef0."""
+
+        def slopes(inner: Array) -> Values:
+            base = self.degree * self._affine(inner) ** (int(self.degree) - 1)
+            return {"gamma": base * inner} | ({"coef0": base} if self.coef0 > 0 else {})
+
+        values = {"gamma": float(self.gamma), "coef0": float(self.coef0)}
+        return ParameterGradient.of_grams(
+            {name: value for name, value in values.items() if value > 0},
+            lambda A, B: slopes(products(A, B)),
+            lambda A: slopes(sqnorms(A)),
+        )
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""

@@ -13,6 +13,7 @@ from ..spaces import Sequences
 from ._sequences import Alphabet, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
+from .gradients import ParameterGradient, Values, added
 from .weighted_degree import encoded
 
 
@@ -140,6 +141,28 @@ class Positions(Kernel):
         filled = [item for item in A if len(item)]
         each = self.inner.diag(np.concatenate(filled)) if filled else np.zeros(0)
         return np.bincount(owners, weights=each, minlength=len(A))
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Those of the kernel on vectors, place by place."""
+        if self.kernel is None:
+            return ParameterGradient()
+        inner = self.inner.parameter_gradient.under("kernel")
+
+        def vjp(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> Values:
+            found: Values = {}
+            for p in range(min(max(map(len, A)), max(map(len, B)))):
+                i, j = (np.flatnonzero([len(item) > p for item in Z]) for Z in (A, B))
+                left, right = np.stack([A[k][p] for k in i]), np.stack([B[k][p] for k in j])
+                found = added(found, inner.vjp(left, right, C[np.ix_(i, j)]))
+            return found
+
+        def diag_vjp(A: np.ndarray, c: np.ndarray) -> Values:
+            filled = [item for item in A if len(item)]
+            each = np.repeat(c, [len(item) for item in A])
+            return inner.diag_vjp(np.concatenate(filled), each) if filled else {}
+
+        return inner.through(vjp, diag_vjp)
 
     # -- features -----------------------------------------------------------------------------
 

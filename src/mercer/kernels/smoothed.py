@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, like
+from .._arrays import Array, Items, as_vectors, like, namespace
 from ..spaces import Vectors
 from .base import positive, whole
 from .capabilities import Fourier, ItemGradient
+from .gradients import ParameterGradient, total
 from .mapped import After
 
 
@@ -82,6 +83,44 @@ class Smoothed(After):
             lambda A, B, C: self._blurred(inner.vjp(self._blurred(A), self._blurred(B), C)),
             lambda A, c: self._blurred(inner.diag_vjp(self._blurred(A), c)),
         )
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Those of the kernel inside; the width too, where that kernel tells item gradients."""
+        inside, items = super().parameter_gradient, self.inner.item_gradient
+        if items is None:
+            return inside
+
+        def moved(A: Array) -> Array:
+            return A @ like(self._widened(), A)
+
+        def vjp(A: Array, B: Array, C: Array) -> dict:
+            U, W, Ct = self._blurred(A), self._blurred(B), namespace(C).matrix_transpose(C)
+            ours = total(items.vjp(U, W, C) * moved(A))
+            return {"width": ours + total(items.vjp(W, U, Ct) * moved(B))}
+
+        def diag_vjp(A: Array, c: Array) -> dict:
+            return {"width": total(items.diag_vjp(self._blurred(A), c) * moved(A))}
+
+        own = ParameterGradient({"width": positive(self.width, "width")}, vjp, diag_vjp)
+        return own.plus(inside)
+
+    def _widened(self) -> np.ndarray:
+        """The derivative of S in the width."""
+        (height, width), sigma = self.shape, positive(self.width, "width")
+        down, across = _blur(height, sigma), _blur(width, sigma)
+        return np.kron(_blur_slope(height, sigma), across) + np.kron(
+            down, _blur_slope(width, sigma)
+        )
+
+
+def _blur_slope(size: int, sigma: float) -> np.ndarray:
+    """The derivative of `_blur` in sigma: each weight times its squared step less their mean."""
+    far = np.arange(-int(np.ceil(8 * sigma)), int(np.ceil(8 * sigma)) + 1) / sigma
+    weights = np.exp(-0.5 * far**2)
+    mean = (weights * far**2).sum() / weights.sum()
+    steps = (np.arange(size)[:, None] - np.arange(size)[None, :]) / sigma
+    return _blur(size, sigma) * (steps**2 - mean) / sigma
 
 
 def _blur(size: int, sigma: float) -> np.ndarray:

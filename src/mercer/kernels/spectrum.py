@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from ..spaces import Sequences
 from ._ngrams import NGrams
 from .base import Kernel, whole
 from .capabilities import Features
+from .gradients import ParameterGradient, Values
 
 USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
@@ -67,7 +68,7 @@ class Spectrum(Kernel):
         n: int = 3,
         blended: bool = False,
         width: int | None = None,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | np.ndarray | None = None,
     ):
         self.n = n
         self.blended = blended
@@ -179,6 +180,23 @@ class Spectrum(Kernel):
     def _diag(self, A: np.ndarray) -> np.ndarray:
         F = self._map(NGrams(A, whole(self.n, "n")), A, max(map(len, A)))
         return np.asarray(F.multiply(F).sum(axis=1)).reshape(-1)
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the weights of the lengths, in which the kernel is linear, where all are positive."""
+        weights = np.array(list(self.lengths().values()))
+        if not (weights > 0).all() or (self.weights is None and not self.blended):
+            return ParameterGradient()
+
+        def each(function: Callable[[Spectrum], np.ndarray]) -> Values:
+            alone = (Spectrum(self.n, self.blended, self.width, w) for w in np.eye(len(weights)))
+            return {"weights": np.array([function(kernel) for kernel in alone])}
+
+        return ParameterGradient(
+            {"weights": weights},
+            lambda A, B, C: each(lambda k: (C * k._gram(A, B)).sum()),
+            lambda A, c: each(lambda k: (c * k._diag(A)).sum()),
+        )
 
     # -- features -----------------------------------------------------------------------------
 

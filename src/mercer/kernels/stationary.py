@@ -4,26 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, sqrt
-from typing import ClassVar
+from numbers import Real
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
-from .._arrays import Array, Items, namespace
+from .._arrays import Array, Items, dense, like, namespace
 from .base import KERNELS, VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
-from .distances import absolute, exp, length_scale, settled, squared
+from .distances import absolute, exp, length_scale, scales_by_feature, settled, squared
+from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
 
 class Stationary(VectorKernel):
-    """A kernel of the distance over a length scale, a number or "median"."""
+    """A kernel of the distance over a length scale: one for all features, or one for each."""
 
     accepts_sparse = True
-    directionless = True
-    """Whether it is of the Euclidean distance, the same in all directions."""
+    euclidean = True
+    """Whether it is of the Euclidean distance."""
 
-    def __init__(self, length_scale: float | str = "median"):
+    length_scale_: float | np.ndarray
+
+    def __init__(self, length_scale: float | str | Array = "median"):
         self.length_scale = length_scale
+
+    @property
+    def by_feature(self) -> bool:
+        """Whether every feature has a length scale of its own."""
+        given = self.length_scale
+        return given == "ard" if isinstance(given, str) else np.ndim(given) > 0
+
+    @property
+    def _ell(self) -> float:
+        """The length scale of what `_over` returns."""
+        return 1.0 if self.by_feature else settled(self)
+
+    def _over(self, A: Array) -> Array:
+        """Features over their own length scales, where each has one."""
+        if not self.by_feature:
+            return A
+        scales = settled(self)
+        if A.shape[1] != len(scales):
+            raise ValueError(
+                f"length_scale has {len(scales)} numbers, but the items have {A.shape[1]} "
+                "features: give one for each, or one for all."
+            )
+        return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
+
+    def _both_over(self, A: Array, B: Array) -> tuple[Array, Array]:
+        left = self._over(A)
+        return left, left if A is B else self._over(B)
+
+    def _distances(self, A: Array, B: Array) -> Array:
+        """‖a - b‖², features over their own length scales."""
+        return squared(*self._both_over(A, B))
 
     def distance(self, A: Array, B: Array) -> Array:
         """The distance whose median is the default length scale."""
@@ -33,8 +67,14 @@ class Stationary(VectorKernel):
         return namespace(D2).sqrt(D2) * unit
 
     def fit(self, A: Items) -> Stationary:
-        """Settle the length scale."""
-        self.length_scale_ = length_scale(self.length_scale, self.check(A, "A"), self.distance)
+        """Settle the length scale; "ard" gives each feature its spread times that of the median."""
+        A = self.check(A, "A")
+        if not self.by_feature:
+            self.length_scale_ = length_scale(self.length_scale, A, self.distance)
+        elif np.ndim(self.length_scale):
+            self.length_scale_ = settled(self, given=True)
+        else:
+            self.length_scale_ = scales_by_feature(A, self.distance)
         return self
 
     def _diag(self, A: Array) -> Array:
@@ -44,17 +84,51 @@ class Stationary(VectorKernel):
         """Draws from the spectral measure."""
         raise NotImplementedError
 
-    fourier = property(lambda self: Fourier(self._frequencies, self.directionless))
+    @property
+    def fourier(self) -> Fourier:
+        """Draws from the spectral measure; directionless where all features have one scale."""
+        return Fourier(self._frequencies, self.euclidean and not self.by_feature)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
         """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i); k(a, a) = 1 has none."""
-        return None if self.radial is None else ItemGradient(self._vjp, lambda A, c: zeros_like(A))
+        known = self._of_squares is not None
+        return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        assert self.radial is not None
-        M = C * self.radial.slope(squared(A, B))
-        return 2.0 * (M @ B - namespace(A).sum(M, axis=1)[:, None] * A)
+        assert self._of_squares is not None
+        U, W = self._both_over(A, B)
+        M = C * self._of_squares.slope(squared(U, W))
+        return 2.0 * self._over(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
+
+    @property
+    def _of_squares(self) -> Radial | None:
+        """The function of `_distances`; None where it has a kink at zero."""
+        return None
+
+    @property
+    def radial(self) -> Radial | None:
+        """The function of ‖a - b‖², where all features have one length scale."""
+        return None if self.by_feature else self._of_squares
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the length scale, or of those of all features; k(a, a) = 1 has none."""
+        return ParameterGradient({"length_scale": settled(self)}, self._scale_vjp, lambda A, c: {})
+
+    def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
+        """2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the share of feature p in d²."""
+        U, W = self._both_over(A, B)
+        D2 = squared(U, W)
+        M = 2.0 * C * self._rate(D2)
+        if not self.by_feature:
+            return {"length_scale": total(M * D2) / self._ell}
+        return {"length_scale": squares_by_feature(dense(U), dense(W), M) / settled(self)}
+
+    def _rate(self, D2: Array) -> Array:
+        """Minus the derivative in `_distances`, anything finite at zero."""
+        assert self._of_squares is not None
+        return self._of_squares.slope(D2)
 
 
 class RBF(Stationary):
@@ -63,18 +137,22 @@ class RBF(Stationary):
     Parameters
     ----------
     length_scale
-        ℓ, or "median": the median distance of the data that the kernel is fitted on.
+        ℓ, or "median": the median distance of the data that the kernel is fitted on. An array has
+        a length scale for each feature; "ard" starts them at the features' spreads (the units of
+        features then change nothing), for `mercer.tune` to learn.
 
     Examples
     --------
     >>> from mercer.kernels import RBF
     >>> RBF(1.0)([[0.0]], [[0.0], [1.0]]).round(4)
     array([[1.    , 0.6065]])
+    >>> RBF([1.0, 100.0])([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.6065]])
     """
 
     def _gram(self, A: Array, B: Array) -> Array:
-        D2 = squared(A, B)
-        D2 *= -0.5 / settled(self) ** 2
+        D2 = self._distances(A, B)
+        D2 *= -0.5 / self._ell**2
         return exp(D2)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -82,15 +160,16 @@ class RBF(Stationary):
         return random.normal(size=shape) / settled(self)
 
     @property
-    def radial(self) -> Radial:
+    def _of_squares(self) -> Radial:
         """Derivatives are multiples of the kernel, by powers of 1/2ℓ²."""
-        return gaussian(lambda: 0.5 / settled(self) ** 2)
+        return gaussian(lambda: 0.5 / self._ell**2)
 
 
 class Matern(Stationary):
-    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, inf}.
+    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
-    With r = ‖a - b‖ / ℓ: exp(-r); (1 + √3 r) exp(-√3 r); (1 + √5 r + 5r²/3) exp(-√5 r); the RBF.
+    With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
+    RBF.
 
     Examples
     --------
@@ -99,53 +178,73 @@ class Matern(Stationary):
     array([[0.3679]])
     """
 
-    SMOOTHNESS: ClassVar = (0.5, 1.5, 2.5, inf)
+    ROUGHEST, SMOOTHEST = 0.5, 20.5
 
-    def __init__(self, length_scale: float | str = "median", nu: float = 1.5):
+    def __init__(self, length_scale: float | str | Array = "median", nu: float = 1.5):
         self.length_scale = length_scale
         self.nu = nu
 
     @property
-    def radial(self) -> Radial | None:
+    def _of_squares(self) -> Radial | None:
         """None for nu = 0.5: the exponential kernel has a kink at zero, no slope."""
         if self.nu == 0.5:
             return None
         if self.nu == inf:
-            return gaussian(lambda: 0.5 / settled(self) ** 2)
-        return Radial(self._value, self._slope, self._curvature if self.nu == 2.5 else None)
+            return gaussian(lambda: 0.5 / self._ell**2)
+        return Radial(self._value, self._slope, self._curvature if self.nu > 2 else None)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        D2 = squared(A, B)
-        return self._value(D2) if self.nu != inf else exp(D2 * (-0.5 / settled(self) ** 2))
+        D2 = self._distances(A, B)
+        return self._value(D2) if self.nu != inf else exp(D2 * (-0.5 / self._ell**2))
+
+    def _rate(self, D2: Array) -> Array:
+        if self.nu != 0.5:
+            return super()._rate(D2)
+        r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
+        return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
 
     def _value(self, D2: Array) -> Array:
-        xp, r = namespace(D2), namespace(D2).sqrt(D2) * (self._root() / settled(self))
-        polynomial = {0.5: 1.0, 1.5: 1.0 + r, 2.5: 1.0 + r + r * r / 3.0}[self.nu]
-        return polynomial * xp.exp(-r)
+        return _matern(namespace(D2).sqrt(D2) * self._scale(), self.nu)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
-        self._root()
+        self._scale()
         omega = random.normal(size=shape) / settled(self)
         if self.nu == inf:
             return omega
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
     def _slope(self, D2: Array) -> Array:
-        """By the chain rule in r² = (2nu) D2 / ℓ²."""
-        xp, scale = namespace(D2), self._root() / settled(self)
-        r = xp.sqrt(D2) * scale
-        return {1.5: 0.5, 2.5: (1.0 + r) / 6.0}[self.nu] * scale**2 * xp.exp(-r)
+        """A Matérn function of one less smoothness, since (r^ν K_ν)' = -r^ν K_(ν-1)."""
+        scale = self._scale()
+        r = namespace(D2).sqrt(D2) * scale
+        return _matern(r, self.nu - 1.0) * (scale**2 / (4.0 * (self.nu - 1.0)))
 
     def _curvature(self, D2: Array) -> Array:
-        """The slope's own, for nu = 2.5: below that it has none at zero."""
-        xp, scale = namespace(D2), self._root() / settled(self)
-        return xp.exp(-scale * xp.sqrt(D2)) * (scale**4 / 12.0)
+        """The slope's own, from nu = 2.5 on: below that it has none at zero."""
+        scale = self._scale()
+        r = namespace(D2).sqrt(D2) * scale
+        factor = 16.0 * (self.nu - 1.0) * (self.nu - 2.0)
+        return _matern(r, self.nu - 2.0) * (scale**4 / factor)
 
-    def _root(self) -> float:
-        if self.nu not in self.SMOOTHNESS:
-            raise ValueError(f"nu must be one of {self.SMOOTHNESS}, got {self.nu!r}.")
-        return sqrt(2.0 * self.nu)
+    def _scale(self) -> float:
+        """√(2nu) / ℓ."""
+        half = isinstance(self.nu, Real) and self.ROUGHEST <= self.nu <= self.SMOOTHEST
+        if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
+            raise ValueError(
+                f"nu must be one of 0.5, 1.5, 2.5, …, {self.SMOOTHEST} or inf, got {self.nu!r}."
+            )
+        return sqrt(2.0 * self.nu) / self._ell
+
+
+def _matern(r: Array, nu: float) -> Array:
+    """exp(-r) times a polynomial of degree nu - 1/2, by Horner's rule."""
+    p = round(nu - 0.5)
+    polynomial: Array = 1.0
+    for k in reversed(range(p)):
+        ratio = 2.0 * (p - k) / ((k + 1) * (2 * p - k))  # of the coefficients of r^(k+1) and r^k
+        polynomial = 1.0 + (ratio * r) * polynomial
+    return polynomial * namespace(r).exp(-r)
 
 
 class Laplacian(Stationary):
@@ -158,16 +257,24 @@ class Laplacian(Stationary):
     array([[0.3679]])
     """
 
-    directionless = False
+    euclidean = False
 
     def distance(self, A: Array, B: Array) -> Array:
         """The sum of absolute differences."""
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        D = absolute(A, B)
-        D *= -1.0 / settled(self)
+        D = absolute(*self._both_over(A, B))
+        D *= -1.0 / self._ell
         return exp(D)
+
+    def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
+        U, W = self._both_over(A, B)
+        D = absolute(U, W)
+        M = C * namespace(D).exp(D * (-1.0 / self._ell))
+        if not self.by_feature:
+            return {"length_scale": total(M * D) / self._ell**2}
+        return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / settled(self)}
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Cauchy of scale 1/ℓ in every dimension."""

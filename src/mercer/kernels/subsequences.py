@@ -5,6 +5,7 @@ import numpy as np
 from .._checks import Limits, bounded
 from ..spaces import Sequences
 from .base import Kernel, positive, whole
+from .gradients import ParameterGradient, by_complex_step
 from .weighted_degree import encoded
 
 
@@ -59,18 +60,36 @@ class Subsequences(Kernel):
         return n, decay, 1 if self.blended else n
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self._pairs(A, B, self._settings()[1])
+
+    def _pairs(self, A: np.ndarray, B: np.ndarray, decay: complex) -> np.ndarray:
         from ._string_loops import subsequences
 
-        ours, theirs = encoded(A, B)
-        out = np.empty((len(A), len(B)))
+        (n, _, first), (ours, theirs) = self._settings(), encoded(A, B)
+        out = np.empty((len(A), len(B)), type(decay))
         subsequences(
-            ours.flat, ours.starts, theirs.flat, theirs.starts, *self._settings(), A is B, out
+            ours.flat, ours.starts, theirs.flat, theirs.starts, n, decay, first, A is B, out
         )
         return out
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        return self._alone(A, self._settings()[1])
+
+    def _alone(self, A: np.ndarray, decay: complex) -> np.ndarray:
         from ._string_loops import subsequences_alone
 
-        codes, out = encoded(A, A)[0], np.empty(len(A))
-        subsequences_alone(codes.flat, codes.starts, *self._settings(), out)
+        (n, _, first), codes = self._settings(), encoded(A, A)[0]
+        out = np.empty(len(A), type(decay))
+        subsequences_alone(codes.flat, codes.starts, n, decay, first, out)
         return out
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the decay, in which the kernel is a polynomial."""
+        at = self._settings()[1]
+        return ParameterGradient.of_grams(
+            {"decay": at},
+            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
+            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
+            {"decay": 1.0},
+        )

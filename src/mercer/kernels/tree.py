@@ -9,6 +9,7 @@ from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
 from ._trees import FlatTree, flattened
 from .base import Kernel, positive
+from .gradients import ParameterGradient, by_complex_step
 
 
 class TreeKernel(Kernel):
@@ -28,6 +29,29 @@ class TreeKernel(Kernel):
         """The trees as given, in an array of objects, after a check."""
         self.check(Y, name)
         return self.space.check(Y, name)
+
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        raise NotImplementedError
+
+    def _alone(self, A: Items, decay: complex) -> Array:
+        raise NotImplementedError
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        return self._pairs(A, B, float(self.decay))
+
+    def _diag(self, A: Items) -> Array:
+        return self._alone(A, float(self.decay))
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the decay, in which the kernel is a polynomial."""
+        at = float(self.decay)
+        return ParameterGradient.of_grams(
+            {"decay": at},
+            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
+            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
+            {"decay": 1.0},
+        )
 
 
 class Subtree(TreeKernel):
@@ -61,16 +85,16 @@ class Subtree(TreeKernel):
     def __init__(self, decay: float = 1.0):
         self.decay = decay
 
-    def _bags(self, A: Items) -> Bags:
+    def _bags(self, A: Items, decay: complex) -> Bags:
         parts = (tree.subtrees() for tree in A)
-        return Bags.of((hashes, float(self.decay) ** (size / 2.0)) for hashes, size in parts)
+        return Bags.of((hashes, decay ** (size / 2.0)) for hashes, size in parts)
 
-    def _gram(self, A: Items, B: Items) -> Array:
-        left = self._bags(A)
-        return inner(left, left if B is A else self._bags(B))
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        left = self._bags(A, decay)
+        return inner(left, left if B is A else self._bags(B, decay))
 
-    def _diag(self, A: Items) -> Array:
-        return sqnorms(self._bags(A))
+    def _alone(self, A: Items, decay: complex) -> Array:
+        return sqnorms(self._bags(A, decay))
 
 
 class Productions(TreeKernel):
@@ -159,17 +183,17 @@ class SubsetTree(TreeKernel):
     def __init__(self, decay: float = 0.5):
         self.decay = decay
 
-    def _gram(self, A: Items, B: Items) -> Array:
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
         from ._fragments import fragments
 
         left = _flat_batch(A)
         right = left if B is A else _flat_batch(B)
-        return np.asarray(fragments(*left, *right, float(self.decay), A is B))
+        return np.asarray(fragments(*left, *right, decay, A is B))
 
-    def _diag(self, A: Items) -> Array:
+    def _alone(self, A: Items, decay: complex) -> Array:
         from ._fragments import own_fragments
 
-        return np.asarray(own_fragments(*_flat_batch(A), float(self.decay)))
+        return np.asarray(own_fragments(*_flat_batch(A), decay))
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:

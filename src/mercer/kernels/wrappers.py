@@ -12,6 +12,7 @@ from .._arrays import Array, Items, namespace
 from .base import Kernel, Wrapper, as_kernel
 from .capabilities import Features, Fourier, Multiple, Radial
 from .distances import exp, length_scale, settled, squared
+from .gradients import ParameterGradient, Values, added
 
 
 class Normalized(Wrapper):
@@ -79,6 +80,21 @@ class Normalized(Wrapper):
         root = inner.scale**0.5
         return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
 
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """By the quotient rule; k(a, a) = 1 has none."""
+        inner = self.inner.parameter_gradient.under("kernel")
+
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            left, right = self._inverse_norms(A), self._inverse_norms(B)
+            M = C * left[:, None] * right[None, :]
+            pull, xp = M * self.inner._gram(A, B), namespace(M)
+            ours = inner.diag_vjp(A, xp.sum(pull, axis=1) * left**2)
+            theirs = inner.diag_vjp(B, xp.sum(pull, axis=0) * right**2)
+            return added(inner.vjp(A, B, M), added(ours, theirs), -0.5)
+
+        return inner.through(vjp, lambda A, c: {})
+
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M = C * left[:, None] * right[None, :]
@@ -130,6 +146,24 @@ class Gaussian(Wrapper):
 
     def _diag(self, A: Items) -> Array:
         return self.inner._diag(A) * 0.0 + 1.0
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """The length scale, and the parameters of the distance."""
+        inner = self.inner.parameter_gradient.under("kernel")
+
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            ell = settled(self)
+            D2 = self._squared(A, B)
+            xp = namespace(D2)
+            M = C * xp.exp(D2 * (-0.5 / ell**2)) / ell**2
+            ours = inner.diag_vjp(A, xp.sum(M, axis=1))
+            theirs = inner.diag_vjp(B, xp.sum(M, axis=0))
+            inside = added(inner.vjp(A, B, M), added(ours, theirs), -0.5)
+            return {"length_scale": float(xp.sum(M * D2)) / ell} | inside
+
+        own = ParameterGradient({"length_scale": settled(self)})
+        return own.plus(inner).through(vjp, lambda A, c: {})
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         M = C * self._gram(A, B) / settled(self) ** 2
@@ -191,6 +225,29 @@ class Centered(Wrapper):
             return inner(A) - namespace(mean).mean(mean, axis=0, keepdims=True)
 
         return Features(centred)
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Those of k, of the mean too."""
+        inner = self.inner.parameter_gradient.under("kernel")
+
+        def of_means(A: Items, c: Array) -> Values:
+            each = namespace(c).ones_like(self.means_)[None, :] / self.means_.shape[0]
+            return inner.vjp(A, self._kept(), c[:, None] * each)
+
+        def of_level(share: float) -> Values:
+            return of_means(self._kept(), 0.0 * self.means_ + share / self.means_.shape[0])
+
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            xp = namespace(C)
+            means = added(of_means(A, xp.sum(C, axis=1)), of_means(B, xp.sum(C, axis=0)))
+            return added(added(inner.vjp(A, B, C), means, -1.0), of_level(float(xp.sum(C))))
+
+        def diag_vjp(A: Items, c: Array) -> Values:
+            about = added(inner.diag_vjp(A, c), of_means(A, c), -2.0)
+            return added(about, of_level(float(namespace(c).sum(c))))
+
+        return inner.through(vjp, diag_vjp)
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         return self._inside.vjp(A, B, C) - self._mean_vjp(A, namespace(C).sum(C, axis=1))

@@ -14,19 +14,23 @@ from .identity import Identity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
 from .learned import LearnedOperator
+from .local import Boxes, Local
 from .matrix import Matrix
 from .mixture import Mixture, mixtures
 from .moments import Moments
 from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .positionwise import Positionwise
+from .reduced_rank import ReducedRank
 from .separable import OperatorSum, Separable, as_operator_kernel
+from .shared import Shared
 from .slots import Slots
 from .transformed import Transformed
 
 __all__ = [
     "BlockGram",
     "Blocks",
+    "Boxes",
     "ComponentGram",
     "ComponentKernel",
     "ConditionalCovariance",
@@ -39,6 +43,7 @@ __all__ = [
     "Identity",
     "JointKernel",
     "LearnedOperator",
+    "Local",
     "Matrix",
     "Mixture",
     "Moments",
@@ -48,7 +53,9 @@ __all__ = [
     "Patchwise",
     "Pointwise",
     "Positionwise",
+    "ReducedRank",
     "Separable",
+    "Shared",
     "Slots",
     "Transformed",
     "as_operator_kernel",

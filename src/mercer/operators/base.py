@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from .._arrays import Array
 from ..kernels import Kernel
 from ..symmetric import SymMatrix
+from .gradients import OperatorGradient
 from .moments import Moments
 
 
@@ -18,6 +19,15 @@ class Operator(BaseEstimator):
 
     ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. One of one's own
     implements `matrix`; `mercer.testing.check_operator` then says whether it is one.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance, Operator
+    >>> isinstance(Covariance(), Operator)
+    True
+    >>> RBF(1.0) * Covariance()
+    Separable(operator=Covariance(), scalar=RBF(length_scale=1.0))
     """
 
     own_coordinates = False
@@ -33,6 +43,10 @@ class Operator(BaseEstimator):
     def matrix(self, moments: Moments) -> SymMatrix | Array:
         """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
+
+    def gradient(self, moments: Moments) -> OperatorGradient:
+        """Derivatives of `matrix`; one of one's own that says nothing is held fixed."""
+        return OperatorGradient()
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
         """The operator once the ridge is known: itself, unless it is `learnt`."""
@@ -94,6 +108,11 @@ class SumOperator(Operator):
         """The sum of the two matrices."""
         return SymMatrix.of(self.left.matrix(moments)) + SymMatrix.of(self.right.matrix(moments))
 
+    def gradient(self, moments: Moments) -> OperatorGradient:
+        """Those of both."""
+        left, right = self.left.gradient(moments), self.right.gradient(moments)
+        return left.under("left").plus(right.under("right"))
+
 
 class ScaledOperator(Operator):
     """B = scale · operator."""
@@ -118,3 +137,12 @@ class ScaledOperator(Operator):
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
         return self.scale * SymMatrix.of(self.operator.matrix(moments))
+
+    def gradient(self, moments: Moments) -> OperatorGradient:
+        """The scale, and those of the operator, scaled."""
+        scale, inner = self.scale, self.operator.gradient(moments).under("operator")
+        if not scale > 0:
+            return inner.after(lambda G: scale * G)
+        B = SymMatrix.of(self.operator.matrix(moments)).full
+        own = OperatorGradient({"scale": scale}, lambda G: ({"scale": float((G * B).sum())}, []))
+        return own.plus(inner.after(lambda G: scale * G))

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from numbers import Real
 
-from .._arrays import namespace
+from .._arrays import Array, namespace
 from ..symmetric import SymMatrix
 from .base import Operator
+from .gradients import OperatorGradient, Terms
 from .moments import Moments
+
+POWER = 4.0
+"""The largest power that is learnt: beyond it the first direction alone would count."""
 
 
 class Covariance(Operator):
@@ -48,6 +52,21 @@ class Covariance(Operator):
             return SymMatrix(diagonal=powers)
         return SymMatrix(spectrum=(powers, vectors))
 
+    def gradient(self, moments: Moments) -> OperatorGradient:
+        """∂B/∂power has the eigenvalues c^power log c."""
+        if not self.power > 0:
+            return OperatorGradient()
+        values, vectors = (moments.vv / moments.n).eigh("output covariance")
+        xp = namespace(values)
+        safe = xp.where(values > 0, values, xp.ones_like(values))
+        slopes = xp.where(values > 0, safe**self.power * xp.log(safe), xp.zeros_like(values))
+        D = SymMatrix(diagonal=slopes) if vectors is None else SymMatrix(spectrum=(slopes, vectors))
+        return OperatorGradient(
+            {"power": self.power},
+            lambda G: ({"power": float((G * D.full).sum())}, []),
+            {"power": max(POWER, self.power)},
+        )
+
 
 class ConditionalCovariance(Operator):
     """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: what of the outputs the inputs do not explain.
@@ -83,3 +102,15 @@ class ConditionalCovariance(Operator):
         if not isinstance(self.epsilon, Real) or not 0 < self.epsilon < float("inf"):
             raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
         return moments.unexplained(self.epsilon) / moments.n
+
+    def gradient(self, moments: Moments) -> OperatorGradient:
+        """B = ε Vᵀ(K + nεI)⁻¹V: ∂B/∂K = -ε Wᵀ·W and ∂B/∂ε = WᵀKW, W = (K + nεI)⁻¹V."""
+        shift = moments.n * self.epsilon
+        s, P = moments.uu.eigh("input moment")
+        SW = (moments.vu if P is None else moments.vu @ P) / (s + shift)
+        slope = SW @ namespace(SW).matrix_transpose(SW)
+
+        def vjp(G: Array) -> tuple[dict[str, float], Terms]:
+            return {"epsilon": float((G * slope).sum())}, [(shift, -self.epsilon * G)]
+
+        return OperatorGradient({"epsilon": self.epsilon}, vjp)

@@ -22,6 +22,13 @@ class OperatorKernel(BaseEstimator):
 
     Most are a scalar kernel times an operator, or sums of such; those that are not
     (`CoupledKernel`) say how their values act on the coordinates of outputs.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Identity, OperatorKernel
+    >>> isinstance(RBF(1.0) * Identity(), OperatorKernel)
+    True
     """
 
     separable = False
@@ -39,7 +46,14 @@ class OperatorKernel(BaseEstimator):
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
 
+    at_places = False
+    """Whether all places of a field share its weights, so that each is an example of its own."""
+
     __array_ufunc__ = None
+
+    def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
+        """The kernel told of the shape of an output array; itself where that does not matter."""
+        return self
 
     @property
     def inputs(self) -> Kernel:

@@ -26,6 +26,10 @@ class ScaledKernel(OperatorKernel):
     centred_outputs = property(lambda self: self.kernel.centred_outputs)
     spectral = property(lambda self: self.kernel.spectral)
 
+    def for_outputs(self, shape: tuple[int, ...]) -> ScaledKernel:
+        """The kernel inside told."""
+        return ScaledKernel(self.kernel.for_outputs(shape), self.scale)
+
     @property
     def inputs(self) -> Kernel:
         """Those of the kernel inside."""

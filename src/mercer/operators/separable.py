@@ -12,6 +12,7 @@ from .._arrays import Array, Items, count, host, like, namespace
 from .._linalg import eigh
 from .._same import same
 from ..kernels import Kernel, as_kernel
+from ..spaces import Fields
 from ..symmetric import SymMatrix
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram, SumGram
@@ -102,7 +103,16 @@ class Separable(OperatorKernel):
 
 
 class OperatorSum(OperatorKernel):
-    """K = left + right, two operator-valued kernels."""
+    """K = left + right, two operator-valued kernels.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> from mercer.operators import Covariance, Identity
+    >>> RBF(1.0) * Identity() + Linear() * Covariance()
+    OperatorSum(left=Separable(operator=Identity(), scalar=RBF(length_scale=1.0)),
+                right=Separable(operator=Covariance(), scalar=Linear()))
+    """
 
     def __init__(self, left: OperatorKernel, right: OperatorKernel):
         self.left = left
@@ -137,12 +147,18 @@ class OperatorSum(OperatorKernel):
 
     componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
+    def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
+        """Both terms told."""
+        return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
+
     @property
     def inputs(self) -> Kernel:
         """The common scalar kernel, else what the first term makes of the inputs."""
         if self.separable:
             return self.separated().inputs
-        return (self.left_ if hasattr(self, "left_") else self.left).inputs
+        terms = [getattr(self, f"{side}_", getattr(self, side)) for side in ("left", "right")]
+        left, right = (term.inputs for term in terms)
+        return right if isinstance(right.space, Fields) else left
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
         """Both terms."""
@@ -224,7 +240,15 @@ class DeferredMoments(SpectralMoments):
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
-    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity."""
+    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import as_operator_kernel
+    >>> as_operator_kernel(RBF(1.0))
+    Separable(operator=Identity(), scalar=RBF(length_scale=1.0))
+    """
     if isinstance(kernel, OperatorKernel):
         return kernel
     if isinstance(kernel, Operator):

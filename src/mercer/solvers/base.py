@@ -13,8 +13,10 @@ from .outputs import Outputs
 class Cache:
     """What trials of a choice share: the outputs, and the inputs of one scalar kernel at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, outputs: Outputs | None = None) -> None:
         self._outputs: dict[bool, Outputs] = {}
+        if outputs is not None:
+            self._outputs = {False: outputs, True: outputs}
         self._inputs: tuple[Any, Any] = (None, None)
 
     def outputs(self, problem: Problem) -> Outputs:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, like, namespace, put, take
+from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
 from .._linalg import eigh
 from .._memory import GIB, SHARE, available
 from .._plan import Route, Sizes
@@ -37,6 +38,8 @@ BY_DIRECTION = 3000
 """Examples up to which a fit factors directions one by one; beyond, products are shorter."""
 COMMUTES = 1e-10
 """Entries off the diagonal, relative to the largest on it, that are rounding."""
+DIAGONAL = 64
+"""Inputs whose values against each other are made where only k(x, x) is wanted."""
 KEPT = 0.125
 """The share of free memory that the spectra of parts may keep."""
 
@@ -85,13 +88,20 @@ class DirectionGram:
         The directions.
     matrix
         A function that returns the matrix over the training inputs.
-    against
-        A function of inputs that returns kernel values against the training inputs.
+    between
+        A function of two batches of inputs that returns kernel values.
+    X
+        The training inputs.
     """
 
     columns: np.ndarray
     matrix: Callable[[], Array]
-    against: Callable[[Items], Array]
+    between: Callable[[Items, Items], Array]
+    X: Items
+
+    def against(self, A: Items) -> Array:
+        """Kernel values of inputs against the training inputs."""
+        return self.between(A, self.X)
 
 
 class GramInputs(InputSpectrum):
@@ -104,7 +114,8 @@ class GramInputs(InputSpectrum):
         self.means = None
         if problem.intercept:
             share = np.full(problem.n, 1.0 / problem.n) if w is None else w / w.sum()
-            self.means = like(share, K) @ K
+            self.level = like(share, K)
+            self.means = self.level @ K
         K = K + 0.0 if self.roots is None else self.roots * K * self.roots.T
         if not problem.intercept:
             self.s, self.E = eigh(K, "Gram matrix", drop=False)
@@ -118,6 +129,17 @@ class GramInputs(InputSpectrum):
         K = self.gram.against(X)
         K = K if self.means is None else K - self.means
         return (K if self.roots is None else K * self.roots.T) @ self.E
+
+    def prior(self, X: Items) -> Array:
+        """k(x, x), centred where there is an intercept."""
+        xp, own = namespace(self.E), []
+        for rows in blocks(count(X), DIAGONAL):
+            some = part(X, rows)
+            own.append(xp.linalg.diagonal(self.gram.between(some, some)))
+        diagonal = xp.concat(own)
+        if self.means is None:
+            return diagonal
+        return diagonal - 2.0 * (self.gram.against(X) @ self.level) + self.means @ self.level
 
     def dual(self, D: Array) -> tuple[Array, Array]:
         """Dual coefficients √w ∘ (E D), and the mean of what they explain."""
@@ -138,13 +160,16 @@ class LazyParts:
     def __len__(self) -> int:
         return len(self.grams)
 
+    def __getitem__(self, i: int) -> Part:
+        return next(islice(self, i, None))
+
     def __iter__(self) -> Iterator[Part]:
         yield from self.made
         for gram in self.grams[len(self.made) :]:
-            part = self.make(gram)
+            made = self.make(gram)
             if self.keep:
-                self.made.append(part)
-            yield part
+                self.made.append(made)
+            yield made
 
 
 class ByDirection(CoupledSolver):
@@ -188,7 +213,8 @@ def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
     X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
     if rows is not None:  # operator features, whose kernel is settled on the sample
         V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
-    return fitted(problem.kernel, X, V, w)
+    shape = tuple(getattr(problem.outputs.items, "shape", (0,)))[1:]
+    return fitted(problem.kernel.for_outputs(shape), X, V, w)
 
 
 def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:
@@ -206,7 +232,8 @@ def _component(kernel: OperatorKernel, gram: Any, X: Items, label: int) -> Direc
     return DirectionGram(
         np.flatnonzero(gram.labels == label),
         lambda: gram.scalar(label),
-        lambda A: kernel.by_component(A, X).scalar(label),
+        lambda A, B: kernel.by_component(A, B).scalar(label),
+        X,
     )
 
 
@@ -230,10 +257,10 @@ def common_directions(
         def total(terms: Iterable[Array]) -> Array:
             return sum(w * K for w, K in zip(shares, terms, strict=True))
 
-        def against(A: Items) -> Array:
-            return total([K for K, _ in kernel.gram(A, X).terms or ()])
+        def between(A: Items, B: Items) -> Array:
+            return total([K for K, _ in kernel.gram(A, B).terms or ()])
 
-        return DirectionGram(columns, lambda: total(Ks), against)
+        return DirectionGram(columns, lambda: total(Ks), between, X)
 
     return Q, [gram_of(columns) for columns in _alike(weights)]
 
@@ -310,8 +337,8 @@ class Directions(Parts):
         try:
             coef = ridge_solution(K, alpha, T, w, self.problem.intercept)
         except np.linalg.LinAlgError:
-            part = self._part(gram)
-            return part.inputs.dual(part.coefficients(alpha))  # type: ignore[attr-defined]
+            found = self._part(gram)
+            return found.inputs.dual(found.coefficients(alpha))  # type: ignore[attr-defined]
         return coef, mean @ coef
 
 
@@ -482,18 +509,18 @@ class Slotted(CoupledFactorization):
         return gram.rows.join(C)
 
     def _spectral(self, gram: BlockGram, alpha: float) -> Array:
-        part = self.part
-        C = part.inputs.E @ part.coefficients(alpha)
-        return gram.rows.join(C if part.inputs.roots is None else part.inputs.roots * C)
+        whole = self.part
+        C = whole.inputs.E @ whole.coefficients(alpha)
+        return gram.rows.join(C if whole.inputs.roots is None else whole.inputs.roots * C)
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions, the slots of an example (or group) together."""
-        slots, part = self._gram().rows, self.part
+        slots, whole = self._gram().rows, self.part
         groups = self.problem.left_out_labels[slots.owners]
-        loo = LeaveOneOut(part, groups)
+        loo = LeaveOneOut(whole, groups)
         path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
         for alpha, E in zip(alphas, path, strict=True):
-            roots = part.inputs.roots
+            roots = whole.inputs.roots
             E = slots.join(E if roots is None else E / roots)
             yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
 

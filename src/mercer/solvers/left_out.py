@@ -224,9 +224,10 @@ class LeaveOneOut:
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
             return
         for alpha in alphas:
-            yield self._by_group(self.smoother.residuals(alpha), alpha)
+            yield self.solved(self.smoother.residuals(alpha), alpha)
 
-    def _by_group(self, R: Array, alpha: float) -> Array:
+    def solved(self, R: Array, alpha: float) -> Array:
+        """(I - H_gg)⁻¹ R_g for every group."""
         found, order = [], []
         directions = int(R.shape[1])
         for members in _batches(self.members or [], directions):

@@ -8,14 +8,17 @@ from .._plan import Plan, Sizes
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
+from .characters import Characters
 from .cholesky import Cholesky, Tridiagonal
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization
 from .operator_features import OperatorFeatures
+from .places import AtPlaces
 from .refit import Refit
 from .spanned import SpannedLowRank
 from .spectral import LowRank, Spectral
 from .streamed import Streamed
+from .symmetric import AddedExamples
 
 LADDER: dict[str, tuple[Solver, ...]] = {
     "streamed": (Streamed(),),
@@ -23,6 +26,8 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "operator features": (OperatorFeatures(),),
     "low rank": (SpannedLowRank(), LowRank()),
     "exact": (Cholesky(), Tridiagonal(), Spectral()),
+    "symmetric": (Characters(), AddedExamples()),
+    "places": (AtPlaces(),),
     "coupled": (ByDirection(), Dense(), Products()),
 }
 """The ways of each kind of problem, the better of two equals first."""
@@ -98,8 +103,12 @@ def kind(problem: Problem, want: Want) -> str:
     """The kind of a problem, which decides what ways there are."""
     if problem.gathered is not None:
         return "streamed"
+    if problem.symmetry is not None:
+        return "symmetric"
     if problem.operator_features:
         return "operator features"
+    if problem.kernel.at_places:
+        return "places"
     if not problem.kernel.separable:
         return "coupled"
     if want.judge == "refit" or problem.loss is not None or problem.operator.learnt:

@@ -7,6 +7,7 @@ decoded by default and scored. Kernels name their space; sums and products join 
 from .base import Opaque, Space
 from .classes import Classes
 from .curves import Curves
+from .fields import Fields
 from .graphs import Graphs
 from .indices import GramRows, Indices
 from .label_sets import LabelSets
@@ -21,6 +22,7 @@ from .vectors import Vectors
 __all__ = [
     "Classes",
     "Curves",
+    "Fields",
     "GramRows",
     "Graphs",
     "Indices",

@@ -1,0 +1,180 @@
+"""The sets of `experiments.auto` on several cores: one JSON line for each set, split and method.
+
+``python -m experiments.defaults --jobs 16 --minutes 9 --out DIR [--sets a,b] [--methods x,y]``
+appends to DIR/defaults.jsonl what is not there yet, then prints the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .auto_peers import CLASSIFIERS, REGRESSORS, label_sets, predicted
+from .auto_sets import CURVES, LABEL_SETS, MULTI_TARGET, RANKINGS, DataSet, load
+
+AUTO, BARE = "AutoDependency", "KernelDependencyCV()"
+SETS = (*LABEL_SETS[::-1], *MULTI_TARGET, *CURVES, *RANKINGS)
+LOWER = ("aRRMSE", "relative squared error")
+
+known = cache(load)
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    """One method on one split of one set."""
+
+    name: str
+    method: str
+    split: int
+
+    def run(self, quick: bool = False) -> dict[str, Any]:
+        """The score on the test part, and the seconds that learning and predicting took."""
+        data, start = known(self.name), time.perf_counter()
+        train, test = list(data.splits(self.split // 5 + 1))[self.split]
+        values = _predicted(data, self.method, train, test, quick)
+        return {
+            "set": self.name,
+            "method": self.method,
+            "split": self.split,
+            "seconds": round(time.perf_counter() - start, 2),
+            "score": data.score(train, test, values),
+            "rows": data.row_scores(test, values),
+        }
+
+
+def _predicted(
+    data: DataSet, method: str, train: np.ndarray, test: np.ndarray, quick: bool
+) -> np.ndarray:
+    X, Y, new = data.X[train], data.Y[train], data.X[test]
+    groups = None if data.groups is None else data.groups[train]
+    if method in (AUTO, BARE):
+        return _of_mercer(method, data.kind, X, Y, groups).predict(new)
+    if data.kind == "labels":
+        return label_sets(method, X, Y, new, quick)
+    values = predicted(method, X, Y.astype(float), new, groups, quick)
+    if data.kind == "rankings":
+        values = values.argsort(axis=1, kind="stable").argsort(axis=1)
+    return values
+
+
+def _of_mercer(
+    method: str, kind: str, X: np.ndarray, Y: np.ndarray, groups: np.ndarray | None
+) -> Any:
+    from mercer import AutoDependency, KernelDependencyCV
+    from mercer.kernels import L2, Kendall, Labels
+
+    if method == AUTO:
+        return AutoDependency(random_state=0).fit(X, Y, groups=groups)
+    outputs = {"curves": L2, "labels": Labels, "rankings": Kendall}
+    kernel = outputs[kind]() if kind in outputs else None
+    return KernelDependencyCV(output_kernel=kernel).fit(X, Y, groups=groups)
+
+
+def tasks(
+    sets: Sequence[str], methods: Sequence[str] | None = None, shuffles: int = 2
+) -> list[Task]:
+    """What is to be done; AutoDependency first."""
+    found = []
+    for name in sets:
+        labels = name in LABEL_SETS
+        possible = (AUTO, BARE, *(CLASSIFIERS if labels else REGRESSORS))
+        splits = 1 if labels else 5 * shuffles
+        chosen = [m for m in possible if methods is None or m in methods]
+        found += [Task(name, method, split) for method in chosen for split in range(splits)]
+    return sorted(found, key=lambda task: task.method not in (AUTO, BARE))
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """One line a set: the mean score of every method, and how far AutoDependency is from the best.
+
+    The error is paired: over splits, or over test rows where there is one split.
+    """
+    lines = []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        metric, found = known(name).metric, _by_method(rows, name)
+        sign = -1.0 if metric in LOWER else 1.0
+        means = {m: float(np.mean([r["score"] for r in f])) for m, f in found.items()}
+        text = ", ".join(f"{m} {v:.4f}" for m, v in means.items())
+        peers = [m for m in found if m not in (AUTO, BARE)]
+        if AUTO in found and peers:
+            best = max(peers, key=lambda m: sign * means[m])
+            ahead = _differences(found[AUTO], found[best]) * sign
+            error = ahead.std(ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else np.nan
+            text += f"; ahead of {best} by {ahead.mean():+.4f} ± {error:.4f}"
+        seconds = np.mean([r["seconds"] for r in found.get(AUTO, [])] or [0])
+        lines.append(f"{name} ({metric}, {seconds:.0f} s a fit): {text}")
+    return "\n".join(lines)
+
+
+def _by_method(rows: list[dict], name: str) -> dict[str, list[dict]]:
+    found: dict[str, list[dict]] = {}
+    for row in sorted(rows, key=lambda row: row["split"]):
+        if row["set"] == name:
+            found.setdefault(row["method"], []).append(row)
+    return found
+
+
+def _differences(ours: list[dict], theirs: list[dict]) -> np.ndarray:
+    if ours[0]["rows"]:
+        return np.array(ours[0]["rows"]) - np.array(theirs[0]["rows"])
+    other = {row["split"]: row["score"] for row in theirs}
+    return np.array([r["score"] - other[r["split"]] for r in ours if r["split"] in other])
+
+
+def _one_thread() -> None:
+    threadpool_limits(1)
+
+
+def main() -> None:
+    """Run what is missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out/defaults"))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--methods", default=None)
+    parser.add_argument("--shuffles", type=int, default=2)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / "defaults.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = {Task(row["set"], row["method"], row["split"]) for row in rows}
+    methods = given.methods.split(",") if given.methods else None
+    wanted = [t for t in tasks(given.sets.split(","), methods, given.shuffles) if t not in done]
+    end = time.monotonic() + 60.0 * given.minutes
+    pool = ProcessPoolExecutor(given.jobs, get_context("spawn"), _one_thread)
+    running: set[Future] = set()
+    with path.open("a") as file:
+        while (wanted and time.monotonic() < end) or running:
+            while wanted and len(running) < given.jobs and time.monotonic() < end:
+                running.add(pool.submit(Task.run, wanted.pop(0), given.quick))
+            ended, running = wait(running, max(0.1, end - time.monotonic()), FIRST_COMPLETED)
+            if not ended and time.monotonic() >= end:
+                break
+            for one in ended:
+                try:
+                    rows.append(one.result())
+                except Exception as problem:
+                    print(f"failed: {problem!r}", flush=True)
+                    continue
+                file.write(json.dumps(rows[-1]) + "\n")
+                file.flush()
+    print(table(rows), flush=True)
+    for process in list(getattr(pool, "_processes", {}).values()):
+        process.terminate()
+
+
+if __name__ == "__main__":
+    main()

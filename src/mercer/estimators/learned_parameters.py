@@ -1,0 +1,382 @@
+"""Continuous parameters learnt by the gradient of the evidence or of the left-out error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import log
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._arrays import host, like, namespace
+from ..features import Explicit, FeatureMap, Nystroem
+from ..features.landmarks import KernelPCA, LandmarkMap
+from ..kernels import Kernel
+from ..kernels.gradients import with_parameters
+from ..kernels.on_device import OnDevice
+from ..operators import OperatorKernel, Separable
+from ..problem import Problem, Side, Want
+from ..solvers import Cache, LowRank, Refused, Spectral
+from ..solvers.factorization import Parts
+from ..solvers.inverse_slopes import by_inverse, inverse_slopes
+from ..solvers.outputs import Outputs
+from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
+
+CRITERIA = ("auto", "evidence", "loo")
+RANGE = log(1e6)
+"""How far the logarithm of a parameter may move from its start."""
+RIDGES = tuple(np.logspace(-8, 2, 21))
+"""The ridges that a search starts from, in units of the data."""
+PENALTY = 5.0
+"""The price of the spread of parameters that every feature has one of, in nats."""
+STEPS = 50
+"""Steps of a search."""
+SPREAD = 1.0
+"""The standard deviation of the starts of a search, in logarithms."""
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a search by gradient found.
+
+    Attributes
+    ----------
+    kernel
+        The operator-valued kernel at the parameters found, not fitted.
+    alpha
+        The ridge.
+    features
+        The feature map, with the landmarks that it was learnt with; None for an exact fit.
+    values
+        The parameters by name: those of the scalar kernel under "scalar", those of the operator
+        under "operator".
+    objective
+        The penalised objective at every step of the best search: less is better.
+    n_evaluations
+        Factorisations taken, over all searches.
+    """
+
+    kernel: OperatorKernel
+    alpha: float
+    features: FeatureMap | None
+    values: dict[str, Any]
+    objective: list[float] = field(repr=False)
+    n_evaluations: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a parameter stands in the vector of logarithms.
+
+    Attributes
+    ----------
+    owner
+        "scalar", "operator", "alpha" or "landmarks".
+    name
+        As the owner names it.
+    start
+        Its value where the search starts.
+    most
+        The largest value that it may have.
+    at
+        Its entries of the vector.
+    """
+
+    owner: str
+    name: str
+    start: np.ndarray
+    most: float
+    at: slice
+
+    @property
+    def logarithm(self) -> bool:
+        """Whether the vector holds its logarithm."""
+        return self.owner != "landmarks"
+
+    @property
+    def by_feature(self) -> bool:
+        """Whether the spread of its entries is penalised."""
+        return self.logarithm and self.start.ndim == 1 and self.start.size > 1
+
+
+class ParameterSearch:
+    """The penalised objective of a ridge problem as a function of the logarithms of parameters.
+
+    Parameters
+    ----------
+    problem
+        A scalar kernel times an operator, both sides fitted.
+    criterion
+        "evidence", "loo", or "auto": the evidence where outputs have finite features.
+    penalty
+        The price of the spread of parameters that every feature has one of (see `tune`).
+    learn_landmarks
+        Whether landmarks move too.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        criterion: str = "auto",
+        penalty: float = PENALTY,
+        learn_landmarks: bool = False,
+    ):
+        _refuse(problem)
+        self.criterion, self.penalty = _criterion(problem, criterion), penalty
+        self.problem = replace(problem, inputs=_held(problem.inputs))
+        self.cache, self.n_evaluations = Cache(_balanced(self.problem)), 0
+        self.alpha = self._first_ridge()
+        self.places = self._places(learn_landmarks)
+        self.learn_landmarks = any(not place.logarithm for place in self.places)
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    @property
+    def _scalar(self) -> Kernel:
+        kernel = self.problem.inputs.kernel
+        return kernel.inner if isinstance(kernel, OnDevice) else kernel
+
+    def _places(self, learn_landmarks: bool) -> list[Place]:
+        """Every parameter in turn: kernel, operator, ridge, landmarks."""
+        gradient = self.problem.inputs.kernel.parameter_gradient
+        moments = moments_of(self._factored(self.problem))
+        operator = self.problem.operator.gradient(moments)
+        most = {"scalar": gradient.most, "operator": operator.most}
+        named = [("scalar", name, value) for name, value in gradient.values.items()]
+        named += [("operator", name, value) for name, value in operator.values.items()]
+        named += [("alpha", "alpha", self.alpha)]
+        if learn_landmarks:
+            if self.problem.inputs.features is None:
+                raise ValueError("learn_landmarks=True needs features= with landmarks: an exact "
+                                 "fit has none.")  # fmt: skip
+            named += [("landmarks", "landmarks", host(self.problem.inputs.features.landmarks))]
+        places, end = [], 0
+        for owner, name, value in named:
+            start = np.array(value, dtype=float)
+            largest = most.get(owner, {}).get(name, np.inf)
+            places.append(Place(owner, name, start, largest, slice(end, end + start.size)))
+            end += start.size
+        return places
+
+    @property
+    def start(self) -> np.ndarray:
+        """The vector at which the search starts."""
+        starts = [np.log(p.start) if p.logarithm else p.start for p in self.places]
+        return np.concatenate([np.ravel(start) for start in starts])
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The smallest and largest value of every entry of the vector."""
+        found: list[tuple[float, float]] = []
+        for place in self.places:
+            for start in np.ravel(place.start):
+                middle = log(start) if place.logarithm else 0.0
+                far = RANGE if place.logarithm else np.inf
+                found.append((middle - far, min(middle + far, log(place.most))))
+        return found
+
+    def values(self, vector: np.ndarray) -> dict[str, dict[str, Any]]:
+        """The parameters of a vector, by owner and name."""
+        found: dict[str, dict[str, Any]] = {"scalar": {}, "operator": {}, "landmarks": {}}
+        for place in self.places:
+            entries = vector[place.at].reshape(place.start.shape)
+            value = np.exp(entries) if place.logarithm else entries
+            value = np.minimum(value, place.most)
+            found.setdefault(place.owner, {})[place.name] = value if value.ndim else float(value)
+        return found
+
+    # -- the objective ------------------------------------------------------------------------
+
+    def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
+        """The problem and the ridge at a vector."""
+        values, side = self.values(vector), self.problem.inputs
+        kernel: Kernel = with_parameters(self._scalar, values["scalar"])
+        if isinstance(side.kernel, OnDevice):
+            kernel = OnDevice(kernel, side.kernel.device)
+        kernel = kernel.fit(side.items)
+        features = side.features
+        if values["landmarks"]:
+            moved = like(values["landmarks"]["landmarks"], features.landmarks)  # type: ignore[union-attr]
+            features = Nystroem(landmarks=moved)
+        operator = with_parameters(self.problem.operator, values["operator"])
+        inputs = Side(kernel, side.items, features)
+        problem = replace(self.problem, inputs=inputs, kernel=Separable(kernel, operator))
+        return problem, values["alpha"]["alpha"]
+
+    def _factored(self, problem: Problem) -> Parts:
+        solver = Spectral() if problem.inputs.features is None else LowRank()
+        want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
+        self.n_evaluations += 1
+        found: Any = solver.factor(problem, want, self.cache)
+        return found
+
+    def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
+        """The penalised objective and its gradient.
+
+        In nats: minus the log evidence, or half the number of residuals times the logarithm of the
+        left-out error, which is comparable with it.
+        """
+        problem, alpha = self.problem_at(vector)
+        found = self._slopes(problem, alpha)
+        value, factor = found.value, 1.0
+        if self.criterion == "loo":
+            number = problem.n
+            factor = 0.5 * number / max(found.value, 1e-300)
+            value = 0.5 * number * log(max(found.value, 1e-300))
+        gradient = factor * self._in_order(found, vector)
+        return self._penalised(value, gradient, vector)
+
+    def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
+        """By a Cholesky factor where the identity lets it, else by the spectrum."""
+        if by_inverse(problem):
+            try:
+                self.n_evaluations += 1
+                return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
+            except np.linalg.LinAlgError:
+                pass  # the ridge is lost in the rounding of the Gram matrix
+        parts = self._factored(problem)
+        return parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
+
+    def _in_order(self, found: ParameterSlopes, vector: np.ndarray) -> np.ndarray:
+        """The derivatives as a vector like that of the parameters."""
+        owners = {"scalar": found.kernel, "operator": found.operator}
+        owners |= {"alpha": {"alpha": found.alpha}, "landmarks": {"landmarks": found.landmarks}}
+        parts = []
+        for place in self.places:
+            slope = np.ravel(host(owners[place.owner][place.name])).astype(float)
+            parts.append(slope * np.exp(vector[place.at]) if place.logarithm else slope)
+        return np.concatenate(parts)
+
+    def _penalised(
+        self, value: float, gradient: np.ndarray, vector: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Add penalty / 2 · Σ_p (δ_p - mean δ)², δ the move of each feature's logarithm."""
+        for place in self.places:
+            if not place.by_feature:
+                continue
+            moved = vector[place.at] - np.log(place.start)
+            spread = moved - moved.mean()
+            value += 0.5 * self.penalty * float(spread @ spread)
+            gradient[place.at] += self.penalty * spread
+        return value, gradient
+
+    def _first_ridge(self) -> float:
+        """The best of a path of ridges at the starting parameters."""
+        parts = self._factored(self.problem)
+        alphas = [float(a) * parts.scale for a in RIDGES]
+        if self.criterion == "evidence":
+            return alphas[int(np.argmax([parts.evidence(alpha) for alpha in alphas]))]
+        risks = [left.risk(self.problem.weights) for left in parts.left_out(alphas)]
+        return alphas[int(np.argmin(risks))]
+
+    # -- searching ----------------------------------------------------------------------------
+
+    def run(
+        self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0,
+        callback: Callable[[int, float], None] | None = None,
+    ) -> Learnt:  # fmt: skip
+        """L-BFGS from the start, and from `restarts` random places around it."""
+        random = np.random.default_rng(random_state)
+        best, trace = None, []
+        for number in range(restarts + 1):
+            steps: list[float] = []
+
+            def recorded(vector: np.ndarray, steps: list = steps) -> tuple[float, np.ndarray]:
+                value, gradient = self._tried(vector, steps)
+                steps.append(value)
+                if callback is not None:
+                    callback(len(steps), value)
+                return value, gradient
+
+            start = self.start
+            if number:
+                start = start + SPREAD * random.normal(size=start.shape) * self._moving()
+                start = np.clip(start, *np.array(self.bounds).T)
+            found = minimize(
+                recorded, start, jac=True, method="L-BFGS-B", bounds=self.bounds,
+                options={"maxiter": max_iter, "maxls": 20},
+            )  # fmt: skip
+            if best is None or found.fun < best.fun:
+                best, trace = found, steps
+        assert best is not None
+        return self._learnt(best.x, trace)
+
+    def _tried(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
+        """The objective; where numbers overflow, one so bad that the step is taken back."""
+        try:
+            with np.errstate(all="ignore"):
+                value, gradient = self(vector)
+            if np.isfinite(value) and np.isfinite(gradient).all():
+                return value, gradient
+        except (ValueError, np.linalg.LinAlgError):
+            if not steps:
+                raise
+        return max(steps, default=0.0) + 1e6, np.zeros_like(vector)
+
+    def _moving(self) -> np.ndarray:
+        """One for logarithms, which restarts change, and zero for landmarks."""
+        sizes = [np.full(place.start.size, float(place.logarithm)) for place in self.places]
+        return np.concatenate(sizes)
+
+    def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
+        values = self.values(vector)
+        scalar = with_parameters(self._scalar, values["scalar"])
+        operator = with_parameters(self.problem.operator, values["operator"])
+        features = self.problem_at(vector)[0].inputs.features
+        named = {f"{o}__{n}": v for o in ("scalar", "operator") for n, v in values[o].items()}
+        alpha = values["alpha"]["alpha"]
+        kernel = Separable(scalar, operator)
+        return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
+
+
+def _refuse(problem: Problem) -> None:
+    if not problem.separable:
+        raise Refused(f"{problem.kernel} is no scalar kernel times an operator: only such are "
+                      "learnt by gradient.")  # fmt: skip
+    if problem.loss is not None or problem.operator.learnt:
+        what = problem.loss or problem.operator
+        raise Refused(f"{what} has no closed form to be differentiated: use the square loss and "
+                      "an operator made of the moments.")  # fmt: skip
+    if problem.gathered is not None:
+        raise Refused("pairs in blocks are not held whole, as learning by gradient needs them.")
+
+
+def _criterion(problem: Problem, criterion: str) -> str:
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}.")
+    finite = problem.outputs.kernel.features is not None or problem.outputs.features is not None
+    if criterion == "auto":
+        return "evidence" if finite and problem.groups is None else "loo"
+    return criterion
+
+
+def _balanced(problem: Problem) -> Outputs:
+    """The outputs in coordinates; vectors of numbers with one spread in every column.
+
+    Under the identity columns are fitted apart, so that their units would only decide which of
+    them parameters are learnt for.
+    """
+    outputs, kernel = Outputs.of(problem), problem.outputs.kernel
+    plain = kernel.on_vectors and kernel.features is not None and problem.outputs.features is None
+    if problem.operator.uniform is None or not plain:
+        return outputs
+    xp = namespace(outputs.rows)
+    spread = xp.sqrt(xp.sum(outputs.rows * outputs.rows, axis=0))
+    spread = xp.where(spread > 0, spread, xp.ones_like(spread))
+    return replace(outputs, rows=outputs.rows / spread * outputs.rows.shape[0] ** 0.5)
+
+
+def _held(side: Side) -> Side:
+    """The inputs with the landmarks that their feature map draws, held from then on."""
+    if side.features is None or isinstance(side.features, Explicit):
+        return Side(side.kernel, side.items, side.features)
+    map: Any = side.coordinates[0]
+    map = getattr(map, "map", map)
+    if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
+        raise Refused(
+            f"features={side.features} have no landmarks to be held: use Nystroem, "
+            "RandomPivotedCholesky or IncompleteCholesky, or features=None."
+        )
+    return Side(side.kernel, side.items, Nystroem(landmarks=map.landmarks_))

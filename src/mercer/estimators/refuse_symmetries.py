@@ -1,0 +1,79 @@
+"""The symmetries that an estimator is given, and whether the data bear them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from .._arrays import Items, host
+from ..operators import OperatorKernel
+from ..problem import Side, Want
+from ..solvers import Cache, Factorization, factor
+from ..spaces import Fields
+from ..spaces.symmetries import Group, group_of
+
+LEVEL = 0.01
+"""How sure a rise of the left-out error must be for a symmetry to be refused."""
+
+
+def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:
+    """The group of the symmetries that were asked for, on the fields that the kernels know."""
+    if names is None or (isinstance(names, tuple | list) and not names):
+        return None
+    shapes = [getattr(items, "shape", None) for items in (given, outputs.items)]
+    if None in shapes:
+        raise ValueError("symmetries are of fields: X and y must be arrays (n, *grid).")
+    left, right = shapes
+    return group_of(
+        names,
+        _fields(kernel, "fields") or Fields(),
+        tuple(left[1:]),
+        _fields(kernel, "output_fields") or _space(outputs),
+        tuple(right[1:]),
+    )
+
+
+def _fields(kernel: Any, name: str) -> Fields | None:
+    """The fields that a kernel, or a term of it, names."""
+    found = getattr(kernel, name, None)
+    if found is None and name == "fields" and hasattr(kernel, "inputs"):
+        space = kernel.inputs.space
+        found = space if isinstance(space, Fields) else None
+    for term in ("left", "right", "kernel"):
+        if found is None and isinstance(getattr(kernel, term, None), OperatorKernel):
+            found = _fields(getattr(kernel, term), name)
+    return found
+
+
+def _space(outputs: Side) -> Fields:
+    space = outputs.kernel.space
+    return space if isinstance(space, Fields) else Fields()
+
+
+def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
+    """Refuse symmetries with which the left-out error rises, compared pair by pair."""
+    group = factorization.problem.symmetry
+    if group is None:
+        return
+    problem = replace(factorization.problem, symmetry=None)
+    inner = factor(problem, replace(want, left_out=True), Cache())
+    many = want.alphas if len(want.alphas) > 1 else [alpha]
+    unit = inner.scale if want.relative and len(want.alphas) > 1 else 1.0
+    ridges = [float(a) * unit for a in many]
+    best = ridges[0]
+    if len(ridges) > 1:
+        risks = [found.risk(problem.weights) for found in inner.left_out(ridges)]
+        best = ridges[int(np.argmin(risks))]
+    without = np.sqrt(host(inner.left_out_quickly(best).sqlengths))
+    errors = np.sqrt(host(factorization.left_out_quickly(alpha).sqlengths))
+    if np.allclose(errors, without) or not ttest_rel(errors, without, alternative="greater")[1] < (
+        LEVEL
+    ):
+        return
+    raise ValueError(
+        f"symmetries={group.names} are none of these data: the left-out error rises from "
+        f"{without.mean():.4g} to {errors.mean():.4g} with them. Leave out those that do not hold."
+    )

@@ -1,0 +1,171 @@
+"""Derivatives of kernels with respect to their continuous parameters, and copies at other values.
+
+Every parameter here is a positive number, or an array of them, and is learnt as its logarithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, host, namespace
+
+Values = dict[str, Any]
+"""Numbers, or arrays of them, by the names that `set_params` takes."""
+TINY = 1e-30
+"""The imaginary step of a complex-step derivative: nothing is subtracted, so nothing is lost."""
+
+
+@dataclass(frozen=True)
+class ParameterGradient:
+    """Derivatives with respect to the continuous parameters of a kernel.
+
+    Attributes
+    ----------
+    values
+        The positive parameters by name, as they are settled. A parameter that is zero is held.
+    vjp
+        (A, B, C) to Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each name, a number or an array like the value.
+    diag_vjp
+        (A, c) to Σ_i c_i ∂k(A_i, A_i)/∂θ.
+    most
+        The largest value that a name may have, where there is one.
+    """
+
+    values: Values = field(default_factory=dict)
+    vjp: Callable[[Items, Items, Array], Values] = lambda A, B, C: {}
+    diag_vjp: Callable[[Items, Array], Values] = lambda A, c: {}
+    most: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of_grams(
+        cls,
+        values: Values,
+        gram: Callable[[Items, Items], Values],
+        diag: Callable[[Items], Values],
+        most: Mapping[str, float] | None = None,
+    ) -> ParameterGradient:
+        """Of the matrices ∂k(A, B)/∂θ themselves, where a parameter is a single number."""
+        return cls(
+            values,
+            lambda A, B, C: {name: total(C * D) for name, D in gram(A, B).items()},
+            lambda A, c: {name: total(c * d) for name, d in diag(A).items()},
+            most or {},
+        )
+
+    def under(self, part: str) -> ParameterGradient:
+        """The same as parameters of a part of another kernel."""
+
+        def named(values: Mapping[str, Any]) -> Values:
+            return {f"{part}__{name}": value for name, value in values.items()}
+
+        return ParameterGradient(
+            named(self.values),
+            lambda A, B, C: named(self.vjp(A, B, C)),
+            lambda A, c: named(self.diag_vjp(A, c)),
+            named(self.most),
+        )
+
+    def plus(self, other: ParameterGradient) -> ParameterGradient:
+        """Both, of a sum of two kernels or of a kernel with parameters of its own."""
+        return ParameterGradient(
+            self.values | other.values,
+            lambda A, B, C: added(self.vjp(A, B, C), other.vjp(A, B, C)),
+            lambda A, c: added(self.diag_vjp(A, c), other.diag_vjp(A, c)),
+            {**self.most, **other.most},
+        )
+
+    def through(
+        self,
+        vjp: Callable[[Items, Items, Array], Values],
+        diag_vjp: Callable[[Items, Array], Values],
+    ) -> ParameterGradient:
+        """The same parameters, differentiated another way."""
+        return ParameterGradient(self.values, vjp, diag_vjp, self.most)
+
+
+def total(A: Array) -> float:
+    """The sum of all entries as a number of Python's."""
+    return float(namespace(A).sum(A))
+
+
+def added(left: Values, right: Values, scale: float = 1.0) -> Values:
+    """Add scale · right to left, name by name; a missing name is zero."""
+    out = dict(left)
+    for name, value in right.items():
+        out[name] = out[name] + scale * value if name in out else scale * value
+    return out
+
+
+def by_complex_step(function: Callable[[complex], np.ndarray], at: float) -> np.ndarray:
+    """The derivative of an analytic function, exact to rounding."""
+    return function(complex(at, TINY)).imag / TINY
+
+
+def product_rule(parts: Any, of_left: ParameterGradient, of_right: ParameterGradient) -> Any:
+    """Of a product of two kernels."""
+    left, right = parts
+    return of_left.through(
+        lambda A, B, C: of_left.vjp(A, B, C * right._gram(A, B)),
+        lambda A, c: of_left.diag_vjp(A, c * right._diag(A)),
+    ).plus(
+        of_right.through(
+            lambda A, B, C: of_right.vjp(A, B, C * left._gram(A, B)),
+            lambda A, c: of_right.diag_vjp(A, c * left._diag(A)),
+        )
+    )
+
+
+def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
+    """Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
+    xp = namespace(A)
+    shift = xp.mean(B, axis=0)[None, :]
+    A, B = A - shift, B - shift
+    crossed = xp.sum(A * (M @ B), axis=0)
+    squares = xp.sum(M, axis=1) @ (A * A) + xp.sum(M, axis=0) @ (B * B)
+    return host(squares - 2.0 * crossed)
+
+
+def absolutes_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
+    """Σ_ij M_ij |a_i - b_j| for each feature, one after the other."""
+    xp = namespace(A)
+    columns = range(int(A.shape[1]))
+    return np.array([total(M * xp.abs(A[:, p, None] - B[None, :, p])) for p in columns])
+
+
+def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
+    """An unfitted copy of a kernel with other parameters, named as `set_params` names them.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> from mercer.kernels.gradients import with_parameters
+    >>> with_parameters(RBF(1.0) + Linear(), {"left__length_scale": 2.0}).left
+    RBF(length_scale=2.0)
+    """
+    copy = clone(kernel)
+    for name, value in values.items():
+        _set(copy, name.split("__"), value)
+    return copy
+
+
+def _set(part: Any, path: list[str], value: Any) -> None:
+    if len(path) == 1:
+        setattr(part, path[0], value)
+        if hasattr(part, "normalise"):
+            part.normalise()
+        return
+    from .base import as_kernel  # names such as "rbf" become kernels
+
+    inner = getattr(part, path[0])
+    if isinstance(inner, list | tuple):  # the operators of a mixture
+        _set(inner[int(path[1])], path[2:], value)
+        return
+    if isinstance(inner, str):
+        inner = as_kernel(inner)
+        setattr(part, path[0], inner)
+    _set(inner, path[1:], value)

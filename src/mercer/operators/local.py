@@ -1,0 +1,283 @@
+"""Operators between fields that know where they are: a place sees what is near it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .._arrays import Array, Items, count, like, namespace
+from .._checks import Limits, array, indices, must
+from ..kernels import RBF, Kernel, as_kernel
+from ..kernels.fields import FieldL2
+from ..spaces.fields import Fields, Grid
+from .components import ComponentGram, ComponentKernel
+from .windows import proximity, sqdistances
+
+VIEWS = 16
+"""Places whose neighbourhoods length scales are settled on."""
+
+
+class Boxes(BaseEstimator):
+    """Windows that tile a field: boxes of one size that overlap their neighbours.
+
+    Parameters
+    ----------
+    size
+        The number of places along each axis, or one number for all.
+    overlap
+        The places that neighbours share. The last box ends flush with the border, and may share
+        more.
+    """
+
+    def __init__(self, size: int | Sequence[int] = 10, overlap: int | Sequence[int] = 5):
+        self.size = size
+        self.overlap = overlap
+
+    def lay_out(self, inputs: Grid, outputs: Grid) -> tuple[list[np.ndarray], np.ndarray]:
+        """The input places of every box, and the boxes that every output place lies in.
+
+        An output place lies in the boxes that its place, scaled to the input grid, lies in. Boxes
+        hold the whole of an input axis that outputs do not have.
+        """
+        number = len(inputs.shape)
+        size, overlap = each(self.size, "size", number), each(self.overlap, "overlap", number)
+        begins, lengths, inside = [], [], []
+        for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
+            known = name in outputs.axes
+            begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
+            lengths.append(size[axis] if known else n)
+        for name, n in zip(outputs.axes, outputs.shape, strict=True):
+            if name not in inputs.axes:
+                inside.append(None)
+                continue
+            axis = inputs.axes.index(name)
+            inside.append(_inside(n, inputs.shape[axis], begins[axis], lengths[axis]))
+        places = np.arange(inputs.size).reshape(inputs.shape)
+        boxes = []
+        for corner in np.ndindex(*(len(b) for b in begins)):
+            cut = tuple(
+                slice(b[i], b[i] + n) for b, i, n in zip(begins, corner, lengths, strict=True)
+            )
+            boxes.append(places[cut].reshape(-1))
+        return boxes, _members(inputs, outputs, inside, [len(b) for b in begins])
+
+
+def _members(
+    inputs: Grid, outputs: Grid, inside: list[np.ndarray | None], numbers: list[int]
+) -> np.ndarray:
+    """Whether each output place lies in each box, from the same along each axis."""
+    by_name = dict(zip(outputs.axes, inside, strict=True))
+    member = np.ones((*outputs.shape, *numbers), dtype=bool)
+    for axis, name in enumerate(inputs.axes):
+        own = by_name.get(name)
+        if own is not None:
+            shape = [1] * member.ndim
+            shape[outputs.axes.index(name)] = own.shape[0]
+            shape[len(outputs.shape) + axis] = own.shape[1]
+            member = member & own.reshape(shape)
+    return member.reshape(outputs.size, -1)
+
+
+class Local(ComponentKernel):
+    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at each output place c: near input places count more.
+
+    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Places are ridge regressions of their
+    own, exact, and the channels of a place share one. With `windows`, a place sees the boxes that
+    it lies in instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
+
+    Parameters
+    ----------
+    kernel
+        The kernel k; None is ``RBF("median")``.
+    width, floor
+        How fast the weight of an input place falls, in the units of the fields, and to what; a
+        width of None weighs all alike.
+    windows
+        `Boxes` in place of weights.
+    fields, output_fields
+        What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
+    output_shape
+        The shape of an output array; None is taken from the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Local
+    >>> X = np.random.default_rng(0).normal(size=(60, 12))
+    >>> model = KernelDependency(Local(RBF(3.0), width=1.0), alpha=1e-2).fit(X[:50], X[:50] ** 2)
+    >>> whole = KernelDependency(RBF(3.0), alpha=1e-2).fit(X[:50], X[:50] ** 2)
+    >>> model.score(X[50:], X[50:] ** 2) > whole.score(X[50:], X[50:] ** 2)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        width: float | None = None,
+        floor: float = 0.0,
+        windows: Boxes | None = None,
+        fields: Fields | None = None,
+        output_fields: Fields | None = None,
+        output_shape: Sequence[int] | None = None,
+    ):
+        self.kernel = kernel
+        self.width = width
+        self.floor = floor
+        self.windows = windows
+        self.fields = fields
+        self.output_fields = output_fields
+        self.output_shape = output_shape
+
+    inputs = property(lambda self: FieldL2(self.fields))
+
+    def for_outputs(self, shape: tuple[int, ...]) -> Local:
+        """The kernel told of the shape of an output array."""
+        if self.output_shape is not None:
+            return self
+        told: Local = clone(self)
+        return told.set_params(output_shape=tuple(shape))
+
+    def scaled(self, factor: float) -> Local:
+        """The kernel of the neighbourhoods, scaled."""
+        copy: Local = clone(self)
+        return copy.set_params(kernel=factor * self._given())
+
+    def _given(self) -> Kernel:
+        return RBF("median") if self.kernel is None else as_kernel(self.kernel)
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Local:
+        """Find what each place sees, and settle the kernel on it."""
+        super().fit(X, V)
+        inputs, outputs = self._grids(X)
+        if outputs.size * outputs.channels != self.width_:
+            raise ValueError(
+                f"outputs have {self.width_} values, but the grid {outputs.shape} with "
+                f"{outputs.channels} channels has {outputs.size * outputs.channels}: give "
+                "output_shape= or output_fields=."
+            )
+        windows = self._windows()
+        if windows is None:
+            roots = np.sqrt(proximity(sqdistances(outputs, inputs), self.width, self.floor))
+            if inputs.mask is not None:
+                roots = roots * inputs.mask
+            self.roots_, labels = np.unique(roots, axis=0, return_inverse=True)
+            self.roots_ = np.repeat(self.roots_, inputs.channels, axis=1)
+        else:
+            boxes, member = windows.lay_out(inputs, outputs)
+            self.patches_ = [_with_channels(box, inputs.channels) for box in boxes]
+            self.members_, labels = np.unique(member, axis=0, return_inverse=True)
+        self.labels_ = np.repeat(labels.reshape(-1), outputs.channels)
+        self.kernel_ = clone(self._given()).fit(self._every(self._flat(X)))
+        return self
+
+    def _grids(self, X: Array) -> tuple[Grid, Grid]:
+        """The grids of inputs and outputs."""
+        shape = tuple(int(s) for s in X.shape[1:])
+        given = self.output_shape
+        if given is None:
+            given = shape if self.width_ == np.prod(shape) else (self.width_,)
+        inputs = (self.fields or Fields()).grid(shape)
+        return inputs, (self.output_fields or Fields()).grid(tuple(int(s) for s in given))
+
+    def _windows(self) -> Boxes | None:
+        return self.windows
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Labels name views, and views places."""
+        if not hasattr(self, "labels_"):
+            return
+        views = len(self.roots_) if hasattr(self, "roots_") else len(self.members_)
+        indices(self.labels_, "labels_", 0, views, self.width_)
+        if hasattr(self, "roots_"):
+            array(self.roots_, "roots_", np.float64, None, None)
+            return
+        array(self.members_, "members_", np.bool_, None, len(self.patches_))
+        must(all(self.members_.any(axis=1)), "members_ has places in no box")
+        for patch in self.patches_:
+            indices(patch, "patches_", 0, limits.size)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def _flat(self, X: Array) -> Array:
+        return namespace(X).reshape(X, (X.shape[0], -1))
+
+    def _view(self, X: Array, v: int) -> Array:
+        """What is seen of flat fields: weighted values, or those in a box."""
+        if hasattr(self, "roots_"):
+            return X * like(self.roots_[v], X)
+        xp = namespace(X)
+        return xp.take(X, xp.asarray(self.patches_[v]), axis=1)
+
+    def _every(self, X: Array) -> Array:
+        """All boxes of all fields, box by box; of weighted neighbourhoods some."""
+        number = len(self.roots_) if hasattr(self, "roots_") else len(self.patches_)
+        views = np.arange(number)
+        if hasattr(self, "roots_"):
+            views = views[np.linspace(0, number - 1, min(number, VIEWS)).astype(int)]
+        return namespace(X).concat([self._view(X, int(v)) for v in views])
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """One matrix a neighbourhood; boxes' matrices once each, summed as the places want them."""
+        A = self.inputs.check(A, "A")
+        B = A if B is None else self.inputs.check(B, "B")
+        left = self._flat(A)
+        right = left if B is A else self._flat(B)
+
+        def gram(v: int) -> Array:
+            seen = self.kernel_.check(self._view(left, v), "A")
+            other = seen if right is left else self.kernel_.check(self._view(right, v), "B")
+            return self.kernel_._gram(seen, other)
+
+        if hasattr(self, "roots_"):
+            return ComponentGram(self.labels_, gram, count(A), count(B))
+        grams = [gram(v) for v in range(len(self.patches_))]
+
+        def scalar(label: int) -> Array:
+            first, *rest = np.flatnonzero(self.members_[label])
+            return sum((grams[p] for p in rest), start=grams[first] + 0.0)
+
+        return ComponentGram(self.labels_, scalar, count(A), count(B))
+
+
+def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
+    """The positions of some places in flat arrays whose last axis is of channels."""
+    return (places[:, None] * channels + np.arange(channels)).reshape(-1)
+
+
+def starts(length: int, size: int, overlap: int) -> list[int]:
+    """Where patches begin along an axis; the last one ends flush with the border."""
+    if not 0 < size <= length:
+        raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")
+    if overlap < 0:
+        raise ValueError(
+            f"overlap={overlap} leaves {-overlap} pixels between patches: they do not cover the "
+            "image. Use overlap ≥ 0."
+        )
+    if overlap >= size:
+        raise ValueError(f"overlap must be less than the patches' size {size}, got {overlap}.")
+    places = list(range(0, length - size, size - overlap))
+    return [*places, length - size]
+
+
+def _inside(outputs: int, inputs: int, places: list[int], size: int) -> np.ndarray:
+    """Whether each output position, scaled to the input, lies in each patch."""
+    at = (np.arange(outputs) + 0.5) * inputs / outputs
+    begin = np.array(places)
+    return (at[:, None] > begin) & (at[:, None] < begin + size)
+
+
+def each(value: Any, name: str, number: int = 2) -> tuple[int, ...]:
+    """A whole number for each axis."""
+    values = tuple(value) if isinstance(value, list | tuple) else (value,) * number
+    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
+    if len(values) != number or not whole:
+        many = {1: "", 2: " or two of them", 3: " or three of them"}[number]
+        raise ValueError(f"{name} must be a whole number{many}, got {value!r}.")
+    return tuple(int(v) for v in values)

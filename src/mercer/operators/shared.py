@@ -1,0 +1,392 @@
+"""Operators between fields whose weights are shared by all places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._arrays import Array, Items, count, like, namespace, take
+from .._checks import Limits, array, bounded, must
+from ..kernels import as_kernel
+from ..kernels.fields import FieldL2
+from ..spaces.fields import Fields, Grid
+from .block_gram import BlockGram, DenseGram
+from .coupled import CoupledKernel
+from .slots import Slots
+from .windows import Windows, like_index, proximity, stencil
+
+SAMPLE = 1000
+"""Windows that length scales are settled on."""
+SINGLE = 2**31
+"""Multiplications of a fit from which distances of windows are taken in float32.
+
+Kernel values are then right to about 1e-6 of the largest; moments are always summed in float64.
+"""
+AUTO = "auto"
+
+
+class Shared(CoupledKernel):
+    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), over places p, q.
+
+    What is learnt at one place of a field serves all: every place of every example is an example
+    of its own, whose input is the window of the input field around it. Offsets in a window weigh
+    ω = exp(-d²/2·width²) + floor. A fit is of low rank, on windows drawn as landmarks, and windows
+    are never all in memory.
+
+    Parameters
+    ----------
+    window
+        The kernel on windows; "auto" is a `Matern` kernel of chosen length scale.
+    position
+        The kernel on the coordinates of places, all axes of the output; None where places do not
+        matter; "auto" as above.
+    width, floor
+        How fast the weight of an offset falls, in the units of the fields, and to what; a width of
+        None weighs all alike; "auto" for a choice by left-out fields.
+    radius
+        The farthest offset of a window, in the units of the fields; None for the whole field.
+    rank
+        The number of landmarks.
+    fields, output_fields
+        What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
+        Where output places lie between input places, windows are interpolated.
+    output_shape
+        The shape of an output array; None is taken from the data.
+    random_state
+        Seeds the landmarks.
+
+    Attributes
+    ----------
+    window_, position_
+        The kernels, fitted.
+    offsets_, roots_
+        The offsets of a window, and the roots of their weights.
+
+    Notes
+    -----
+    Outside the field, and at masked places, a window shows zero after the mean of the inputs was
+    taken off, and says so by an indicator as large as a typical deviation. Coordinates along
+    periodic axes are those of points on a circle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Shared
+    >>> from mercer.spaces import Fields
+    >>> X = np.random.default_rng(0).normal(size=(40, 8))
+    >>> Y = np.roll(X, 1, axis=1) ** 2  # a local law, the same everywhere
+    >>> ring = Fields(periodic=("x",))
+    >>> kernel = Shared(RBF(2.0), None, 1.0, 0.0, radius=1, fields=ring, output_fields=ring)
+    >>> model = KernelDependency(kernel, alpha=1e-3).fit(X[:30], Y[:30])
+    >>> bool(np.abs(model.predict(X[30:]) - Y[30:]).mean() < 0.1)
+    True
+    """
+
+    at_places = True
+
+    def __init__(
+        self,
+        window: Any = AUTO,
+        position: Any = AUTO,
+        width: Any = AUTO,
+        floor: Any = AUTO,
+        radius: float | None = None,
+        rank: int = 4000,
+        fields: Fields | None = None,
+        output_fields: Fields | None = None,
+        output_shape: Sequence[int] | None = None,
+        random_state: Any = 0,
+    ):
+        self.window = window
+        self.position = position
+        self.width = width
+        self.floor = floor
+        self.radius = radius
+        self.rank = rank
+        self.fields = fields
+        self.output_fields = output_fields
+        self.output_shape = output_shape
+        self.random_state = random_state
+
+    inputs = property(lambda self: FieldL2(self.fields))
+
+    @property
+    def open(self) -> list[str]:
+        """The parameters that are to be chosen."""
+        names = ("window", "position", "width", "floor")
+        return [name for name in names if isinstance(getattr(self, name), str)]
+
+    def for_outputs(self, shape: tuple[int, ...]) -> Shared:
+        """The kernel told of the shape of an output array."""
+        if self.output_shape is not None:
+            return self
+        told: Shared = clone(self)
+        return told.set_params(output_shape=tuple(shape))
+
+    # -- grids --------------------------------------------------------------------------------
+
+    @property
+    def input_grid(self) -> Grid:
+        """The grid of the training inputs."""
+        return (self.fields or Fields()).grid(self.input_shape_)
+
+    @property
+    def output_grid(self) -> Grid:
+        """The grid of the training outputs."""
+        given = self.output_shape_ if hasattr(self, "output_shape_") else self.output_shape
+        return (self.output_fields or Fields()).grid(tuple(given or ()))
+
+    def windows(self, inputs: Grid, outputs: Grid) -> Windows:
+        """The windows of one grid on another."""
+        return Windows.of(inputs, outputs, self.offsets_, self.relative_)
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
+        """Lay the windows out, and settle length scales on a sample of them."""
+        super().fit(X, V)
+        if self.open:
+            raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
+        self.input_shape_ = tuple(int(s) for s in X.shape[1:])
+        shape = self.output_shape
+        if shape is None:
+            shape = self.input_shape_ if self.width_ == np.prod(self.input_shape_) else ()
+        self.output_shape_ = tuple(int(s) for s in shape)
+        if np.prod(self.output_shape_, dtype=int) != self.width_ or not self.output_shape_:
+            raise ValueError(
+                f"outputs have {self.width_} values, which are no fields of shape "
+                f"{self.output_shape_}: give output_shape=."
+            )
+        inputs, outputs = self.input_grid, self.output_grid
+        self.offsets_, self.relative_ = stencil(inputs, outputs, self.radius)
+        squares = (self.offsets_[:, self.relative_] ** 2).sum(axis=1)
+        self.roots_ = np.sqrt(proximity(squares, self.width, self.floor))
+        self._standardize(inputs.split(X), inputs)
+        self.single_ = False
+        view = View(self, inputs, outputs)
+        rows, places = self.drawn(count(X), len(view.windows.centre), SAMPLE, 1)
+        marks = view.marks(inputs.split(X), rows, places)
+        self.window_ = clone(as_kernel(self.window)).fit(marks.whole(self.roots_, self.gauge_))
+        self.position_ = None
+        if self.position is not None:
+            self.position_ = clone(as_kernel(self.position)).fit(view.positions)
+        return self
+
+    def _standardize(self, X: Array, inputs: Grid) -> None:
+        """The mean of each channel over all places that count, and a typical deviation."""
+        xp = namespace(X)
+        live = X if inputs.mask is None else xp.take(X, like_index(inputs.live, X), axis=1)
+        mean = xp.mean(live, axis=(0, 1))
+        self.shift_ = np.asarray([float(m) for m in mean])
+        self.gauge_ = float(xp.sqrt(xp.mean((live - mean) ** 2))) or 1.0
+
+    def drawn(self, n: int, places: int, number: int, salt: int = 0) -> tuple:
+        """Examples and places of some windows, drawn without regard to what they show."""
+        seed = self.random_state
+        random = check_random_state(seed + salt if isinstance(seed, int) else seed)
+        number = min(number, n * places)
+        picked = random.choice(n * places, size=number, replace=False)
+        return picked // places, picked % places
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Windows are as long as their offsets are many."""
+        if not hasattr(self, "offsets_"):
+            return
+        for name in ("input_shape_", "output_shape_"):
+            shape = getattr(self, name)
+            must(isinstance(shape, tuple) and 1 <= len(shape) <= 4, f"{name} is no shape")
+            for size in shape:
+                bounded(size, name, 1, limits.size)
+            must(float(np.prod([float(s) for s in shape])) <= limits.size, f"{name} is too large")
+        inputs = self.input_grid
+        number = len(self.roots_)
+        array(self.roots_, "roots_", np.float64, None)
+        array(self.offsets_, "offsets_", np.float64, number, len(inputs.axes))
+        array(self.relative_, "relative_", np.bool_, len(inputs.axes))
+        array(self.shift_, "shift_", np.float64, inputs.channels)
+        pairs = float(number) * self.output_grid.size
+        must(pairs <= limits.size, "windows and places together are too many")
+
+    # -- values -------------------------------------------------------------------------------
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """Every value, over the places of all fields."""
+        inputs = self.input_grid
+        view = View(self, inputs, self.output_grid)
+        B = A if B is None else B
+        A, B = inputs.split(A), inputs.split(B)
+        m, P = count(B), len(view.windows.centre)
+        marks = view.marks(B, np.repeat(np.arange(m), P), np.tile(np.arange(P), m))
+        xp = namespace(A)
+        columns = [K for _, K in sorted(view.values(A, marks), key=lambda pair: pair[0])]
+        G = xp.reshape(xp.stack(columns, axis=1), (count(A) * P, m * P))
+        return DenseGram(G, self.slots(count(A)), self.slots(m))
+
+    def slots(self, n: int) -> Slots:
+        """One slot for each place that counts; all channels of a place are treated alike."""
+        grid = self.output_grid
+        live = None
+        if grid.mask is not None:
+            live = (np.arange(n)[:, None] * grid.size + grid.live).reshape(-1)
+        return Slots(n, grid.size, grid.channels, live)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Windows that others are compared with.
+
+    Attributes
+    ----------
+    shown
+        What they show, times the roots of the weights of offsets, (m, offsets · channels).
+    inside
+        Which offsets have a value, (m, offsets), as numbers.
+    positions
+        The coordinates of their places, (m, dimensions).
+    """
+
+    shown: Array
+    inside: Array
+    positions: Array
+
+    def first(self, number: int) -> Marks:
+        """Some of them."""
+        return Marks(self.shown[:number, :], self.inside[:number, :], self.positions[:number, :])
+
+    def whole(self, roots: np.ndarray, gauge: float) -> Array:
+        """Windows with their indicators, as the window kernel compares them."""
+        outside = (1.0 - self.inside) * like(gauge * roots, self.inside)
+        return namespace(self.shown).concat([self.shown, outside], axis=1)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """One row a window."""
+        m = len(array(self.shown, "shown", self.shown.dtype, None, None))
+        must(self.shown.dtype in (np.float64, np.float32), "shown is no array of numbers")
+        array(self.inside, "inside", self.shown.dtype, m, None)
+        array(self.positions, "positions", np.float64, m, None)
+
+
+class View:
+    """Fields of an input grid, seen from the places of an output grid."""
+
+    def __init__(self, kernel: Shared, inputs: Grid, outputs: Grid):
+        self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
+        self.windows = kernel.windows(inputs, outputs)
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """The coordinates of the places that count; on a circle along periodic axes."""
+        at, grid = self.outputs.places[self.outputs.live], self.outputs
+        columns = []
+        for axis, period in enumerate(grid.periods):
+            if np.isinf(period):
+                columns.append(at[:, axis])
+            else:
+                turn = 2.0 * np.pi * at[:, axis] / period
+                columns += [period / (2 * np.pi) * f(turn) for f in (np.cos, np.sin)]
+        return np.stack(columns, axis=1)
+
+    def _centred(self, X: Array) -> Array:
+        """Fields less the mean of their channels; masked places do not matter."""
+        xp = namespace(X)
+        X = X - like(self.kernel.shift_, X)
+        return xp.astype(X, xp.float32) if self.kernel.single_ else X
+
+    def marks(self, X: Array, rows: np.ndarray, places: np.ndarray) -> Marks:
+        """The windows of given places of given fields."""
+        kernel, inside = self.kernel, self.windows.inside
+        centre = self.windows.centre[places]
+        xp, S = namespace(X), len(kernel.roots_)
+        order, parts = [], []
+        for c in np.unique(centre):
+            own = np.flatnonzero(centre == c)
+            at = np.flatnonzero(inside[c])
+            shown = self.windows.values(self._centred(take(X, rows[own])), c, at)
+            shown = shown * like(kernel.roots_[at][None, :, None], shown)
+            full = xp.zeros((len(own), S, X.shape[2]), dtype=shown.dtype, device=_device(shown))
+            full[:, like_index(at, shown), :] = shown
+            parts.append(xp.reshape(full, (len(own), -1)))
+            order.append(own)
+        shown = take(xp.concat(parts), np.argsort(np.concatenate(order)))
+        known = like(inside[centre].astype(float), shown)
+        return Marks(shown, known, like(self.positions[places], X))
+
+    def values(self, X: Array, marks: Marks) -> Iterator[tuple[int, Array]]:
+        """The kernel between each place of all fields (n, places, channels) and the marks.
+
+        Place by place, (n, m) in float64; places that share a window come together.
+        """
+        kernel, windows = self.kernel, self.windows
+        roots, inside = kernel.roots_, windows.inside
+        apart = self._apart(marks)
+        lengths = namespace(marks.shown).sum(marks.shown * marks.shown, axis=1)
+        shown = namespace(X).reshape(marks.shown, (marks.shown.shape[0], len(roots), -1))
+        near = self._near(marks, X)
+        X = self._centred(X)
+        xp = namespace(X)
+        radial = kernel.window_.radial
+        for c in range(len(inside)):
+            at = np.flatnonzero(inside[c])
+            own = windows.values(X, c, at) * like(roots[at][None, :, None], X)
+            own = xp.reshape(own, (X.shape[0], -1))
+            if radial is None:
+                K = self._other(own, at, c, marks)
+            else:
+                whole = len(at) == len(roots)
+                other = shown if whole else xp.take(shown, like_index(at, X), axis=1)
+                other = xp.reshape(other, (shown.shape[0], -1))
+                D2 = own @ xp.matrix_transpose(other)
+                D2 *= -2.0
+                D2 += xp.sum(own * own, axis=1)[:, None]
+                D2 += (lengths + apart[c, :])[None, :]
+                K = radial.value(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
+            for p in np.flatnonzero(windows.centre == c):
+                K64 = xp.astype(K, xp.float64)
+                yield int(p), K64 if near is None else K64 * near[int(p), :][None, :]
+
+    def _apart(self, marks: Marks) -> Array:
+        """The squared distance of the indicators of every centre and mark."""
+        inside = like(self.windows.inside.astype(float), marks.inside)
+        weights = like((self.kernel.gauge_ * self.kernel.roots_) ** 2, inside)
+        xp, weighed = namespace(inside), inside * weights
+        both = weighed @ xp.matrix_transpose(marks.inside)
+        own, other = xp.sum(weighed, axis=1)[:, None], (marks.inside @ weights)[None, :]
+        apart = own + other - 2.0 * both
+        return xp.where(apart > 0, apart, xp.zeros_like(apart))
+
+    def _near(self, marks: Marks, X: Array) -> Array | None:
+        if self.kernel.position_ is None:
+            return None
+        return self.kernel.position_(like(self.positions, X), marks.positions)
+
+    def _other(self, own: Array, at: np.ndarray, c: int, marks: Marks) -> Array:
+        """Kernels that are no function of the distance, on windows with their indicators."""
+        kernel, S = self.kernel, len(self.kernel.roots_)
+        xp, n = namespace(own), own.shape[0]
+        full = xp.zeros(
+            (n, S, own.shape[1] // max(1, len(at))), dtype=own.dtype, device=_device(own)
+        )
+        full[:, like_index(at, own), :] = xp.reshape(own, (n, len(at), -1))
+        known = like(np.repeat(self.windows.inside[c : c + 1].astype(float), n, axis=0), own)
+        ours = Marks(xp.reshape(full, (n, -1)), known, None).whole(kernel.roots_, kernel.gauge_)
+        theirs = marks.whole(kernel.roots_, kernel.gauge_)
+        return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
+
+    def diagonal(self) -> np.ndarray:
+        """K((x, p), (x, p)) of a stationary kernel on windows, for each place."""
+        near = self.kernel.position_
+        return np.ones(len(self.positions)) if near is None else near.diag(self.positions)
+
+
+def _device(A: Array) -> Any:
+    from array_api_compat import device
+
+    return device(A)

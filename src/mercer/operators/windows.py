@@ -1,0 +1,128 @@
+"""What places of an output see of an input field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, like, namespace
+from ..spaces.fields import Grid
+
+
+def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
+    """ω = exp(-d²/2·width²) + floor of squared distances; without a width, 1."""
+    if not 0 <= floor < np.inf:
+        raise ValueError(f"floor must be a number ≥ 0, got {floor!r}.")
+    if width is None:
+        return np.ones_like(squares)
+    if not 0 < width < np.inf:
+        raise ValueError(f"width must be a positive number or None, got {width!r}.")
+    return np.exp(-0.5 * squares / width**2) + floor
+
+
+def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
+    """Squared distances of output from input places, along the axes that both have."""
+    total = np.zeros((outputs.size, inputs.size))
+    for axis, name in enumerate(inputs.axes):
+        if name in outputs.axes:
+            own = outputs.places[:, outputs.axes.index(name)]
+            gap = np.abs(own[:, None] - inputs.places[None, :, axis])
+            period = inputs.periods[axis]
+            gap = gap if np.isinf(period) else np.minimum(gap % period, (-gap) % period)
+            total += gap * gap
+    return total
+
+
+def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """The offsets of a window, (offsets, input axes), and which axes they are relative in.
+
+    Along axes that outputs have too a window reaches `radius` around its place, in steps of the
+    input grid; along others it holds all there is.
+    """
+    relative = np.array([name in outputs.axes for name in inputs.axes])
+    if inputs.points is not None:
+        reach = float(np.ptp(inputs.points, axis=0).max()) if radius is None else radius
+        steps = int(reach / inputs.step + 1e-9)
+        lines = [inputs.step * np.arange(-steps, steps + 1)] * len(inputs.axes)
+        relative[:] = True
+    else:
+        lines = [_line(inputs, axis, radius, bool(relative[axis])) for axis in range(len(relative))]
+    offsets = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, len(lines))
+    if radius is not None:
+        far = (offsets[:, relative] ** 2).sum(axis=1)
+        offsets = offsets[far <= radius**2 * (1 + 1e-9)]
+    return offsets, relative
+
+
+def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
+    n, h, start = inputs.shape[axis], inputs.spacing[axis], inputs.origin[axis]
+    if not relative:
+        return start + h * np.arange(n)
+    if inputs.periodic[axis]:
+        low, high = -((n - 1) // 2), n // 2
+    else:
+        low, high = 1 - n, n - 1
+    if radius is not None:
+        most = int(radius / h + 1e-9)
+        low, high = max(low, -most), min(high, most)
+    return h * np.arange(low, high + 1)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of all places of an output grid on fields of an input grid.
+
+    Attributes
+    ----------
+    index, weight
+        For every centre and offset the input places, and their weights, that the value there is
+        interpolated from, (centres, offsets, corners).
+    centre
+        The centre of the window of each place of the output: places that differ along axes that
+        inputs do not have share one.
+    """
+
+    index: np.ndarray
+    weight: np.ndarray
+    centre: np.ndarray
+
+    @classmethod
+    def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
+        """Windows of given offsets around the places that count."""
+        names = [name for name in inputs.axes if name in outputs.axes]
+        columns = [outputs.axes.index(name) for name in names]
+        at = outputs.places[outputs.live][:, columns]
+        centres, centre = np.unique(at.round(12), axis=0, return_inverse=True)
+        points = np.zeros((len(centres), len(offsets), len(inputs.axes))) + offsets
+        points[:, :, relative] += centres[:, None, :]
+        index, weight = inputs.between(points)
+        return cls(index, weight, centre.reshape(-1))
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Whether each offset of each centre has a value, (centres, offsets)."""
+        return (self.weight > 0).any(axis=-1)
+
+    def values(self, X: Array, c: int, at: np.ndarray) -> Array:
+        """What the window of a centre shows of fields (n, places, channels) at some offsets.
+
+        (n, offsets, channels).
+        """
+        index, weight = self.index[c, at], self.weight[c, at]
+        xp, (n, _, channels) = namespace(X), X.shape
+        flat = index.reshape(-1)
+        where = flat if xp is np else like_index(flat, X)
+        shown = xp.take(X, where, axis=1)
+        if index.shape[1] == 1:
+            return shown
+        shown = xp.reshape(shown, (n, *index.shape, channels))
+        return xp.sum(shown * like(weight[None, :, :, None], X), axis=2)
+
+
+def like_index(index: np.ndarray, A: Array) -> Array:
+    """Positions as an array of the library and device of another."""
+    from array_api_compat import device, is_numpy_array
+
+    return index if is_numpy_array(A) else namespace(A).asarray(index, device=device(A))

@@ -1,0 +1,163 @@
+"""From derivatives in the Gram matrix and the operator to those in the parameters of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._arrays import Array, blocks, count, namespace, part
+from ..features import Explicit
+from ..features.landmarks import KernelPCA, LandmarkMap
+from ..operators import Moments
+from ..operators.gradients import Terms
+from ..operators.moments import SpectralMoments
+from ..symmetric import SymMatrix
+from .factorization import Parts, Refused
+from .gradient import Slopes, slopes
+from .inputs import LowRankInputs
+
+ENTRIES = 2**24
+"""Derivatives in kernel values that are held at once, where the kernel has finite features."""
+
+
+@dataclass(frozen=True)
+class ParameterSlopes:
+    """An objective and its derivatives in the parameters.
+
+    Attributes
+    ----------
+    value
+        The objective: less is better.
+    alpha
+        The derivative in the ridge.
+    kernel, operator
+        Derivatives by name, as `Kernel.parameter_gradient` and `Operator.gradient` name them.
+    landmarks
+        The derivative in the landmarks, where it was asked for.
+    """
+
+    value: float
+    alpha: float
+    kernel: dict[str, Any]
+    operator: dict[str, Any]
+    landmarks: Array | None = None
+
+
+def parameter_slopes(
+    parts: Parts, alpha: float, criterion: str, learn_landmarks: bool = False
+) -> ParameterSlopes:
+    """The evidence or left-out error of a factored problem, with all derivatives.
+
+    Parameters
+    ----------
+    parts
+        A scalar kernel times an operator, factored.
+    alpha
+        The ridge.
+    criterion
+        "loo" (of groups where the problem has groups) or "evidence", taken negative.
+    learn_landmarks
+        Whether the derivative in the landmarks of a map of low rank is wanted.
+    """
+    found = slopes(parts, alpha, criterion)
+    operator = parts.problem.operator.gradient(moments_of(parts))
+    values, terms = operator.vjp(found.operator)
+    found = _with_terms(parts, found, terms)
+    inputs = parts.parts[0].inputs
+    if not isinstance(inputs, LowRankInputs):
+        return ParameterSlopes(found.value, found.alpha, _exact(parts, found), values)
+    kernel, landmarks = _low_rank(parts, inputs, found, learn_landmarks)
+    return ParameterSlopes(found.value, found.alpha, kernel, values, landmarks)
+
+
+def _rows(parts: Parts) -> Array:
+    """EᵀV in output coordinates."""
+    inside = parts.parts[0].inside
+    return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
+
+
+def moments_of(parts: Parts) -> Moments:
+    """What the operator was made of."""
+    inputs, EV, V = parts.parts[0].inputs, _rows(parts), parts.outputs.rows
+    if inputs.complete:
+        return SpectralMoments(parts.problem.total, inputs.s, EV)
+    xp = namespace(EV)
+    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
+    uu, vv = SymMatrix(diagonal=inputs.s), SymMatrix(xp.matrix_transpose(V) @ V)
+    return Moments(parts.problem.total, uu, vu, vv)
+
+
+def _with_terms(parts: Parts, found: Slopes, terms: Terms) -> Slopes:
+    """Add what reaches the Gram matrix through the operator."""
+    if not terms:
+        return found
+    inputs, EV = parts.parts[0].inputs, _rows(parts)
+    turn, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
+    for shift, M in terms:
+        W = EV / (inputs.s + shift)[:, None]
+        within = within + W @ M @ turn(W)
+        if beyond is not None:
+            outside = parts.outputs.rows - inputs.E @ EV
+            beyond = beyond + (outside / shift) @ M @ turn(W)
+    return Slopes(found.value, found.alpha, found.operator, within, beyond)
+
+
+def _exact(parts: Parts, found: Slopes) -> dict[str, Any]:
+    """⟨√w A √w, ∂K/∂θ⟩ with A = E within Eᵀ."""
+    inputs, side = parts.parts[0].inputs, parts.problem.inputs
+    turn = namespace(inputs.E).matrix_transpose
+    E = inputs.E if inputs.roots is None else inputs.roots * inputs.E
+    X = side.kernel.check(side.items, "X")
+    return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
+
+
+def _low_rank(
+    parts: Parts, inputs: LowRankInputs, found: Slopes, learn_landmarks: bool
+) -> tuple[dict[str, Any], Array | None]:
+    """Through the coordinates U = k(X, Z)R, RRᵀ = k(Z, Z)⁻¹, whose derivative is 2√w A √w U."""
+    map, kernel = inputs.at.map, parts.problem.inputs.kernel
+    X = kernel.check(parts.problem.inputs.items, "X")
+    AE = inputs.E @ found.within
+    AE = AE if found.beyond is None else AE + found.beyond
+    if isinstance(map, Explicit):
+        return _by_features(kernel, X, inputs, AE), None
+    if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
+        raise Refused(
+            f"features={map} have no derivatives: use Nystroem, RandomPivotedCholesky or "
+            "IncompleteCholesky, whose landmarks are kept, or features=None."
+        )
+    xp = namespace(AE)
+    turn = xp.matrix_transpose
+    dU = 2.0 * (AE * xp.sqrt(inputs.s)) @ turn(inputs.P)
+    U = (inputs.E * xp.sqrt(inputs.s)) @ turn(inputs.P)  # A sees neither weights nor the mean
+    R, Z = map.weights_, map.landmarks_
+    square = -0.5 * (R @ (turn(U) @ dU) @ turn(R))
+    dU = dU if inputs.roots is None else inputs.roots * dU
+    across = dU @ turn(R)
+    gradient = kernel.parameter_gradient
+    left, right = gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square)
+    slopes_ = {name: left[name] + right[name] for name in left}
+    if not learn_landmarks:
+        return slopes_, None
+    items = kernel.item_gradient
+    if items is None:
+        raise Refused(f"{kernel} has no derivatives in its items: use learn_landmarks=False.")
+    return slopes_, items.vjp(Z, X, turn(across)) + items.vjp(Z, Z, square + turn(square))
+
+
+def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
+    """⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
+    turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
+    total: dict[str, Any] = {}
+    if not gradient.values:
+        return {}
+    E, inner = inputs.E, turn(inputs.E) @ AE
+    half = AE - 0.5 * (E @ inner)
+    if inputs.roots is not None:
+        E, half = inputs.roots * E, inputs.roots * half
+    n = count(X)
+    for rows in blocks(n, max(1, ENTRIES // n)):
+        C = 2.0 * half[rows, :] @ turn(E)
+        for name, slope in gradient.vjp(part(X, rows), X, C).items():
+            total[name] = total.get(name, 0.0) + slope
+    return total

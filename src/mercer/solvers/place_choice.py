@@ -1,0 +1,109 @@
+"""The parameters of a kernel over places, chosen by left-out fields at a low rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import is_foreign, namespace
+from ..kernels import Matern
+from ..operators.shared import Shared
+from ..problem import Problem
+from .outputs import Outputs
+from .places import CHOICE_RANK, HOST_CHOICE_RANK, Moments, PlaceData, left_out_residuals, settled
+
+RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""The ridges tried with each choice, over the number of rows times the scale."""
+LADDERS: dict[str, tuple] = {
+    "window": (0.25, 0.5, 1.0, 2.0, 4.0),
+    "position": (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0),
+    "width": (0.03, 0.06, 0.12, 0.25, 0.5),
+    "floor": (0.0, 0.003, 0.01, 0.03, 0.1, 0.3),
+}
+"""What each parameter is chosen from: length scales of windows in units of the median distance,
+lengths on the grid in units of the longest axis."""
+START = {"window": 2, "position": 3, "width": 3, "floor": 3}
+FIELDS, SCORED = 256, 64
+"""Fields that a choice learns from and is scored on, without an accelerator."""
+DEVICE_FIELDS, DEVICE_SCORED = 500, 128
+"""The same with one."""
+ROUNDS = 3
+
+
+def chosen(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
+    """Walk up and down the ladder of each open parameter in turn while the error falls."""
+    search = Search(kernel, problem, outputs)
+    at = {name: START[name] for name in kernel.open}
+    best = search.risk(at)
+    for _ in range(ROUNDS):
+        before = dict(at)
+        for name in at:
+            for step in (1, -1):
+                moved = False
+                while 0 <= at[name] + step < len(LADDERS[name]):
+                    risk = search.risk(at | {name: at[name] + step})
+                    if not risk < best * (1.0 - 1e-3):
+                        break
+                    at, best, moved = at | {name: at[name] + step}, risk, True
+                if moved:
+                    break
+        if at == before:
+            break
+    return search.kernel_of(at)
+
+
+class Search:
+    """The left-out risk of choices, each asked once."""
+
+    def __init__(self, kernel: Shared, problem: Problem, outputs: Outputs):
+        self.kernel, self.problem, self.outputs = kernel, problem, outputs
+        n, random = problem.n, np.random.RandomState(0)
+        foreign = is_foreign(problem.inputs.items)
+        order = random.permutation(n)
+        learnt = min(n, DEVICE_FIELDS if foreign else FIELDS)
+        self.rows = None if learnt == n else np.sort(order[:learnt])
+        scored = min(learnt, DEVICE_SCORED if foreign else SCORED)
+        self.scored = np.sort(random.permutation(learnt)[:scored])[:, None]
+        self.rank = min(kernel.rank, CHOICE_RANK if foreign else HOST_CHOICE_RANK)
+        self.known: dict[tuple, float] = {}
+        shape = (kernel.fields or _plain()).grid(tuple(problem.inputs.items.shape[1:]))
+        self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
+
+    def kernel_of(self, at: dict[str, int]) -> Shared:
+        """The kernel of a choice."""
+        values: dict[str, Any] = {name: LADDERS[name][step] for name, step in at.items()}
+        for name in ("width", "position"):
+            if name in values:
+                values[name] = values[name] * self.extent
+        if "position" in values:
+            values["position"] = Matern(values["position"])
+        share = values.pop("window", None)
+        made: Shared = clone(self.kernel).set_params(**values)
+        if share is not None:
+            made.set_params(window=Matern("median"))
+            median = settled(made, self.problem, self.outputs).window_.length_scale_
+            made.set_params(window=Matern(share * median))
+        return made
+
+    def risk(self, at: dict[str, int]) -> float:
+        """The mean squared left-out error of a choice at its best ridge."""
+        key = tuple(at.items())
+        if key not in self.known:
+            self.known[key] = self._risk(self.kernel_of(at).set_params(rank=self.rank))
+        return self.known[key]
+
+    def _risk(self, kernel: Shared) -> float:
+        made = settled(kernel, self.problem, self.outputs)
+        data = PlaceData(self.problem, made, self.outputs, self.rows)
+        moments = Moments(data, data.marks)
+        alphas = [ridge * moments.scale * data.n for ridge in RIDGES]
+        found = left_out_residuals(data, moments, alphas, [self.scored])
+        return min(float(namespace(E).mean(E * E)) for E in found)
+
+
+def _plain() -> Any:
+    from ..spaces import Fields
+
+    return Fields()

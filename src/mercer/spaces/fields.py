@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, as_output_array, namespace
+from .._checks import Limits, must
+from .base import Space
+from .vectors import Vectors
+
+NAMES = ("z", "y", "x")
+"""The names of axes where none are given; the last axis is x."""
+ON_GRID = 1e-9
+"""A distance from a grid point, in units of the spacing, that is rounding."""
+
+
+class Fields(Vectors):
+    """Functions on a grid of one to three dimensions, or on scattered points.
+
+    A batch is an array ``(n, *grid)``, with a last axis of channels where there are several.
+
+    Parameters
+    ----------
+    axes
+        The names of the axes, such as ``("t", "x")``: output axes match input axes by name. None
+        for x; y, x; or z, y, x.
+    channels
+        The number of values at each place.
+    periodic
+        The axes that close to a circle; the grid leaves their last point out.
+    origin, spacing
+        The first coordinate and the distance of neighbours, for all axes or one for each.
+    mask
+        Which places count, of the grid's shape; None for all. What other places hold is not looked
+        at as an input, and not learnt as an output.
+    points
+        Coordinates (places, dimensions) of scattered points in place of a grid; a batch is then an
+        array (n, places), or (n, places, channels).
+    shape
+        The number of points along each axis, for a grid to predict on; None for that of the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.spaces import Fields
+    >>> fields = Fields(("t", "x"), periodic=("x",), spacing=(0.1, 0.25))
+    >>> fields.grid((3, 4)).places.shape
+    (12, 2)
+    """
+
+    name = "fields"
+    METRIC = "metrics.relative_error"
+
+    def __init__(
+        self,
+        axes: Sequence[str] | None = None,
+        channels: int = 1,
+        periodic: Sequence[str] = (),
+        origin: Any = 0.0,
+        spacing: Any = 1.0,
+        mask: Array | None = None,
+        points: Array | None = None,
+        shape: Sequence[int] | None = None,
+    ):
+        self.axes = axes
+        self.channels = channels
+        self.periodic = periodic
+        self.origin = origin
+        self.spacing = spacing
+        self.mask = mask
+        self.points = points
+        self.shape = shape
+
+    def check(self, A: Items, name: str = "y") -> Array:
+        """Finite numbers, one axis a dimension of the grid."""
+        A = as_output_array(A, name, owner="fields")
+        self.grid(tuple(A.shape[1:]))
+        return A
+
+    def grid(self, shape: tuple[int, ...]) -> Grid:
+        """The grid of fields whose arrays have this shape, channels included."""
+        channels = self.channels
+        if isinstance(channels, bool) or not isinstance(channels, int | np.integer) or channels < 1:
+            raise ValueError(f"channels must be a positive whole number, got {channels!r}.")
+        if channels > 1 and (len(shape) < 2 or shape[-1] != channels):
+            raise ValueError(f"fields of {channels} channels end in an axis of them, got {shape}.")
+        size = tuple(int(s) for s in (shape[:-1] if channels > 1 else shape))
+        points = None if self.points is None else np.asarray(self.points, dtype=float)
+        dimensions = len(size) if points is None else int(points.shape[1])
+        if points is not None and size != (len(points),):
+            raise ValueError(f"fields on {len(points)} points have that many values, got {size}.")
+        if not 1 <= dimensions <= 3 or len(size) > 3:
+            raise ValueError(
+                f"a field has one to three axes beside its channels, got {len(size)}. "
+                "Say channels= if the last axis holds channels."
+            )
+        axes = self.grid_axes(dimensions)
+        if len(axes) != dimensions or len(set(axes)) != dimensions:
+            raise ValueError(f"axes must name {dimensions} axes, each once, got {axes}.")
+        for name in self.periodic:
+            if name not in axes or points is not None:
+                raise ValueError(f"periodic={name!r} is none of the axes {axes} of a grid.")
+        mask = None if self.mask is None else np.asarray(self.mask, dtype=bool)
+        if mask is not None and (mask.shape != size or not mask.any()):
+            raise ValueError(f"mask must have the shape {size} and a place that counts.")
+        return Grid(
+            axes,
+            size,
+            int(channels),
+            tuple(name in self.periodic for name in axes),
+            _each(self.origin, dimensions, "origin"),
+            _each(self.spacing, dimensions, "spacing", positive=True),
+            None if mask is None else mask.reshape(-1),
+            points,
+        )
+
+    def grid_axes(self, dimensions: int) -> tuple[str, ...]:
+        """The names of the axes of a grid of some dimensions."""
+        return NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Points and mask are arrays of numbers."""
+        for value in (self.mask, self.points):
+            fine = value is None or (isinstance(value, np.ndarray) and value.dtype.kind in "bf")
+            must(fine, "mask and points of fields are arrays")
+
+    def join(self, other: Space) -> Space:
+        """Fields of which nothing is said are those of the other."""
+        if isinstance(other, Fields):
+            if repr(self) == repr(Fields()):
+                return other
+            if repr(other) == repr(Fields()):
+                return self
+        return super().join(other)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The places of a field, and how values lie between them.
+
+    Attributes
+    ----------
+    axes, shape, channels
+        The names and lengths of the axes; a scattered field has one axis of places.
+    periodic
+        Whether each axis closes to a circle.
+    origin, spacing
+        The first coordinate and the distance of neighbours along each axis.
+    mask
+        Which places count, flat; None for all.
+    points
+        The coordinates of scattered places; None for a grid.
+    """
+
+    axes: tuple[str, ...]
+    shape: tuple[int, ...]
+    channels: int
+    periodic: tuple[bool, ...]
+    origin: tuple[float, ...]
+    spacing: tuple[float, ...]
+    mask: np.ndarray | None = None
+    points: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of places, masked ones included."""
+        return int(np.prod(self.shape))
+
+    @cached_property
+    def live(self) -> np.ndarray:
+        """The places that count, as positions among all."""
+        return np.arange(self.size) if self.mask is None else np.flatnonzero(self.mask)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The coordinates of all places, (size, dimensions)."""
+        if self.points is not None:
+            return self.points
+        lines = [
+            o + h * np.arange(n)
+            for o, h, n in zip(self.origin, self.spacing, self.shape, strict=True)
+        ]
+        return np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(self.size, -1)
+
+    @property
+    def periods(self) -> np.ndarray:
+        """The length of each axis that closes to a circle, else infinity."""
+        if self.points is not None:
+            return np.full(len(self.axes), np.inf)
+        length = np.array(self.spacing) * np.array(self.shape)
+        return np.where(self.periodic, length, np.inf)
+
+    @cached_property
+    def quadrature(self) -> np.ndarray:
+        """The weight of every place in ∫: trapezoids, all alike on a circle; masked ones none."""
+        if self.points is not None:
+            weights = np.full(self.size, 1.0 / self.size)
+        else:
+            weights = np.ones(())
+            for n, h, closed in zip(self.shape, self.spacing, self.periodic, strict=True):
+                line = np.full(n, h)
+                if not closed and n > 1:
+                    line[[0, -1]] = 0.5 * h
+                weights = np.multiply.outer(weights, line)
+        weights = weights.reshape(-1)
+        return weights if self.mask is None else np.where(self.mask, weights, 0.0)
+
+    def slopes(self) -> list[np.ndarray]:
+        """The matrices of ∂/∂axis by differences of neighbours, (size, size) each."""
+        if self.points is not None:
+            raise ValueError("scattered points have no differences of neighbours: use FieldL2.")
+        found = []
+        for axis, (n, h, closed) in enumerate(
+            zip(self.shape, self.spacing, self.periodic, strict=True)
+        ):
+            eye = np.eye(n)
+            D = (np.roll(eye, -1, axis=0) - np.roll(eye, 1, axis=0)) / (2 * h)
+            if not closed and n > 1:
+                D[0], D[-1] = (eye[1] - eye[0]) / h, (eye[-1] - eye[-2]) / h
+            whole: Any = np.ones((1, 1))
+            for other, m in enumerate(self.shape):
+                whole = np.kron(whole, D if other == axis else np.eye(m))
+            found.append(whole)
+        return found
+
+    def split(self, A: Array) -> Array:
+        """Arrays (n, *shape[, channels]) as (n, size, channels)."""
+        return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
+
+    def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How the values at some points, (…, dimensions), follow from those at the places.
+
+        Positions of places and their weights, (…, corners) each: multilinear on a grid, the
+        nearest places by inverse distance among scattered ones. Points outside, and those that a
+        masked place has a part in, have weight zero.
+        """
+        index, weight = self._scattered(at) if self.points is not None else self._corners(at)
+        if self.mask is not None:
+            seen = (self.mask[index] | (weight == 0)).all(axis=-1, keepdims=True)
+            weight = np.where(seen, weight, 0.0)
+        return np.where(weight > 0, index, 0), weight
+
+    def _corners(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        index = np.zeros((*at.shape[:-1], 1), dtype=np.int64)
+        weight = np.ones((*at.shape[:-1], 1))
+        for axis, n in enumerate(self.shape):
+            t = (at[..., axis] - self.origin[axis]) / self.spacing[axis]
+            near = np.round(t)
+            t = np.where(np.abs(t - near) < ON_GRID * max(n, 1), near, t)
+            low = np.floor(t).astype(np.int64)
+            part = t - low
+            ends = np.stack([low, low + 1], axis=-1)
+            shares = np.stack([1.0 - part, part], axis=-1)
+            if self.periodic[axis]:
+                ends = ends % n
+            else:
+                # Between the last place and the end of its cell the value is that of the place.
+                inside = (t >= -0.5) & (t <= n - 0.5)
+                shares = np.where(inside[..., None], shares, 0.0)
+                ends = np.clip(ends, 0, n - 1)
+            if not (part > 0).any():
+                ends, shares = ends[..., :1], shares[..., :1]
+            index = (index[..., :, None] * n + ends[..., None, :]).reshape(*at.shape[:-1], -1)
+            weight = (weight[..., :, None] * shares[..., None, :]).reshape(*at.shape[:-1], -1)
+        return index, weight
+
+    def _scattered(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from scipy.spatial import cKDTree
+
+        assert self.points is not None
+        k = min(len(self.axes) + 1, self.size)
+        distance, index = cKDTree(self.points).query(at.reshape(-1, at.shape[-1]), k=k)
+        distance, index = distance.reshape(-1, k), index.reshape(-1, k)
+        weight = 1.0 / np.maximum(distance, ON_GRID * self.step)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        weight = np.where(weight < 1e-6, 0.0, weight)
+        weight[distance[:, 0] > 1.5 * self.step] = 0.0
+        return index.reshape(*at.shape[:-1], k), weight.reshape(*at.shape[:-1], k)
+
+    @cached_property
+    def step(self) -> float:
+        """The typical distance of scattered places from their nearest neighbour."""
+        from scipy.spatial import cKDTree
+
+        if self.points is None or len(self.points) < 2:
+            return 1.0
+        return float(np.median(cKDTree(self.points).query(self.points, k=2)[0][:, 1])) or 1.0
+
+
+def _each(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
+    """One finite number for each axis."""
+    values = (
+        tuple(np.broadcast_to(np.asarray(value, dtype=float), (number,)).tolist())
+        if (np.size(value) in (1, number))
+        else ()
+    )
+    fine = len(values) == number and all(np.isfinite(v) and (v > 0 or not positive) for v in values)
+    if not fine:
+        kind = "positive number" if positive else "number"
+        raise ValueError(f"{name} must be a {kind}, or one for each of {number} axes: {value!r}.")
+    return values

@@ -1,0 +1,204 @@
+"""Symmetries of fields, as permutations and sign changes of their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arrays import Array, like, namespace
+from .fields import Fields, Grid
+
+MOST = 4096
+"""The largest group."""
+KINDS = ("transpose", "mirror", "rotate", "shift")
+
+
+@dataclass(frozen=True)
+class Action:
+    """One element of a group: entry i of the image of a flat field is sign_i times entry from_i."""
+
+    source: np.ndarray
+    sign: np.ndarray
+
+    def __call__(self, A: Array) -> Array:
+        """The images of a batch, in its own shape."""
+        xp = namespace(A)
+        flat = xp.reshape(A, (A.shape[0], -1))
+        where = self.source if xp is np else xp.asarray(self.source, device=_device(A))
+        moved = xp.take(flat, where, axis=1)
+        if (self.sign < 0).any():
+            moved = moved * like(self.sign, moved)
+        return xp.reshape(moved, A.shape)
+
+    def after(self, first: Action) -> Action:
+        """The action that does another one first."""
+        return Action(first.source[self.source], self.sign * first.sign[self.source])
+
+    @property
+    def key(self) -> bytes:
+        """What tells it from others."""
+        return self.source.tobytes() + self.sign.tobytes()
+
+
+def _device(A: Array) -> object:
+    from array_api_compat import device
+
+    return device(A)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of symmetries that act on inputs and outputs together; the first is the identity.
+
+    Attributes
+    ----------
+    names
+        The symmetries that generate it.
+    inputs, outputs
+        What each element does to either side.
+    shifts
+        Where it is made of shifts alone: for either side the flat positions as (other, *shifts),
+        rows of entries that shifts turn into each other; else None.
+    """
+
+    names: tuple[str, ...]
+    inputs: tuple[Action, ...]
+    outputs: tuple[Action, ...]
+    shifts: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def images(self, X: Array, Y: Array) -> Iterator[tuple[Array, Array]]:
+        """The pairs under each element, the pairs themselves first."""
+        for left, right in zip(self.inputs, self.outputs, strict=True):
+            yield left(X), right(Y)
+
+
+def group_of(
+    names: Sequence[str],
+    fields: Fields,
+    input_shape: tuple[int, ...],
+    output_fields: Fields,
+    output_shape: tuple[int, ...],
+) -> Group:
+    """The group that some symmetries generate on fields of given shapes.
+
+    A name is "transpose", "mirror:axis", "rotate" or "shift:axis", and after commas what happens
+    to channels: "-c" changes the sign of channel c, "c~d" exchanges two. Channels are told by
+    number; of a single channel any name will do.
+    """
+    if isinstance(names, str) or not names:
+        raise ValueError(f'symmetries must be a list of names such as ("shift:x",), got {names!r}.')
+    grids = fields.grid(input_shape), output_fields.grid(output_shape)
+    found = {}
+    start = tuple(_identity(grid) for grid in grids)
+    found[start[0].key + start[1].key] = start
+    generators = [tuple(_action(name, grid, grids) for grid in grids) for name in names]
+    fresh = [start]
+    while fresh:
+        made = [(g[0].after(e[0]), g[1].after(e[1])) for e in fresh for g in generators]
+        fresh = []
+        for pair in made:
+            key = pair[0].key + pair[1].key
+            if key not in found:
+                found[key] = pair
+                fresh.append(pair)
+        if len(found) > MOST:
+            raise ValueError(f"{tuple(names)} generate more than {MOST} symmetries: name fewer.")
+    inputs, outputs = zip(*found.values(), strict=True)
+    return Group(tuple(names), inputs, outputs, _shifts(names, grids))
+
+
+def _identity(grid: Grid) -> Action:
+    size = grid.size * grid.channels
+    return Action(np.arange(size), np.ones(size))
+
+
+def _split(name: str) -> tuple[str, str, list[str]]:
+    """The kind, the axis and what happens to channels."""
+    first, *changes = [part.strip() for part in str(name).split(",")]
+    kind, _, axis = first.partition(":")
+    wants_axis = kind in ("mirror", "shift")
+    if kind not in KINDS or wants_axis != bool(axis):
+        raise ValueError(
+            f'a symmetry is "transpose", "rotate", "mirror:axis" or "shift:axis", got {name!r}.'
+        )
+    return kind, axis, changes
+
+
+def _action(name: str, grid: Grid, both: tuple[Grid, Grid]) -> Action:
+    """What a generator does to fields of a grid."""
+    kind, axis, changes = _split(name)
+    if grid.points is not None:
+        raise ValueError(f"{name!r} moves a grid; scattered points have no symmetries.")
+    shape = (*grid.shape, grid.channels)
+    source = np.arange(grid.size * grid.channels).reshape(shape)
+    sign = np.ones(shape)
+    if kind in ("mirror", "shift"):
+        if not any(axis in other.axes for other in both):
+            raise ValueError(f"{name!r} names none of the axes {both[0].axes}, {both[1].axes}.")
+        if axis in grid.axes:
+            at = grid.axes.index(axis)
+            source = np.flip(source, at) if kind == "mirror" else np.roll(source, 1, at)
+    else:
+        if len(grid.shape) < 2 or grid.shape[-1] != grid.shape[-2]:
+            raise ValueError(f"{name!r} turns squares, but fields have the shape {grid.shape}.")
+        last = len(grid.shape) - 1
+        if kind == "transpose":
+            source = np.swapaxes(source, last - 1, last)
+        else:
+            source = np.rot90(source, axes=(last - 1, last))
+    for change in changes:
+        source, sign = _channels(change, name, source, sign, grid)
+    return Action(source.reshape(-1).copy(), sign.reshape(-1).copy())
+
+
+def _channels(
+    change: str, name: str, source: np.ndarray, sign: np.ndarray, grid: Grid
+) -> tuple[np.ndarray, np.ndarray]:
+    """Change signs or exchange channels."""
+    if change.startswith("-"):
+        own = _channel(change[1:], name, grid)
+        sign = sign.copy()
+        sign[..., own] *= -1.0
+        return source, sign
+    one, tilde, other = change.partition("~")
+    if not tilde:
+        raise ValueError(f'{name!r}: channels change by "-c" or "c~d", got {change!r}.')
+    if grid.channels == 1:
+        return source, sign
+    order = np.arange(grid.channels)
+    i, j = _channel(one, name, grid), _channel(other, name, grid)
+    order[[i, j]] = order[[j, i]]
+    return source[..., order], sign[..., order]
+
+
+def _channel(text: str, name: str, grid: Grid) -> int:
+    if grid.channels == 1:
+        return 0
+    if not text.isdigit() or int(text) >= grid.channels:
+        raise ValueError(f"{name!r}: {text!r} is none of the channels 0 … {grid.channels - 1}.")
+    return int(text)
+
+
+def _shifts(names: Sequence[str], grids: tuple[Grid, Grid]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The entries of both sides by orbits, where shifts are all there is."""
+    axes = []
+    for name in names:
+        kind, axis, changes = _split(name)
+        if kind != "shift" or changes or not all(axis in grid.axes for grid in grids):
+            return None
+        axes.append(axis)
+    lengths = [[grid.shape[grid.axes.index(a)] for a in axes] for grid in grids]
+    if lengths[0] != lengths[1]:
+        return None
+    orbits = []
+    for grid in grids:
+        positions = np.arange(grid.size * grid.channels).reshape(*grid.shape, grid.channels)
+        moved = [grid.axes.index(a) for a in axes]
+        positions = np.moveaxis(positions, moved, range(-len(axes), 0))
+        orbits.append(positions.reshape(-1, *lengths[0]))
+    return orbits[0], orbits[1]

@@ -1,0 +1,125 @@
+"""Parameters learnt by gradient: what is found, and what is held."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer
+from mercer import KernelDependency, KernelDependencyCV, tune
+from mercer.estimators.learned_parameters import ParameterSearch
+from mercer.features import IncompleteCholesky, Nystroem, RandomFourier
+from mercer.kernels import RBF, Kendall, Linear, Spectrum, Subsequences
+from mercer.losses import Huber
+from mercer.operators import ConditionalCovariance, Covariance, LearnedOperator
+from mercer.persistence import load, save
+from registry import RANKS, WORDS
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0]
+F = np.sin(X[:, :1]) + 5.0 * X[:, 2:3]
+Y = np.hstack([F, -100.0 * F]) + 0.1 * RNG.normal(size=(60, 2))
+
+
+def search(kernel, criterion="auto", **options):
+    groups, weights = options.pop("groups", None), options.pop("weights", None)
+    learn_landmarks = options.pop("learn_landmarks", False)
+    model = KernelDependency(kernel, **options)
+    problem, _ = model._problem_of(X, Y, groups, None, weights)
+    return ParameterSearch(problem, criterion, learn_landmarks=learn_landmarks)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"criterion": "loo"}, {"groups": np.arange(60) // 3},
+        {"weights": RNG.uniform(0.5, 2, 60)}, {"features": IncompleteCholesky(20)},
+        {"features": Nystroem(12, random_state=0), "learn_landmarks": True},
+        {"output_kernel": RBF()}, {"fit_intercept": False, "criterion": "loo"},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("operator", [None, ConditionalCovariance(0.1), 0.5 * Covariance(0.7)])
+def test_gradient_of_the_penalised_objective(options, operator):
+    kernel = RBF("ard") + 0.1 * Linear()
+    options = dict(options)
+    found = search(kernel if operator is None else kernel * operator, **options)
+    at = found.start + 0.1 * RNG.normal(size=found.start.shape)
+    value, gradient = found(at)
+    direction = RNG.normal(size=at.shape)
+    h = 1e-4
+    near, far = (found(at + s * direction)[0] - found(at - s * direction)[0] for s in (h, 2 * h))
+    slope = (8 * near - far) / (12 * h)
+    assert gradient @ direction == pytest.approx(slope, rel=1e-5, abs=1e-7 * abs(value))
+
+
+def test_relevant_features_are_found_whatever_the_units():
+    model = tune(KernelDependency(RBF("ard")), X, Y)
+    spread = model.kernel_.scalar.length_scale / X.std(axis=0)
+    assert set(np.argsort(spread)[:2]) == {0, 2}
+    objective = model.learnt_.objective
+    assert objective[-1] < objective[0]
+    scaled = tune(KernelDependency(RBF("ard")), X * 1000.0, Y * [1.0, 1e-4])
+    np.testing.assert_allclose(scaled.learnt_.values["scalar__length_scale"] / 1000.0,
+                               model.learnt_.values["scalar__length_scale"], rtol=1e-3)  # fmt: skip
+
+
+def test_the_model_is_left_alone_and_the_result_is_fitted(tmp_path):
+    model = KernelDependency(RBF(1.0) * Covariance(0.5))
+    found = tune(model, X, Y, restarts=1, max_iter=3)
+    assert model.kernel.scalar.length_scale == 1.0 and not hasattr(model, "points_")
+    assert found.kernel.operator.power != 0.5
+    save(found, tmp_path / "model")
+    np.testing.assert_allclose(load(tmp_path / "model").predict(X), found.predict(X))
+    assert clone(found).fit(X, Y).predict(X) == pytest.approx(found.predict(X))
+
+
+def test_landmarks_are_kept_or_learnt():
+    features = Nystroem(8, random_state=0)
+    kept = tune(KernelDependency(RBF("ard"), features=features), X, Y, max_iter=3)
+    landmarks = kept.features.landmarks
+    assert all((row == X).all(axis=1).any() for row in landmarks)
+    moved = tune(
+        KernelDependency(RBF("ard"), features=features), X, Y, max_iter=3, learn_landmarks=True
+    )
+    assert not np.allclose(moved.features.landmarks, landmarks)
+    assert moved.learnt_.objective[-1] < moved.learnt_.objective[0]
+
+
+def test_strings_and_rankings():
+    words = [a + b for a in WORDS for b in WORDS[:3]]
+    ranks = np.tile(RANKS, (3, 1))
+    found = tune(
+        KernelDependency(Subsequences(2, 0.5) + 0.5 * Spectrum(2), Kendall()), words, ranks
+    )
+    assert set(found.learnt_.values) == {"scalar__left__decay", "scalar__right__scale"}
+    assert found.learnt_.values["scalar__left__decay"] <= 1.0
+
+
+def test_choice_between_learnt_kernels():
+    kernels = [RBF("ard"), RBF() * Covariance(0.5)]
+    best = KernelDependencyCV(kernels, search="gradient").fit(X, Y)
+    assert len(set(best.cv_results_["kernel"])) == 2
+    grid = KernelDependencyCV([RBF(), RBF(2.0)]).fit(X, Y)
+    assert best.loo_risk_ < grid.loo_risk_
+    by_default = KernelDependencyCV(search="gradient").fit(X, Y)
+    assert by_default.kernel_.scalar.length_scale.shape == (5,)
+    with pytest.raises(ValueError, match="search must be"):
+        KernelDependencyCV(search="random").fit(X, Y)
+
+
+def test_what_has_no_gradient_is_refused():
+    with pytest.raises(TypeError, match="starts from a KernelDependency"):
+        tune(KernelDependencyCV(), X, Y)
+    with pytest.raises(ValueError, match="no closed form"):
+        tune(KernelDependency(RBF(1.0), loss=Huber()), X, Y)
+    with pytest.raises(ValueError, match="no closed form"):
+        tune(KernelDependency(RBF(1.0) * LearnedOperator()), X, Y)
+    with pytest.raises(ValueError, match="no landmarks"):
+        tune(KernelDependency(RBF(1.0), features=RandomFourier(8)), X, Y)
+    with pytest.raises(ValueError, match="an exact fit has none"):
+        tune(KernelDependency(RBF(1.0)), X, Y, learn_landmarks=True)
+    with pytest.raises(ValueError, match="criterion must be"):
+        tune(KernelDependency(RBF(1.0)), X, Y, criterion="gcv")
+    with pytest.raises(ValueError, match="infinitely many"):
+        tune(KernelDependency(RBF(1.0), RBF(1.0)), X, Y, criterion="evidence")
+    assert mercer.tune is tune

@@ -1,0 +1,129 @@
+"""The table tab: files are looked at, learnt from and asked, also wrong ones."""
+
+import base64
+import time
+
+import numpy as np
+import pytest
+
+from mercer import load
+from mercer.demo.answers import plain
+from mercer.demo.table import Tables
+
+
+def sent(text, name="t.csv"):
+    return {"name": name, "file": base64.b64encode(text.encode()).decode()}
+
+
+def learnt(tables, **request):
+    tables.fit(request)
+    end = time.monotonic() + 300
+    while (told := tables.progress({}))["state"] == "running":
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return told
+
+
+CLASSES = "size,colour\n" + "".join(f"{i},{'red' if i < 15 else 'blue'}\n" for i in range(30))
+LABELS = "text\ttags\n" + "".join(
+    f"{a} {b}\t{';'.join(t)}\n"
+    for a, b, t in [("sunny", "sea", ["sun", "sea"]), ("rainy", "sea", ["sea"])] * 15
+)
+RANKS = "x,first\n" + "".join(f"{i},{'a > b > c' if i < 15 else 'c > b > a'}\n" for i in range(30))
+NUMBERS = "x,y,z\n" + "".join(f"{i},{2 * i + 0.5},{i * i}\n" for i in range(24))
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "outputs", "kind", "row", "expected"),
+    [
+        (CLASSES, ["size"], ["colour"], "class", {"size": "3"}, {"colour": "red"}),
+        (LABELS, ["text"], ["tags"], "labels", {"text": "sunny sea"}, {"tags": "sea;sun"}),
+        (RANKS, ["x"], ["first"], "ranking", {"x": "2"}, {"first": "a > b > c"}),
+    ],
+    ids=["class", "labels", "ranking"],
+)
+def test_kinds_of_outputs(text, inputs, outputs, kind, row, expected):
+    tables = Tables()
+    tables.look(sent(text, "t.tsv" if "\t" in text else "t.csv"))
+    told = learnt(tables, inputs=inputs, outputs=outputs)
+    assert (told["state"], told["kind"]) == ("done", kind), told
+    answer = tables.predict({"row": row})
+    assert answer["output"] == expected
+    assert answer["members"] >= 1 and answer["coverage"] == 0.9
+
+
+def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
+    tables = Tables()
+    assert tables.look({}) == {"columns": []}
+    looked = tables.look(sent(NUMBERS))
+    assert [column["holds"] for column in looked["columns"]] == ["number"] * 3
+    assert learnt(tables, inputs=["x"], outputs=["y", "z"])["state"] == "done"
+    answer = tables.predict({"row": {"x": "7"}})
+    low, high = np.array(answer["band"])
+    assert (low < [14.5, 49]).all() and (high > [14.5, 49]).all()
+    row = tables.row({"number": 25})
+    assert row == {"number": 1, "inputs": {"x": "1"}, "truth": {"y": 2.5, "z": 1}}
+    (tmp_path / "m.mercer").write_bytes(tables.file())
+    predicted = load(tmp_path / "m.mercer").predict({"x": [7.0]})
+    assert predicted["y"][0] == pytest.approx(answer["output"]["y"])
+    assert tables.report().startswith(b"<!doctype html>")
+
+
+def test_a_file_to_begin_with(tmp_path):
+    (tmp_path / "flats.csv").write_text(CLASSES)
+    told = Tables(tmp_path / "flats.csv").look({})
+    assert told["name"] == "flats.csv" and told["rows"] == 30
+
+
+def test_rows_without_an_output_are_left_out_and_counted():
+    tables = Tables()
+    tables.look(sent(CLASSES.replace("3,red", "3,")))
+    assert learnt(tables, inputs=["size"], outputs=["colour"])["left_out"] == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"file": "§"}, "base64"),
+        (sent(""), "t.csv is empty"),
+        (sent("a,b\n1,2,3,4\n"), "t.csv"),
+        (sent("a,b\n", "../../up.csv"), "up.csv has a header and no rows"),
+        (sent(",".join(f"c{i}" for i in range(400)) + "\n" + ",".join(["1"] * 400)), "takes 300"),
+    ],
+)
+def test_files_that_are_no_tables(request_, message):
+    with pytest.raises(ValueError, match=message):
+        Tables().look(request_)
+
+
+def test_questions_out_of_order():
+    tables = Tables()
+    with pytest.raises(ValueError, match="drop a table"):
+        tables.fit({"inputs": ["a"], "outputs": ["b"]})
+    tables.look(sent(CLASSES))
+    for ask in (tables.predict, tables.row):
+        with pytest.raises(ValueError, match="fit one first"):
+            ask({"row": {}})
+    with pytest.raises(ValueError, match="at least one input"):
+        tables.fit({"inputs": [], "outputs": ["colour"]})
+    with pytest.raises(ValueError, match="both input and output"):
+        tables.fit({"inputs": ["size"], "outputs": ["size"]})
+    with pytest.raises(ValueError, match="list of column names"):
+        tables.fit({"inputs": "size", "outputs": [1]})
+    assert tables.progress({}) == {"state": "none"}
+
+
+def test_a_fit_that_fails_says_why():
+    tables = Tables()
+    tables.look(sent("a,b\n1,2\n1,3\n1,2\n1,5\n1,6\n"))
+    told = learnt(tables, inputs=["a"], outputs=["b"])
+    assert told == {
+        "state": "failed",
+        "why": "t.csv: no input column varies: there is nothing to learn from.",
+    }
+
+
+def test_plain_values():
+    assert plain({"a": np.array([1.0, np.nan]), "b": {"x", "w"}, 3: np.float64("inf")}) == {
+        "a": [1.0, None], "b": ["w", "x"], "3": None,
+    }  # fmt: skip
