@@ -193,7 +193,7 @@ class KernelDependency(RidgeEstimator):
         given = Given(X, y, groups, unlabelled, weights)
         X, y, groups, unlabelled, weights = given.parted()
         (kernel,) = informed([self._operator_kernel()], unlabelled)
-        if self.device is not None and not (kernel.separable or kernel.at_places):
+        if self.device is not None and not (kernel.separable or kernel.movable):
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
         output_kernel = output_default(self.output_kernel)
         checks = on_device(kernel.inputs, self.device), on_device(output_kernel, self.device)

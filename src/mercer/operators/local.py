@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, count, like, namespace
+from .._arrays import Array, Items, count, is_foreign, like, namespace
 from .._checks import Limits, array, indices, must
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces.fields import Fields, Grid
 from .components import ComponentGram, ComponentKernel
-from .windows import proximity, sqdistances
+from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
 """Places whose neighbourhoods length scales are settled on."""
@@ -115,6 +115,8 @@ class Local(ComponentKernel):
     True
     """
 
+    movable = True
+
     def __init__(
         self,
         kernel: Kernel | str | None = None,
@@ -213,7 +215,7 @@ class Local(ComponentKernel):
         if hasattr(self, "roots_"):
             return X * like(self.roots_[v], X)
         xp = namespace(X)
-        return xp.take(X, xp.asarray(self.patches_[v]), axis=1)
+        return xp.take(X, like_index(self.patches_[v], X), axis=1)
 
     def _every(self, X: Array) -> Array:
         """All boxes of all fields, box by box; of weighted neighbourhoods some."""
@@ -227,6 +229,7 @@ class Local(ComponentKernel):
         """One matrix a neighbourhood; boxes' matrices once each, summed as the places want them."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
+        A = like(A, B) if is_foreign(B) and not is_foreign(A) else A  # learnt on a device
         left = self._flat(A)
         right = left if B is A else self._flat(B)
 

@@ -91,6 +91,7 @@ class Shared(CoupledKernel):
     """
 
     at_places = True
+    movable = True
 
     def __init__(
         self,
