@@ -44,7 +44,8 @@ class Boxes(BaseEstimator):
         """
         number = len(inputs.shape)
         size, overlap = each(self.size, "size", number), each(self.overlap, "overlap", number)
-        begins, lengths, inside = [], [], []
+        begins, lengths = [], []
+        inside: list[np.ndarray | None] = []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
             begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
@@ -201,7 +202,7 @@ class Local(ComponentKernel):
             array(self.roots_, "roots_", np.float64, None, None)
             return
         array(self.members_, "members_", np.bool_, None, len(self.patches_))
-        must(all(self.members_.any(axis=1)), "members_ has places in no box")
+        must(bool(self.members_.any(axis=1).all()), "members_ has places in no box")
         for patch in self.patches_:
             indices(patch, "patches_", 0, limits.size)
 
