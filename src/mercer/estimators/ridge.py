@@ -31,6 +31,7 @@ from .gathered import Gathered, StreamParts
 from .on_grid import predict_on
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
+from .saved_posterior import SavedPosterior
 from .selective import confidence_of
 from .unlabelled import rows_of
 
@@ -253,8 +254,10 @@ class RidgeEstimator(StructuredEstimator):
         """
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        fitted = vars(self).get("fitted_")
-        posterior = None if fitted is None else Posterior(fitted, checked, self.flat_)
+        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
+        posterior: Any = None if saved is None else SavedPosterior(saved, checked)
+        if fitted is not None:
+            posterior = Posterior(fitted, checked, self.flat_)
         return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
 
     # -- what was left out --------------------------------------------------------------------

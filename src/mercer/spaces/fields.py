@@ -21,7 +21,7 @@ ON_GRID = 1e-9
 class Fields(Vectors):
     """Functions on a grid of one to three dimensions, or on scattered points.
 
-    A batch is an array (n, *grid), with a last axis of channels where there are several.
+    A batch is an array ``(n, *grid)``, with a last axis of channels where there are several.
 
     Parameters
     ----------
