@@ -18,8 +18,8 @@ from ..estimators import Blend, ForestDependency, KernelDependencyCV
 from ..estimators.choice import calibrated, some_rows
 from ..features import IncompleteCholesky
 from ..kernels import Kernel
-from ..operators import Covariance, Identity
-from .candidates import families, forest_kernel
+from ..operators import Covariance, Identity, OperatorKernel
+from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
 from .outputs import Outputs
 
@@ -110,14 +110,14 @@ class Search:
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
         """How many things of each kind there are to do at most."""
-        lists = families(self.inputs, self._sentences(pairs)).values()
+        lists = self._choices(pairs).values()
         whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
         forests = sum(1 for _ in self._forests(pairs.n))
         return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
 
     def run(self, pairs: Pairs) -> Any:
         """The model with the best left-out score: the best of a family, a forest or the blend."""
-        for family, kernels in families(self.inputs, self._sentences(pairs)).items():
+        for family, kernels in self._choices(pairs).items():
             self._family(family, kernels, pairs)
         for name, forest in self._forests(pairs.n):
             if self.models and not self.clock.allows("forest", 0.6):
@@ -175,13 +175,19 @@ class Search:
             self.models[family] = whole
             self._note(family, str(kernel), whole, pairs)
 
+    def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
+        """Kernels by family; those of neighbourhoods where inputs and outputs are images."""
+        shape = tuple(getattr(pairs.y, "shape", ()))[1:]
+        fields = on_fields(self.inputs, shape) if pairs.n <= EXACT else {}
+        return families(self.inputs, self._sentences(pairs)) | fields
+
     def _ridge(self, kernel: Kernel, pairs: Pairs) -> KernelDependencyCV:
         """Operator and ridge chosen for one kernel."""
         many = pairs.n > EXACT
         operators = [Identity()] if many else [Identity(), Covariance()]
         return pairs.fitted(
             KernelDependencyCV(
-                [kernel * operator for operator in operators],
+                kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
                 self.outputs.kernel(),
                 scoring=None,
                 decoder=self.outputs.decoder(),
