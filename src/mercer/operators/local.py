@@ -12,7 +12,8 @@ from .._arrays import Array, Items, count, is_foreign, like, namespace
 from .._checks import Limits, array, indices, must
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
-from ..spaces.fields import Fields, Grid
+from ..spaces import Fields
+from ..spaces.grid import Grid
 from .components import ComponentGram, ComponentKernel
 from .windows import like_index, proximity, sqdistances
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, like, namespace
-from ..spaces.fields import Grid
+from ..spaces.grid import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
