@@ -102,7 +102,8 @@ KERNELS = [
 MORE_KERNELS = [
     (k.Standardized(k.Linear(), "common"), TWINS), (k.TfIdf("letters", 2, 3, 4, 8), TITLES),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
-    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES), (k.Matern(1.0, nu=3.5), VECTORS),
+    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
+    (k.Matern(1.0, nu=3.5), VECTORS),
     (k.Matern(1.0, nu=np.inf), VECTORS), (k.Normalized(k.Linear()), IMAGES),
     (k.Gaussian(k.Polynomial(2), 3.0), VECTORS), (k.Centered(k.Linear()), TWINS),
     (k.Normalized(k.Centered(k.RBF())), IMAGES), (k.Function(inner_products), VECTORS),

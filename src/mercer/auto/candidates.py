@@ -27,6 +27,7 @@ from ..kernels import (
     WeisfeilerLehman,
 )
 from ..kernels.standardized import common_units
+from ..operators import Patchwise
 from .inputs import NUMBERS, Inputs
 
 SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
@@ -62,6 +63,18 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
         for (family, kernels) in numbers.items()
         for name, text in texts.items()
     }
+
+
+def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
+    """Kernels of neighbourhoods, where outputs are images and inputs have as many numbers."""
+    alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
+    if not alike or inputs.texts or not inputs.varies_.all():
+        return {}
+    size = tuple(-(-side // 2) for side in shape)
+    overlap = tuple(side // 2 for side in size)
+    typical = sqrt(size[0] * size[1])
+    patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
+    return {"patches": patches}
 
 
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:

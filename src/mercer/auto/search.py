@@ -18,9 +18,9 @@ from ..estimators.choice import some_rows
 from ..estimators.forest import DIRECTIONS
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
-from ..operators import Covariance, Identity
+from ..operators import Covariance, Identity, OperatorKernel
 from .blending import by_expected_f1, clearly_better, single_scores, variants
-from .candidates import families, forest_kernel
+from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
 from .outputs import Outputs
 
@@ -117,7 +117,7 @@ class Search:
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
         """How many things of each kind there are to do at most."""
-        lists = families(self.inputs, pairs.X).values()
+        lists = self._choices(pairs).values()
         whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
         forests = sum(1 for _ in self._forests(pairs))
         return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
@@ -157,10 +157,9 @@ class Search:
 
     def _ridges(self, pairs: Pairs) -> None:
         """The best kernel of each family; of very many rows those of the best families only."""
-        found = families(self.inputs, pairs.X)
         chosen = {
             family: kernel
-            for family, kernels in found.items()
+            for family, kernels in self._choices(pairs).items()
             if (kernel := self._family(family, kernels, pairs)) is not None
         }
         if pairs.n <= CHOSEN_ON:
@@ -196,6 +195,12 @@ class Search:
             self.models[family] = model
         return kernel
 
+    def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
+        """Kernels by family; those of neighbourhoods where inputs and outputs are images."""
+        shape = tuple(getattr(pairs.y, "shape", ()))[1:]
+        fields = on_fields(self.inputs, shape) if pairs.n <= EXACT else {}
+        return families(self.inputs, pairs.X) | fields
+
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
         """Operator and ridge chosen for one kernel."""
         several = exact and COUPLED <= pairs.n <= EXACT
@@ -203,7 +208,7 @@ class Search:
         rank = RANK if pairs.n <= MANY else RANK // 2
         return pairs.fitted(
             KernelDependencyCV(
-                [kernel * operator for operator in operators],
+                kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
                 self.outputs.kernel(),
                 scoring=None,
                 decoder=self.outputs.decoder(),

@@ -553,7 +553,7 @@ class KernelDependencyCV(RidgeEstimator):
         return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.at_places)]
+        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.movable)]
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         check_name(self.solver)

@@ -158,7 +158,7 @@ class RidgeEstimator(StructuredEstimator):
 
     def _placed(self, kernel: OperatorKernel) -> OperatorKernel:
         """The kernel with its values on the device, where one is named."""
-        if self.device is None or kernel.at_places:
+        if self.device is None or kernel.movable:
             return kernel
         if not kernel.separable:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
@@ -167,7 +167,7 @@ class RidgeEstimator(StructuredEstimator):
 
     def _checking(self, kernel: OperatorKernel) -> Kernel:
         """The kernel that inputs are checked by, on the device where one is named."""
-        if self.device is None or not kernel.at_places:
+        if self.device is None or not kernel.movable:
             return kernel.inputs
         return OnDevice(kernel.inputs, self.device)
 

@@ -71,7 +71,7 @@ class Characters(Solver):
 
 def _varies(problem: Problem) -> str | None:
     """Why shifts do not leave the kernel, or the inner product of outputs, alone."""
-    group = problem.symmetry
+    group: Any = problem.symmetry
     few = np.arange(min(TRIED, problem.n))
     X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
     for side, A, actions in (
@@ -155,11 +155,13 @@ class Mode:
 class Modes(Factorization):
     """All modes of a problem, and what they give together."""
 
+    group: Any
+
     def __init__(self, problem: Problem, outputs: Outputs):
         self.problem, self.outputs = problem, outputs
         self.uniform = float(problem.operator.uniform or 1.0)
-        self.group = problem.symmetry
-        self.orbits = self.group.shifts[1]
+        self.group: Any = problem.symmetry
+        self.orbits: np.ndarray = self.group.shifts[1]
         self.shape = self.orbits.shape[1:]
         self.axes = tuple(range(-len(self.shape), 0))
         self.images = [act(problem.inputs.items) for act in self.group.inputs]
@@ -179,10 +181,10 @@ class Modes(Factorization):
         problem, order = self.problem, self._order()
         kernel, X = problem.inputs.kernel, problem.inputs.items
         n = problem.n
-        K = np.stack([kernel._gram(X, self.images[i]) for i in order], axis=-1)
+        K: Any = np.stack([kernel._gram(X, self.images[i]) for i in order], axis=-1)
         K = np.fft.rfftn(K.reshape(n, n, *self.shape), axes=self.axes) / len(self.group)
         V = self.outputs.coordinates  # an intercept is the same at all shifts of a place
-        T = self.forth(V if self.outputs.roots is None else V * self.outputs.roots)
+        T: Any = self.forth(V if self.outputs.roots is None else V * self.outputs.roots)
         self.raw = T[(..., *(0,) * len(self.shape))].real
         roots = None if problem.weights is None else np.sqrt(problem.weights)
         last = self.shape[-1]

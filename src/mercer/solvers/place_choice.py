@@ -12,7 +12,9 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from .outputs import Outputs
-from .places import CHOICE_RANK, HOST_CHOICE_RANK, Moments, PlaceData, left_out_residuals, settled
+from .place_left_out import left_out_residuals
+from .place_moments import Moments, PlaceData
+from .places import CHOICE_RANK, HOST_CHOICE_RANK, settled
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
