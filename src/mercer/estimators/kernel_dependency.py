@@ -178,7 +178,7 @@ class KernelDependency(RidgeEstimator):
         check_name(self.solver)
         source = self._as_source(X, y, groups, sample_weight)
         if source is not None:
-            refuse_in_streams([kernel], [loss], unlabelled)
+            refuse_in_streams([kernel], [loss], unlabelled, choice=False)
             with source.running():
                 self._learn(self._gathered(source))
             return
