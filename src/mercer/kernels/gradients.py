@@ -159,13 +159,13 @@ def _set(part: Any, path: list[str], value: Any) -> None:
         if hasattr(part, "normalise"):
             part.normalise()
         return
-    from .base import as_kernel  # names such as "rbf" become kernels
+    from .base import as_kernel
 
     inner = getattr(part, path[0])
     if isinstance(inner, list | tuple):  # the operators of a mixture
         _set(inner[int(path[1])], path[2:], value)
         return
-    if isinstance(inner, str):
-        inner = as_kernel(inner)
+    if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
+        inner = part._given() if inner is None else as_kernel(inner)
         setattr(part, path[0], inner)
     _set(inner, path[1:], value)
