@@ -144,7 +144,7 @@ def test_local_widths(criterion, kernel, more):
     model = KernelDependency(kernel, fit_intercept=more.get("intercept", True))
     found = ParameterSearch(model._problem_of(A, B, groups, None, weights)[0], criterion)
     at = found.start + 0.05
-    value, gradient = found(at)
+    _, gradient = found(at)
     direction, h = RNG.normal(size=at.shape), 1e-4
     near, far = (found(at + s * direction)[0] - found(at - s * direction)[0] for s in (h, 2 * h))
     assert gradient @ direction == pytest.approx((8 * near - far) / (12 * h), rel=1e-5)
