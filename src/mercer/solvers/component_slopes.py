@@ -40,7 +40,7 @@ def component_slopes(
     number = (problem.n - problem.intercept) * int(outputs.rows.shape[1])
     misfit, logs = (sum(term[k] for term in terms) for k in (0, 1))
     share = 0.5 * number / misfit if criterion == "evidence" else 0.0
-    slope, found = 0.0, {}
+    slope, found = 0.0, dict[str, Any]()
     for label, (own, P, roots, _) in enumerate(_inverses(problem, kernel, alpha)):
         T = _columns(outputs.rows, own)
         xp = namespace(P)
