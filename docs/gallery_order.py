@@ -4,7 +4,7 @@ from pathlib import Path
 
 OUTPUTS = (
     "images", "words", "pronunciation", "rankings", "label_sets", "curves", "graphs",
-    "spectra_to_molecules", "vector_field",
+    "spectra_to_molecules", "fields", "vector_field",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from .estimators import (
 )
 from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 from .persistence import DamagedModel, Limits, load, register, save
 

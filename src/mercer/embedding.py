@@ -18,7 +18,18 @@ BLOCK = 4096
 
 
 class Frame:
-    """Vectors of the output feature space in which points are written."""
+    """Vectors of the output feature space in which points are written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> model.embed(X[:2]).frame.evaluate(X[:3] ** 2).shape
+    (3, 1)
+    """
 
     kernel: Kernel
     compact: ClassVar[bool] = False
@@ -143,6 +154,19 @@ class Embedding:
         The inputs whose points these are, for decoders that ask them.
     posterior
         g as a Gaussian process, where the points are those that a fitted ridge model embeds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> points = model.embed(X[:2])
+    >>> points.inner(X[:3] ** 2).shape, points.variance().shape
+    ((2, 3), (2, 1))
+    >>> model.decoder_.decode(points).shape
+    (2, 1)
     """
 
     coordinates: Array
@@ -234,7 +258,9 @@ class Embedding:
 
     # -- the Gaussian-process view ------------------------------------------------------------
 
-    def variance(self, kind: str = "outputs", observed: bool = False) -> Array:
+    def variance(
+        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
+    ) -> Array:
         """The posterior variance of g(x), the noise estimated.
 
         Parameters
@@ -245,8 +271,11 @@ class Embedding:
             is refused where it is infinite.
         observed
             Whether the noise is added: the variance of a new output rather than of g(x).
+        noise
+            "evidence" for the one noise that makes the training outputs most likely; "left out"
+            for one along each direction of the operator, the one that left-out predictions show.
         """
-        return self._process().variance(kind, observed)
+        return self._process().variance(kind, observed, noise)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Joint draws of g at all inputs from the posterior.
@@ -261,7 +290,7 @@ class Embedding:
         Returns
         -------
         array or list of Embedding
-            (n, points, *output) for vectors and curves; else one batch of points a draw, which
+            ``(n, points, *output)`` for vectors and curves; else one batch of points a draw, which
             `model.decoder_.decode` turns into outputs.
         """
         return self._process().sample(n, random_state)
@@ -270,7 +299,7 @@ class Embedding:
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "
-                "KernelDependencyCV that was fitted here (a saved model does without it)."
+                "KernelDependencyCV that was fitted here, or saved with variance=True."
             )
         return self.posterior
 
@@ -316,6 +345,16 @@ class PointMap:
     weigher
         What gives the weights of g(x) on the training outputs, when somebody asks; None where the
         training data is gone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> model.points_(X[:2]).coordinates.shape
+    (2, 1)
     """
 
     map: FeatureMap

@@ -44,5 +44,13 @@ __all__ = [
 
 
 def natural(kernel: Kernel) -> Decoder:
-    """The decoder that suits an output kernel where the user names none: that of its space."""
+    """The decoder that suits an output kernel where the user names none: that of its space.
+
+    Examples
+    --------
+    >>> from mercer.decoders import natural
+    >>> from mercer.kernels import RBF, Kendall
+    >>> natural(Kendall()), natural(RBF(1.0))
+    (Kemeny(), FixedPoint())
+    """
     return kernel.space.decoder(kernel)

@@ -30,6 +30,18 @@ class Kernel(BaseEstimator):
     `mercer.testing.check_kernel` then says whether it is one. What it can do beside (`features`,
     `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
     `mercer.kernels.capabilities`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Kernel
+    >>> class SharedWords(Kernel):
+    ...     def _gram(self, A, B):
+    ...         words = lambda texts: [set(text.split()) for text in texts]
+    ...         return np.array([[float(len(a & b)) for b in words(B)] for a in words(A)])
+    >>> SharedWords()(["sunny sea", "rainy hill"], ["a sunny day at sea"])
+    array([[2.],
+           [0.]])
     """
 
     accepts_sparse = False
@@ -51,8 +63,12 @@ class Kernel(BaseEstimator):
 
     space: Space = Opaque()
     """The kind of item that it compares."""
-    on_vectors = property(lambda self: self.space.on_vectors)
-    pairwise = property(lambda self: self.space.pairwise)
+    on_vectors = property(
+        lambda self: self.space.on_vectors, doc="Whether items are real vectors, or arrays."
+    )
+    pairwise = property(
+        lambda self: self.space.pairwise, doc="Whether items are rows of kernel values."
+    )
 
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
@@ -189,7 +205,17 @@ def _is_zero(value: Any) -> bool:
 
 
 class VectorKernel(Kernel):
-    """A kernel on real vectors; images and other arrays of more axes are flattened."""
+    """A kernel on real vectors; images and other arrays of more axes are flattened.
+
+    Examples
+    --------
+    >>> from mercer.kernels import VectorKernel
+    >>> class Squared(VectorKernel):
+    ...     def _gram(self, A, B):
+    ...         return (A @ B.T) ** 2
+    >>> Squared()([[1.0, 2.0]], [[3.0, 0.0], [0.0, 1.0]])
+    array([[9., 4.]])
+    """
 
     space = Vectors()
 
@@ -243,7 +269,14 @@ KERNELS: dict[str, Callable[[], Kernel]] = {}
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """A kernel from a kernel, from a name such as "rbf", or from a function of two batches."""
+    """A kernel from a kernel, from a name such as "rbf", or from a function of two batches.
+
+    Examples
+    --------
+    >>> from mercer.kernels import as_kernel
+    >>> as_kernel("rbf")
+    RBF()
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):

@@ -111,6 +111,13 @@ class ComponentKernel(CoupledKernel):
 
     One of one's own implements `by_component` (and `fit`), and `scaled` where numbers are to
     multiply it.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import ComponentKernel, Pointwise
+    >>> isinstance(Pointwise(RBF(1.0)), ComponentKernel)
+    True
     """
 
     componentwise = True

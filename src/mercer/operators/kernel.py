@@ -22,6 +22,13 @@ class OperatorKernel(BaseEstimator):
 
     Most are a scalar kernel times an operator, or sums of such; those that are not
     (`CoupledKernel`) say how their values act on the coordinates of outputs.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Identity, OperatorKernel
+    >>> isinstance(RBF(1.0) * Identity(), OperatorKernel)
+    True
     """
 
     separable = False

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..cells.table import MISSING, BadTable, Table
+from ..cells.values import decimal_mark
 from .arrays import npz, parquet
 from .content import content, format_of
 from .formats import FORMATS
 from .records import json_lines, json_records
 from .separated import separated
 from .spreadsheet import read_sheet
-from .table import MISSING, BadTable, Table
-from .values import decimal_mark
 
 
 def read(
