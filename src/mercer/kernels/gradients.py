@@ -120,6 +120,18 @@ def product_rule(parts: Any, of_left: ParameterGradient, of_right: ParameterGrad
     )
 
 
+def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:
+    """Of a kernel on what is made of the items."""
+
+    named = inner.under("kernel")
+
+    def vjp(A: Items, B: Items, C: Array) -> Values:
+        left = made(A)
+        return named.vjp(left, left if A is B else made(B), C)
+
+    return named.through(vjp, lambda A, c: named.diag_vjp(made(A), c))
+
+
 def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     """Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
     xp = namespace(A)
