@@ -73,16 +73,19 @@ class Elsewhere:
         schedule = torch.optim.lr_scheduler.OneCycleLR(
             optimizer, 3e-3, total_steps=self.epochs * steps
         )
+        whole = targets(y)
+        self.mean, self.unit = whole.mean(axis=0), float(whole.std(axis=0).mean())
         self.net.train()
         for _ in range(self.epochs):
             order = random.permutation(n)
             for step in range(steps):
                 rows = order[step * size : (step + 1) * size]
                 A, b = shifted(X[rows], y[rows], random)
-                T = torch.as_tensor(targets(b), dtype=torch.float32, device=self.device)
+                T = (targets(b) - self.mean) / self.unit
+                T = torch.as_tensor(T, dtype=torch.float32, device=self.device)
                 P = self.net(torch.as_tensor(A, dtype=torch.float32, device=self.device))
                 optimizer.zero_grad()
-                ((P - T) ** 2).sum(dim=1).mean().backward()
+                ((P - T) ** 2).mean().backward()
                 optimizer.step()
                 schedule.step()
         self.net.eval()
@@ -92,7 +95,7 @@ class Elsewhere:
         """Coordinates of the points."""
         with torch.no_grad():
             T = torch.as_tensor(X, dtype=torch.float32, device=self.device)
-            return self.net(T).cpu().numpy().astype(float)
+            return self.net(T).cpu().numpy().astype(float) * self.unit + self.mean
 
 
 def measured(name, predict, X, truth, results, start):

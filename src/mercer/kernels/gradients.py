@@ -122,7 +122,6 @@ def product_rule(parts: Any, of_left: ParameterGradient, of_right: ParameterGrad
 
 def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:
     """Of a kernel on what is made of the items."""
-
     named = inner.under("kernel")
 
     def vjp(A: Items, B: Items, C: Array) -> Values:
