@@ -178,7 +178,7 @@ class KernelDependency(RidgeEstimator):
             self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
             self._solve(problem, want)
             return
-        refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled)
+        refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled, choice=False)
         with source.running():
             self._learn(self._gathered(source))
 

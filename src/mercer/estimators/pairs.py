@@ -108,14 +108,22 @@ def informed(kernels: list[OperatorKernel], unlabelled: Items | None) -> list[Op
 
 
 def refuse_in_streams(
-    kernels: list[OperatorKernel], losses: list[Loss | None], unlabelled: Items | None
+    kernels: list[OperatorKernel],
+    losses: list[Loss | None],
+    unlabelled: Items | None,
+    choice: bool = True,
 ) -> None:
-    """Refuse what needs all pairs at once where pairs come in blocks."""
-    learnt = any(kernel.separable and kernel.separated().operator.learnt for kernel in kernels)
+    """Refuse what needs all pairs at once where pairs come in blocks.
+
+    A learnt operator is made of moments, but a choice would judge it by refits.
+    """
+    learnt = choice and any(
+        kernel.separable and kernel.separated().operator.learnt for kernel in kernels
+    )
     if learnt or losses != [None] or unlabelled is not None:
         raise ValueError(
-            "pairs that come in blocks have no learnt operator, robust loss or unlabelled inputs, "
-            "which need all pairs at once: pass X and y as arrays."
+            "pairs that come in blocks have no robust loss or unlabelled inputs, nor a choice "
+            "between learnt operators, which need all pairs at once: pass X and y as arrays."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from typing import Any
@@ -40,9 +40,9 @@ class Streamed(Solver):
         uniform = problem.operator_features or problem.operator.uniform is not None
         if want.solver == "cholesky" and not uniform:
             return f"solver='cholesky' is for the identity operator, not {problem.operator}"
-        learnt = problem.separable and problem.operator.learnt
+        learnt = problem.separable and problem.operator.learnt and not want.single
         if problem.loss is not None or learnt or want.judge != "closed":
-            return "pairs that come in blocks have no robust loss and no learnt operator"
+            return "pairs that come in blocks have no robust loss, nor a choice of learnt operators"
         return None
 
     def cost(self, sizes: Sizes) -> Route:
@@ -100,6 +100,11 @@ class StreamFactorization(Factorization):
             features = self.problem.gathered.inputs
             coef = features.solve(self.moments.uu.full, self.moments.vu, alpha)
             return Solution(self._map(coef), features.operator_kernel_)
+        if self.problem.operator.learnt:
+            operator = self.problem.operator.learn(self.moments, alpha)
+            kernel = Separable(self.problem.inputs.kernel, operator)
+            learnt = replace(self.problem, kernel=kernel)
+            return StreamFactorization(learnt, self.want, Cache()).parts.solve(alpha)
         uniform = self.problem.operator.uniform
         if uniform is not None and "parts" not in vars(self) and self.want.solver != "spectral":
             try:
