@@ -114,6 +114,16 @@ def _close_blocks(app, docname, source):
     source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
 
 
+RIGHT_TO_LEFT = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+"
+
+
+def _isolate(app, pagename, templatename, context, doctree):
+    """Wrap right-to-left words, so that they do not turn numbers beside them round."""
+    pattern = rf"(<[^>]*>)|({RIGHT_TO_LEFT}(?:\s+{RIGHT_TO_LEFT})*)"
+    if "body" in context:
+        context["body"] = re.sub(pattern, lambda m: m[1] or f"<bdi>{m[2]}</bdi>", context["body"])
+
+
 def setup(app):
     """Hook into Sphinx."""
     app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
@@ -121,3 +131,4 @@ def setup(app):
     app.connect("autodoc-skip-member", _skip)
     app.connect("config-inited", lambda app, config: write_pages(GENERATED))
     app.connect("source-read", _close_blocks)
+    app.connect("html-page-context", _isolate)
