@@ -65,7 +65,8 @@ html_theme_options = {
 
 # Examples run at build. One whose data set is not there is shown without being run.
 NEEDS = {
-    "curves": "functional", "graphs": "molecules", "label_sets": "emotions",
+    "curves": "functional", "graphs": "molecules", "inflection": "inflection",
+    "label_sets": "emotions",
     "pronunciation": "cmudict", "rankings": "label_ranking", "words": "ocr_words",
     "spectra_to_molecules": "massbank",
 }  # fmt: skip
