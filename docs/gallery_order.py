@@ -4,7 +4,7 @@ from pathlib import Path
 
 OUTPUTS = (
     "images", "plurals", "words", "pronunciation", "rankings", "label_sets", "curves", "graphs",
-    "spectra_to_molecules", "simulation", "vector_field",
+    "spectra_to_molecules", "simulation", "fields", "vector_field",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -273,12 +274,13 @@ def _around() -> list[Cell]:
 
 
 def _controlled() -> list[Cell]:
+    edits = Cell("words, expected edits", words, _asked(STRINGS, loss="edit"))
     return [
+        *([edits] if find_spec("rapidfuzz") else []),
         Cell("label sets, expected F1 loss", label_sets,
              _asked(TAGS, loss="f1", kind="candidates")),
         Cell("label sets, expected Hamming loss", label_sets,
              _asked(TAGS, loss="hamming", kind="candidates")),
-        Cell("words, expected edits", words, _asked(STRINGS, loss="edit")),
     ]  # fmt: skip
 
 

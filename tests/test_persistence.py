@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.metrics import make_scorer
 
 import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._part_types import RENAMED, part_type
 from mercer._parts import Reader, Writer
-from mercer.kernels import RBF, Positions, Spectrum
+from mercer.kernels import RBF, Labels, Positions, Spectrum
+from mercer.metrics import sample_f1
 from mercer.operators import Covariance
 
 COUNT = int(os.environ.get("MERCER_CORRUPTIONS", "400"))
@@ -320,3 +322,15 @@ def test_present_names_are_not_old_ones():
 def test_every_part_of_a_moved_module_is_found_under_its_old_name():
     for name in ("transduction.model:Model", "max_margin:MaxMarginMarkovNetwork"):
         assert part_type(f"estimators.{name}") is part_type(f"sequences.{name}")
+
+
+def test_a_scorer_is_refused_with_the_way_out(tmp_path, rng):
+    X = rng.normal(size=(30, 2))
+    Y = (X > 0).astype(int)
+    scorer = make_scorer(sample_f1)
+    model = KernelDependencyCV(RBF(1.0), Labels(), alphas=[0.1, 1.0], scoring=scorer).fit(X, Y)
+    with pytest.raises(TypeError, match=r"set_params\(scoring=None\)"):
+        mercer.save(model, tmp_path / "model.mercer")
+    before = model.predict(X)
+    again = mercer.load(mercer.save(model.set_params(scoring=None), tmp_path / "model.mercer"))
+    np.testing.assert_array_equal(again.predict(X), before)

@@ -13,6 +13,8 @@ from .estimators import (
     KernelDependency,
     KernelDependencyCV,
     OnlineKernelDependency,
+    RegressorDependency,
+    train_network,
     tune,
 )
 from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
@@ -33,11 +35,13 @@ __all__ = [
     "Limits",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
+    "RegressorDependency",
     "SequenceTransducer",
     "__version__",
     "load",
     "register",
     "save",
+    "train_network",
     "tune",
 ]
 

@@ -118,6 +118,23 @@ class PositiveDefinite:
         turned = namespace(L).matrix_transpose(L)
         return solve_triangular(turned, solve_triangular(L, B), lower=False)
 
+    def inverse(self) -> Array:
+        """K⁻¹ in full, by the library's own routine if it has one."""
+        L = self.factor
+        if is_torch_array(L):
+            from torch import cholesky_inverse
+
+            return cholesky_inverse(L)
+        if is_foreign(L):
+            return self.solve(like(np.eye(L.shape[0]), L))
+        inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1)
+        return np.tril(inverse) + np.tril(inverse, -1).T
+
+    def log_determinant(self) -> float:
+        """Log det K."""
+        xp = namespace(self.factor)
+        return 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(self.factor))))
+
 
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
     """The solution X of L X = B for a triangular L, by the library's own solver if it has one."""

@@ -135,8 +135,17 @@ def _is_graph(value: Any) -> bool:
 def _refusal(path: str, value: Any) -> str:
     name = getattr(value, "__qualname__", None) or type(value).__qualname__
     what = "a function" if callable(value) and not isinstance(value, type) else "of an unknown type"
+    way_out = (
+        "Use a kernel, operator or decoder of mercer's in its place, or keep the model in this "
+        "process."
+    )
+    if path.endswith(".scoring"):
+        way_out = (
+            "The choice is made already: model.set_params(scoring=None) on the fitted model "
+            "changes no prediction, and then it can be saved. Scorers by name, such as "
+            'scoring="r2", are saved as they are.'
+        )
     return (
         f"{path} is {name}, {what}, which a model file cannot hold: it has arrays, text and "
-        "mercer's own parts only. Use a kernel, operator or decoder of mercer's in its place, or "
-        "keep the model in this process."
+        f"mercer's own parts only. {way_out}"
     )

@@ -225,6 +225,8 @@ class Embedding:
         For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
         are the only ones where the output Gram matrix has full rank.
         """
+        if self.weigh is None and isinstance(self.frame, SpanFrame):
+            return self.coordinates
         if self.weigh is None:
             raise ValueError(
                 "these points have lost the training data that weights refer to: models of low "
@@ -256,7 +258,9 @@ class Embedding:
 
     # -- the Gaussian-process view ------------------------------------------------------------
 
-    def variance(self, kind: str = "outputs", observed: bool = False) -> Array:
+    def variance(
+        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
+    ) -> Array:
         """The posterior variance of g(x), the noise estimated.
 
         Parameters
@@ -267,8 +271,11 @@ class Embedding:
             is refused where it is infinite.
         observed
             Whether the noise is added: the variance of a new output rather than of g(x).
+        noise
+            "evidence" for the one noise that makes the training outputs most likely; "left out"
+            for one along each direction of the operator, the one that left-out predictions show.
         """
-        return self._process().variance(kind, observed)
+        return self._process().variance(kind, observed, noise)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Joint draws of g at all inputs from the posterior.
@@ -292,7 +299,7 @@ class Embedding:
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "
-                "KernelDependencyCV that was fitted here (a saved model does without it)."
+                "KernelDependencyCV that was fitted here, or saved with variance=True."
             )
         return self.posterior
 

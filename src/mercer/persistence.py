@@ -39,7 +39,7 @@ SIGNS = 4
 """Brackets and commas in a tree for each value."""
 
 
-def save(model: Any, path: str | os.PathLike) -> Path:
+def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path:
     """Write a fitted model (or a kernel, an operator, any part) to a file.
 
     Parameters
@@ -50,6 +50,9 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     path
         The file; it is replaced only once the new one is whole. A link stays, and the file that
         it leads to is replaced.
+    variance
+        Whether ``embed(X).variance()`` is to work on the loaded model. That keeps the spectra of
+        the inputs: without low-rank features as many numbers as the square of the training inputs.
 
     Examples
     --------
@@ -72,6 +75,10 @@ def save(model: Any, path: str | os.PathLike) -> Path:
             f"save takes a model or a part of one, got {type(model).__name__}: fit an estimator of "
             "mercer's, or call mercer.register on a class of your own first."
         )
+    if variance:
+        from .estimators.saved_posterior import keeping_variance
+
+        model = keeping_variance(model)
     writer = Writer()
     root = writer.write(model, type(model).__name__)
     members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(writer.arrays)}

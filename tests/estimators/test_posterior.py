@@ -7,6 +7,7 @@ from scipy.linalg import null_space
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as GPRBF
 
+import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import KernelPCA, Nystroem
 from mercer.kernels import L2, RBF, Linear
@@ -200,6 +201,103 @@ def test_evidence_is_refused_where_it_means_nothing(rng):
     with pytest.raises(ValueError, match="neither groups nor scoring"):
         KernelDependencyCV(RBF(1.0), criterion="evidence").fit(X, Y, groups=np.arange(20) // 2)
     with pytest.raises(ValueError, match="on a stream"):
-        KernelDependencyCV(RBF(1.0), criterion="evidence", features=Nystroem(landmarks=X[:4])).fit(
+        KernelDependencyCV(RBF(1.0), criterion="density", features=Nystroem(landmarks=X[:4])).fit(
             [(X, Y)]
         )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_streams_have_the_evidence_of_pairs_held_whole(intercept):
+    X, Y, _ = data(40)
+    kernels = [RBF(s) * op for s in (0.5, 1.0) for op in (Identity(), Matrix(B))]
+    model = KernelDependencyCV(
+        kernels, alphas=[0.1, 1.0], criterion="evidence", fit_intercept=intercept,
+        features=Nystroem(landmarks=X[::5]),
+    )  # fmt: skip
+    whole = model.fit(X, Y).cv_results_["evidence"]
+    stream = model.fit([(X[:15], Y[:15]), (X[15:], Y[15:])]).cv_results_["evidence"]
+    assert_allclose(stream, whole, rtol=1e-9)
+
+
+# -- densities of left-out outputs ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "matrix"), OPERATORS, ids=["identity", "scaled", "matrix"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_densities_are_those_of_refits(operator, matrix, intercept):
+    """Along the directions of the operator, each with the noise that left-out outputs show."""
+    X, Y, X_new = data()
+    model = KernelDependency(RBF(1.2) * operator, alpha=ALPHA, fit_intercept=intercept)
+    Q = np.linalg.eigh(matrix)[1] if isinstance(operator, Matrix) else np.eye(3)
+    errors, variances = [], []
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        points = model.fit(X[rest], Y[rest]).embed(X[[i]])
+        errors.append((Y[i] - model.predict(X[[i]])[0]) @ Q)
+        V = points.variance("directions", observed=True)[0] / points.posterior.noise
+        variances.append(V)
+    errors, variances = np.array(errors), np.array(variances)
+    noise = (errors**2 / variances).mean(axis=0)
+    expected = -0.5 * (np.log(2 * np.pi * noise * variances) + errors**2 / (noise * variances))
+    chosen = KernelDependencyCV(
+        RBF(1.2) * operator, alphas=[ALPHA], criterion="density", fit_intercept=intercept
+    ).fit(X, Y)
+    assert_allclose(chosen.cv_results_["evidence"], expected.sum(), rtol=1e-9)
+    points = chosen.embed(X_new)
+    V = points.variance("directions", noise="left out")
+    unit = points.variance("directions") / points.posterior.noise
+    assert_allclose(V, unit * noise, rtol=1e-9)
+    assert_allclose(points.variance(noise="left out"), V @ (Q**2).T, rtol=1e-9)
+    with pytest.raises(ValueError, match="noise must be one of"):
+        points.variance(noise="none")
+
+
+# -- saved models -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    "features", [None, Nystroem(landmarks=data()[0][::3])], ids=["exact", "low"]
+)
+@pytest.mark.parametrize("output_kernel", [Linear(), L2(), RBF(1.0)], ids=["linear", "L2", "RBF"])
+def test_a_saved_model_keeps_its_variance(features, intercept, output_kernel, tmp_path):
+    X, Y, X_new = data()
+    model = KernelDependency(
+        RBF(1.2) * Covariance(), output_kernel, ALPHA, features=features, fit_intercept=intercept
+    ).fit(X, Y)
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer", variance=True))
+    was, points = model.embed(X_new), again.embed(X_new)
+    assert_allclose(points.coordinates, was.coordinates)
+    kinds = ["directions"] if isinstance(output_kernel, RBF) else ["outputs", "directions", "total"]
+    for kind in kinds:
+        for noise in ("evidence", "left out"):
+            expected = was.variance(kind, observed=True, noise=noise)
+            assert_allclose(points.variance(kind, observed=True, noise=noise), expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="draw before"):
+        points.sample(2)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        points.variance("all")
+    if isinstance(output_kernel, RBF):
+        with pytest.raises(ValueError, match="not linear"):
+            points.variance()
+
+
+def test_saving_without_variance_says_how(tmp_path):
+    X, Y, X_new = data()
+    model = KernelDependency(RBF(1.2)).fit(X, Y)
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+    with pytest.raises(ValueError, match="variance=True"):
+        again.embed(X_new).variance()
+    with pytest.raises(TypeError, match="save it without"):
+        mercer.save(RBF(1.0), tmp_path / "kernel.mercer", variance=True)
+
+
+def test_a_stream_is_saved_with_its_variance(tmp_path):
+    X, Y, X_new = data(40)
+    model = KernelDependency(RBF(1.0), alpha=ALPHA, features=Nystroem(landmarks=X[::5]))
+    model.fit([(X[:15], Y[:15]), (X[15:], Y[15:])])
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer", variance=True))
+    assert_allclose(again.embed(X_new).variance(), model.embed(X_new).variance(), rtol=1e-9)
+    for points in (model.embed(X_new), again.embed(X_new)):
+        with pytest.raises(ValueError, match="keeps a sample"):
+            points.variance(noise="left out")

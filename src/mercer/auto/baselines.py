@@ -22,6 +22,8 @@ from .outputs import Outputs
 from .search import Clock, Pairs
 
 FOLDS = 5
+WORDS = 1000
+"""Words of a column of text that baselines look at."""
 MOST = 5000
 """Rows beyond which baselines are scored on a sample."""
 
@@ -37,15 +39,15 @@ def baselines(
     """Return the score of each in five folds; they learn coordinates of the outputs.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
-    Empty for outputs without finite features, and for inputs without numbers.
+    Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
     """
     if pairs.n > MOST:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:MOST]))
     kernel = outputs.kernel().fit(pairs.y)
-    if kernel.features is None or not inputs.width_:
+    A = _features(inputs, pairs.X) if kernel.features is not None else None
+    if A is None or not A.shape[1]:
         return {}
     map = Explicit().fit(kernel, pairs.y)
-    A = np.stack([row[NUMBERS] for row in pairs.X]) if inputs.texts else pairs.X
     V, scores = host(map.transform(pairs.y)), {}
     decoder = (outputs.decoder() or natural(kernel)).fit(kernel, pairs.y)
     for name, model in _models(seed).items():
@@ -55,6 +57,31 @@ def baselines(
         points = Embedding(C, OrthonormalFrame(map), left_out=np.arange(pairs.n))
         scores[name] = score(pairs.y, calibrated(decoder, points, pairs.y).decode(points))
     return scores
+
+
+def _features(inputs: Inputs, X: Items) -> np.ndarray:
+    """Numbers, and the words or labels of texts, as columns."""
+    if not inputs.texts:
+        return X
+    from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+
+    parts = [np.stack([row[NUMBERS] for row in X])]
+    for name in inputs.texts:
+        cells = [row[str(name)] for row in X]
+        if inputs.kinds_[name] == "graph":
+            continue
+        how: dict[str, Any] = {"analyzer": _labels} if inputs.kinds_[name] == "labels" else {}
+        if inputs.kinds_[name] == "smiles" or not any(" " in str(cell) for cell in cells):
+            how = how or {"analyzer": "char", "ngram_range": (1, 3)}
+        try:
+            parts.append(TfidfVectorizer(max_features=WORDS, **how).fit_transform(cells).toarray())
+        except ValueError:  # no words at all
+            continue
+    return np.hstack(parts)
+
+
+def _labels(cell: list) -> list:
+    return list(cell)
 
 
 def _models(seed: int) -> dict[str, Any]:

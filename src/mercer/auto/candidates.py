@@ -5,8 +5,11 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
+import numpy as np
+
 from ..kernels import (
     RBF,
+    Fingerprint,
     Kernel,
     Labels,
     Laplacian,
@@ -15,9 +18,12 @@ from ..kernels import (
     Normalized,
     On,
     Spectrum,
+    Standardized,
     Tanimoto,
+    WeisfeilerLehman,
     Words,
 )
+from ..kernels.standardized import common_units
 from .inputs import NUMBERS, Inputs
 
 SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
@@ -28,7 +34,7 @@ WORDS = 2
 
 def families(inputs: Inputs, sentences: bool) -> dict[str, list[Kernel]]:
     """Lists of kernels by the name of their family; the first to try come first."""
-    numbers = _on_numbers(inputs.width_, inputs.bags_) if inputs.width_ else {}
+    numbers = _on_numbers(inputs) if inputs.width_ else {}
     if not inputs.texts:
         return numbers
     texts = {
@@ -53,15 +59,28 @@ def forest_kernel(inputs: Inputs) -> Kernel | None:
     return On(NUMBERS, Linear()) if inputs.texts else Linear()
 
 
-def _on_numbers(d: int, bags: bool) -> dict[str, list[Kernel]]:
+def _on_numbers(inputs: Inputs) -> dict[str, list[Kernel]]:
     """Stationary kernels over scales up to 12√d of the spread, the linear one, those of sets."""
+    d = inputs.width_
     sets: dict[str, list[Kernel]] = {"Tanimoto": [Tanimoto()], "cosine": [Normalized(Linear())]}
     return {
-        **(sets if bags else {}),
+        **(sets if inputs.bags_ else {}),
+        **(_on_curves(inputs) if inputs.curves_ else {}),
         "RBF": [RBF(c * sqrt(d)) for c in SCALES],
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
         "linear": [Linear()],
+    }
+
+
+def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
+    """Kernels of curves, all values in one unit; rows come in units of the columns."""
+    spread, d = inputs.spread_[inputs.varies_], inputs.width_
+    units = np.ones(d)
+    units[: len(spread)] = common_units(spread) / spread
+    return {
+        "linear, curves": [Standardized(Linear(), units)],
+        "RBF, curves": [Standardized(RBF(c * sqrt(d)), units) for c in SCALES],
     }
 
 
@@ -73,7 +92,9 @@ def _text_kernels(sentences: bool) -> dict[str, Any]:
 
 
 def _on_text(kind: str, make: Any) -> Kernel:
-    return Labels(Tanimoto()) if kind == "labels" else make()
+    if kind == "graph":
+        return Normalized(WeisfeilerLehman())
+    return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()
 
 
 def _sum(kernels: list[Kernel]) -> Kernel:

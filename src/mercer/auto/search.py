@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import sqrt
@@ -14,7 +15,7 @@ import numpy as np
 from .._arrays import Items, count, take
 from ..decoders import ExpectedF1
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
-from ..estimators.choice import calibrated
+from ..estimators.choice import calibrated, some_rows
 from ..features import IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity
@@ -44,6 +45,7 @@ class Clock:
     limit: float | None
     start: float = field(default_factory=time.perf_counter)
     longest: dict[str, float] = field(default_factory=dict)
+    tell: Callable[[str, float], None] | None = None
 
     @property
     def spent(self) -> float:
@@ -60,7 +62,10 @@ class Clock:
         """Run something and remember how long things of its kind take."""
         before = self.spent
         made = run()
-        self.longest[kind] = max(self.longest.get(kind, 0.0), self.spent - before)
+        took = self.spent - before
+        self.longest[kind] = max(self.longest.get(kind, 0.0), took)
+        if self.tell is not None:
+            self.tell(kind, took)
         return made
 
 
@@ -85,8 +90,10 @@ class Pairs:
         return Pairs(take(self.X, index), take(self.y, index), groups, weights)
 
     def fitted(self, model: Any) -> Any:
-        """A model, fitted on the pairs."""
-        return model.fit(self.X, self.y, groups=self.groups, sample_weight=self.weights)
+        """A model, fitted on the pairs; what it doubts is no news to who did not choose it."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return model.fit(self.X, self.y, groups=self.groups, sample_weight=self.weights)
 
 
 @dataclass
@@ -100,6 +107,13 @@ class Search:
     seed: int
     board: list[dict[str, Any]] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
+
+    def planned(self, pairs: Pairs) -> dict[str, int]:
+        """How many things of each kind there are to do at most."""
+        lists = families(self.inputs, self._sentences(pairs)).values()
+        whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
+        forests = sum(1 for _ in self._forests(pairs.n))
+        return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
 
     def run(self, pairs: Pairs) -> Any:
         """The model with the best left-out score: the best of a family, a forest or the blend."""
@@ -139,7 +153,8 @@ class Search:
         """Try the kernels of a family, on some of the rows where there are many."""
         some = pairs
         if pairs.n > CHOSEN_ON and len(kernels) > 1:
-            some = pairs.rows(self._sample(pairs))
+            labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
+            some = pairs.rows(some_rows(labels, CHOSEN_ON, self.seed))
         best: Any = None
         for kernel in kernels:
             if self.models and not self.clock.allows("ridge", 0.5):
@@ -168,6 +183,7 @@ class Search:
             KernelDependencyCV(
                 [kernel * operator for operator in operators],
                 self.outputs.kernel(),
+                scoring=None,
                 decoder=self.outputs.decoder(),
                 features=IncompleteCholesky(RANK) if many else None,
             )
@@ -213,16 +229,6 @@ class Search:
 
     def _score_of(self, family: str) -> float:
         return next(row["score"] for row in reversed(self.board) if row["family"] == family)
-
-    def _sample(self, pairs: Pairs) -> np.ndarray:
-        """Rows drawn at random, whole groups where there are groups."""
-        random = np.random.RandomState(self.seed)
-        if pairs.groups is None:
-            return np.sort(random.permutation(pairs.n)[:CHOSEN_ON])
-        drawn = random.permutation(int(pairs.groups.max()) + 1)
-        sizes = np.bincount(pairs.groups)[drawn]
-        kept = drawn[: max(2, int(np.searchsorted(np.cumsum(sizes), CHOSEN_ON)))]
-        return np.flatnonzero(np.isin(pairs.groups, kept))
 
     def _sentences(self, pairs: Pairs) -> bool:
         """Whether some column of text has several words a cell."""

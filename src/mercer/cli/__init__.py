@@ -7,7 +7,8 @@ import click
 from .. import __version__
 from .demo import demo
 from .fetch import fetch
-from .files import evaluate, fit, info, predict
+from .fit import fit
+from .predict import evaluate, info, predict
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

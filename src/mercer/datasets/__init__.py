@@ -13,6 +13,7 @@ from .fetching import FETCHABLE, fetch
 from .functional import load_canadian_weather, load_dti
 from .label_sets import load_bibtex, load_emotions
 from .molecules import load_massbank, load_qm9
+from .pde import load_burgers, load_darcy
 from .rankings import LABEL_RANKING, load_label_ranking
 from .strings import load_inflection, load_ocr_words, load_transliteration
 
@@ -25,9 +26,11 @@ __all__ = [
     "data_folder",
     "fetch",
     "load_bibtex",
+    "load_burgers",
     "load_canadian_weather",
     "load_cmu_faces",
     "load_cmudict",
+    "load_darcy",
     "load_digit_halves",
     "load_dti",
     "load_emotions",

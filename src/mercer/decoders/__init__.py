@@ -7,6 +7,7 @@ over candidates always.
 from ..kernels import Kernel
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
+from .by_loss import ByLoss
 from .candidates import Candidates
 from .direct import Direct
 from .expected_f1 import ExpectedF1
@@ -22,6 +23,7 @@ from .tree_chart import TreeChart
 __all__ = [
     "Assignment",
     "Borda",
+    "ByLoss",
     "Candidates",
     "Decoder",
     "Direct",

@@ -30,18 +30,20 @@ from .._lean import Lean
 from .._progress import Observed, is_watched, observed, untold
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import collected
-from ..embedding import Embedding, PointMap, feature_variance
+from ..embedding import Embedding, Frame, PointMap, feature_variance
 from ..kernels import Kernel
+from ..solvers.weights import LeastWeights
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
 from .checks import is_flat
+from .explain import Explained
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
 class StructuredEstimator(
-    FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Explained, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
@@ -159,6 +161,48 @@ class StructuredEstimator(
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         return replace(self.points_(checked), inputs=self._given(X, checked))
+
+    def targets(self, y: Items) -> Array:
+        """The outputs as coordinates of their feature space: what another model may regress on.
+
+        Parameters
+        ----------
+        y
+            Outputs such as the model was fitted on.
+        """
+        return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
+
+    def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
+        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
+
+        Parameters
+        ----------
+        predicted
+            One row of coordinates a point, from any model.
+        inputs
+            The inputs whose points these are, for decoders that ask them.
+        """
+        frame = self._coordinate_frame()
+        width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
+        P = predicted if is_foreign(predicted) else np.asarray(predicted, dtype=float)
+        P = P[:, None] if P.ndim == 1 else P
+        if P.ndim != 2 or P.shape[1] != width:
+            raise ValueError(
+                f"predictions must have the {width} coordinates of targets(y), got shape "
+                f"{tuple(P.shape)}."
+            )
+        weights = LeastWeights(frame, self.outputs_)
+        return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
+
+    def _coordinate_frame(self) -> Frame:
+        check_is_fitted(self)
+        frame = vars(self).get("frame_") or self.points_.frame
+        if not frame.compact:
+            raise ValueError(
+                f"points under {self.output_kernel_} are weights on the training outputs: give "
+                "output_features=KernelPCA(rank) for finite coordinates."
+            )
+        return frame
 
     def _given(self, X: Items, checked: Items) -> Items:
         """The inputs for decoders that ask them: as the user gave them, in a form to slice."""

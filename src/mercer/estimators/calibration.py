@@ -22,6 +22,7 @@ from .guarantees import (
     warn_if_few,
 )
 from .left_out_scales import LeftOutScales, Scales
+from .list_summaries import inclusion_of
 from .prediction_sets import row_weights, weighted_quantile
 from .radii import OneRadius, RadiusByClass, categories, fewest_groups, radii_of
 from .risk_control import as_loss, controlled_radius, risk_at, steps
@@ -78,6 +79,7 @@ def _is_band(sets: Any) -> bool:
 def _calibrate(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     """Settle the radii on pairs that the model has not seen."""
     points = sets.view_.embed(X)
+    sets.inclusion_ = inclusion_of(sets, points, y)
     if sets.loss is not None:
         _control(sets, points, y, labels)
         return
@@ -131,6 +133,7 @@ def fit_jackknife(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     sets.jackknife_ = sets.model_.fitted_.leaving_out(labels)
     points = _left_out_points(sets)
     sets.shape_ = shape_of(sets, points, labels)
+    sets.inclusion_ = inclusion_of(sets, points, sets.model_.outputs_)
     scale = _left_out_scale(sets, X, y, labels)
     sets.scores_ = sets.shape_.scores(points, sets.model_.outputs_, scale)
     sets.weights_ = row_weights(labels)

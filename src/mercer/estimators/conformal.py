@@ -14,6 +14,7 @@ from .any_model import checked_outputs
 from .calibration import fit_jackknife, fit_split, jackknife_sets
 from .conformal_checks import check
 from .fitted import Fitted
+from .list_summaries import may_stand
 from .prediction_sets import contain, size
 from .radii import OneRadius
 from .risk_control import as_loss, risk_at, steps
@@ -220,3 +221,20 @@ class ConformalSets(FromFile, BaseEstimator):
     def sizes(self, X: Items) -> np.ndarray:
         """The number of outputs in each set, the radius of each ball, the mean width of a band."""
         return np.array([size(s) for s in self.predict(X)])
+
+    def label_probabilities(self, X: Items) -> np.ndarray:
+        """How likely each label is in the true label set, one row an input, one column a label.
+
+        Calibrated on the pairs that settle the sets; see `mercer.estimators.list_summaries`.
+        """
+        check_is_fitted(self, "shape_")
+        if vars(self).get("inclusion_") is None:
+            raise ValueError("label probabilities are for lists of label sets (Labels).")
+        return self.inclusion_.at(self.shape_.gaps(self.view_.embed(X)))
+
+    def positions(self, X: Items) -> np.ndarray:
+        """Where each label may stand: a boolean array (inputs, labels, positions), for rankings.
+
+        The true positions of all labels are in it as often as the true ranking is in the list.
+        """
+        return may_stand(self.predict(X), self.view_.output_kernel_.space)

@@ -16,6 +16,7 @@ from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
 from ..solvers.base import needs_no_coordinates
 from ..solvers.factorization import LeftOutModels
+from ..solvers.left_out_weights import weighed
 
 KEPT = 0.125
 """The share of free memory up to which a model keeps its factorisation."""
@@ -75,7 +76,7 @@ class Fitted:
     def left_out_points(self) -> Embedding:
         """The same as points."""
         if "points" not in self._kept:
-            self._kept["points"] = self.left_out().embed()
+            self._kept["points"] = weighed(self.left_out().embed(), self.problem, self.alpha)
         return self._kept["points"]
 
     def embed(self, X: Items) -> Embedding:

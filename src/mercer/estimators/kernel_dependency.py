@@ -209,7 +209,8 @@ class KernelDependency(RidgeEstimator):
     def _solve(self, problem: Problem, want: Want, alpha: float) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
-        want = Want(want.alphas, calibrates, want.judge, want.folds, want.solver)
+        judged = calibrates or problem.symmetry is not None
+        want = Want(want.alphas, judged, want.judge, want.folds, want.solver)
         factorization = factor(problem, want)
         check_symmetries(factorization, alpha, want)
         self._adopt(factorization.problem, want, alpha, factorization)

@@ -20,6 +20,7 @@ from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, LowRank, Refused, Spectral
 from ..solvers.factorization import Parts
+from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
 
@@ -218,15 +219,25 @@ class ParameterSearch:
         left-out error, which is comparable with it.
         """
         problem, alpha = self.problem_at(vector)
-        parts = self._factored(problem)
-        found = parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
+        found = self._slopes(problem, alpha)
         value, factor = found.value, 1.0
         if self.criterion == "loo":
-            number = parts.parts[0].T.shape[0]
+            number = problem.n
             factor = 0.5 * number / max(found.value, 1e-300)
             value = 0.5 * number * log(max(found.value, 1e-300))
         gradient = factor * self._in_order(found, vector)
         return self._penalised(value, gradient, vector)
+
+    def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
+        """By a Cholesky factor where the identity lets it, else by the spectrum."""
+        if by_inverse(problem):
+            try:
+                self.n_evaluations += 1
+                return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
+            except np.linalg.LinAlgError:
+                pass  # the ridge is lost in the rounding of the Gram matrix
+        parts = self._factored(problem)
+        return parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
 
     def _in_order(self, found: ParameterSlopes, vector: np.ndarray) -> np.ndarray:
         """The derivatives as a vector like that of the parameters."""

@@ -14,10 +14,12 @@ from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Side
 from ..solvers import Refused, factor
+from ..solvers.densities import left_out_noise
 from ..symmetric import SymMatrix
 from .fitted import Fitted
 
 KINDS = ("outputs", "directions", "total")
+NOISES = ("evidence", "left out")
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,29 @@ class Posterior:
             kept["noise"] = profiled_noise(self.factorization, self.parts, self.fitted.alpha)
         return kept["noise"]
 
-    def variance(self, kind: str = "outputs", observed: bool = False) -> Array:
+    @property
+    def noises(self) -> np.ndarray:
+        """σ² along each direction of the operator, as left-out predictions show it."""
+        if hasattr(self.factorization, "moments"):
+            raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
+        kept = self.fitted._kept
+        if "noises" not in kept:
+            kept["noises"] = left_out_noise(self.parts, self.fitted.alpha)
+        return kept["noises"]
+
+    def variance(
+        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
+    ) -> Array:
         """The variance of g(x), or with `observed` that of a new output at x."""
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
+        if noise not in NOISES:
+            raise ValueError(f"noise must be one of {NOISES}, got {noise!r}.")
         A = self._to_outputs() if kind == "outputs" else None
         if kind == "total":
             self._check_total()
-        V = self.noise * (self.factorization.variance(self.X, self.fitted.alpha) + float(observed))
+        V = self.factorization.variance(self.X, self.fitted.alpha) + float(observed)
+        V = V * (self.noise if noise == "evidence" else like(self.noises, V))
         xp = namespace(V)
         if kind == "directions":
             return V

@@ -28,8 +28,10 @@ from .base import StructuredEstimator
 from .checks import decodable, is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
+from .on_grid import predict_on
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
+from .saved_posterior import SavedPosterior
 from .selective import confidence_of
 from .unlabelled import rows_of
 
@@ -252,8 +254,10 @@ class RidgeEstimator(StructuredEstimator):
         """
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        fitted = vars(self).get("fitted_")
-        posterior = None if fitted is None else Posterior(fitted, checked, self.flat_)
+        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
+        posterior: Any = None if saved is None else SavedPosterior(saved, checked)
+        if fitted is not None:
+            posterior = Posterior(fitted, checked, self.flat_)
         return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
 
     # -- what was left out --------------------------------------------------------------------
@@ -294,6 +298,7 @@ class RidgeEstimator(StructuredEstimator):
         X: Items,
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
+        grid: Any = None,
     ) -> Items:
         """The decoded output of every input; for Dask's collections, when it is asked for.
 
@@ -306,7 +311,13 @@ class RidgeEstimator(StructuredEstimator):
             For each input a list of the outputs to choose from, which may come one by one, and
             whether training examples that are in a list are left out when it is ranked (None:
             where it has other outputs too). Without lists the decoder decides.
+        grid
+            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
+            (and X may be on that grid too), predictions of others interpolated.
         """
+        if grid is not None:
+            check_is_fitted(self)
+            return predict_on(self, X, grid)
         if not is_dask(X):
             return super().predict(X, candidates, leave_out_candidates)
         check_is_fitted(self)

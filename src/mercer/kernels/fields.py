@@ -70,7 +70,7 @@ class FieldL2(Kernel):
 
         def back(F: Array) -> Array:
             shaped = namespace(F).reshape(F, (F.shape[0], *getattr(self, "shape_", F.shape[1:])))
-            return namespace(F).reshape(self._rooted(shaped, inverse=True), F.shape)
+            return self._rooted(shaped, inverse=True)
 
         return Features(forth, inverse=back)
 

@@ -84,7 +84,7 @@ class Shared(CoupledKernel):
     >>> X = np.random.default_rng(0).normal(size=(40, 8))
     >>> Y = np.roll(X, 1, axis=1) ** 2  # a local law, the same everywhere
     >>> ring = Fields(periodic=("x",))
-    >>> kernel = Shared(RBF(2.0), None, width=1.0, radius=1, fields=ring, output_fields=ring)
+    >>> kernel = Shared(RBF(2.0), None, 1.0, 0.0, radius=1, fields=ring, output_fields=ring)
     >>> model = KernelDependency(kernel, alpha=1e-3).fit(X[:30], Y[:30])
     >>> bool(np.abs(model.predict(X[30:]) - Y[30:]).mean() < 0.1)
     True

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, take
 from .._plan import Route, Sizes
@@ -108,6 +111,17 @@ class Mode:
         s, E = scipy.linalg.eigh(K, driver="evd", check_finite=False)
         return np.maximum(s, 0.0), E if self.constants is None else self.constants.back(E)
 
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """The targets in the eigenvectors."""
+        return self.spectrum[1].conj().T @ self.T
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """|E|², entry by entry."""
+        E = self.spectrum[1]
+        return E.real**2 + E.imag**2
+
     def dual(self, alpha: float) -> np.ndarray:
         """(K + αI)⁻¹ T on what is not constant; by Cholesky unless the spectrum is known."""
         if "spectrum" not in self.__dict__:
@@ -120,15 +134,15 @@ class Mode:
             except np.linalg.LinAlgError:
                 pass  # α is lost in rounding
         s, E = self.spectrum
-        return (E / (s + alpha)) @ (E.conj().T @ self.T)
+        return (E / (s + alpha)) @ self.inside
 
     def left_out(self, alpha: float, groups: list[np.ndarray] | None) -> np.ndarray:
         """(I - H_gg)⁻¹ R_g: what each example (or group) has over its left-out prediction."""
         s, E = self.spectrum
         d = alpha / (s + alpha)
-        R = (E * d) @ (E.conj().T @ self.T)
+        R = E @ (d[:, None] * self.inside)
         if groups is None:
-            rest = (E.real**2 + E.imag**2) @ d
+            rest = self.squares @ d
             return R / np.where(rest > 0, rest, 1.0)[:, None]
         out = np.empty_like(R)
         for same in groups:
@@ -229,10 +243,17 @@ class Modes(Factorization):
             raise ValueError('symmetries go with criterion="loo".')
         groups = self.problem.groups
         members = None if groups is None else members_by_size(groups)
+        self._factor()
         for alpha in alphas:
             found = [mode.left_out(alpha / self.uniform, members) for mode in self.modes]
             E = self.outputs.unweighted(self.back(found))
             yield LeftOut(alpha, (E * E).sum(axis=1), _Points(self, E))
+
+    def _factor(self) -> None:
+        """The spectra of all modes, as many at a time as there are cores."""
+        cores = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+        with threadpool_limits(1), ThreadPoolExecutor(cores) as pool:
+            list(pool.map(lambda mode: mode.spectrum, self.modes))
 
     def left_out_points(self, E: Array) -> Any:
         """Points whose residuals are E."""

@@ -108,6 +108,10 @@ class Factorization:
         """The log evidence of the ridge, its scale profiled out, up to a constant."""
         raise Refused(f"{self.problem.kernel} solved so has no evidence.")
 
+    def density(self, alpha: float) -> float:
+        """The log density of every output given all others, summed."""
+        raise Refused(f"{self.problem.kernel} solved so has no density of left-out outputs.")
+
     def variance(self, X: Items, alpha: float) -> Array:
         """The posterior variance of g(x) along the directions of the operator, for unit noise."""
         raise Refused(f"{self.problem.kernel} solved so has no posterior variance.")
@@ -304,17 +308,25 @@ class Parts(Factorization):
         extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]
         return -0.5 * (number * log(misfit / number) + logs) + extra
 
+    def density(self, alpha: float) -> float:
+        """−½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
+        from .densities import left_out_density
+
+        return left_out_density(self, alpha)
+
     def variance(self, X: Items, alpha: float) -> Array:
         """(b_j k(x,x) - Σ_p b_j² z_p²/(b_j s_p + α)) / α, and 1/Σw for an intercept."""
-        columns = []
-        for part in self.parts:
-            xp, Z = namespace(part.T), part.inputs.project(X)
-            b = part.b[None, :]
-            D = part.inputs.s[:, None] * b + alpha
-            left = part.inputs.prior(X)[:, None] * b - (Z * Z) @ (b * b / D)
-            left = xp.where(left > 0, left, xp.zeros_like(left)) / alpha
-            columns.append(left + part.inputs.share**2)
-        return self._in_order(columns)
+        return self._in_order(
+            [unit_variance(part.inputs, part.b, part.inputs.share, X, alpha) for part in self.parts]
+        )
+
+
+def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
+    """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
+    xp, Z = namespace(b), inputs.project(X)
+    D = inputs.s[:, None] * b[None, :] + alpha
+    left = inputs.prior(X)[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
+    return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
 HOST_CHOICE_RANK = 1000
 """The same without an accelerator."""
+ROUNDED = 1e6
+"""How much larger than the moment of the coordinates is what it was computed of, at worst."""
 JITTER = 1e-10
 """What is added to the diagonal of the landmarks' Gram matrix, relative to its mean."""
 HOST_ENTRIES, DEVICE_ENTRIES = 2**24, 2**28
@@ -185,7 +187,9 @@ class Moments:
     def spectrum(self) -> tuple[Array, Array]:
         """The eigenvalues of `reach`, and M with rows K_nm M in its eigenvectors."""
         S = self.reach
-        s, Q = eigh(0.5 * (S + namespace(S).matrix_transpose(S)), "moment", drop=False)
+        S = 0.5 * (S + namespace(S).matrix_transpose(S))
+        scale = ROUNDED * float(namespace(S).max(namespace(S).abs(S)))
+        s, Q = eigh(S, "moment", drop=False, scale=scale)
         turned = namespace(S).matrix_transpose(self.root)
         return s, solve_triangular(turned, Q, lower=False)
 
@@ -196,16 +200,20 @@ class Moments:
         return float(xp.sum(xp.linalg.diagonal(self.reach))) / self.rows or 1.0
 
     def basis(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """For every α, M and d with H = K_nm M diag(d) Mᵀ K_mn; M is shared where that is short."""
+        """For every α, M and d with H = K_nm M diag(d) Mᵀ K_mn.
+
+        Several α share the eigenvectors of `reach`; on a device a Cholesky factor each is shorter.
+        """
         xp = namespace(self.A)
-        if len(alphas) > 1:
+        if len(alphas) > 1 and not is_foreign(self.A):
             s, M = self.spectrum
             for alpha in alphas:
                 yield M, 1.0 / (s + alpha)
             return
-        turned = xp.matrix_transpose(self.at(alphas[0]))
-        eye = like(np.eye(turned.shape[0]), turned)
-        yield solve_triangular(turned, eye, lower=False), xp.ones_like(turned[0, :])
+        for alpha in alphas:
+            turned = xp.matrix_transpose(self.at(alpha))
+            eye = like(np.eye(turned.shape[0]), turned)
+            yield solve_triangular(turned, eye, lower=False), xp.ones_like(turned[0, :])
 
 
 def _squares(A: Array) -> Array:
@@ -321,6 +329,45 @@ class Places(Factorization):
     def left_out_points(self, E: Array) -> Any:
         """Points whose residuals are E."""
         return self.outputs.points(self.outputs.coordinates - E, self.problem)
+
+    def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
+        """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
+        full, data = self.full, self.data
+        (M, d), xp = next(full.basis([alpha])), namespace(data.X)
+        labels = self.problem.left_out_labels
+        (E,) = left_out_residuals(data, full, [alpha], members_by_size(labels))
+        pulls = []  # of each field on the coordinates of g
+        for rows in blocks(data.n, self._fields_at_once()):
+            Z = self._centred(data.by_place(np.arange(rows.start, rows.stop), full.marks), rows)
+            pulls.append(xp.matrix_transpose((Z @ M) * d) @ E[rows, ...])
+        pull = xp.concat(pulls)
+        constant = E * like(np.sqrt(data.w)[:, None, None] / data.w.sum(), E)
+        if self.problem.groups is not None:
+            together = like((labels[:, None] == labels[None, :]).astype(float), E)
+            n = data.n
+            pull, constant = (
+                xp.reshape(together @ xp.reshape(A, (n, -1)), A.shape) for A in (pull, constant)
+            )
+        A = data.view.inputs.split(like(X, data.X))
+        for rows in blocks(count(A), max(1, self._fields_at_once() // data.n)):
+            found = sorted(data.view.values(A[rows, ...], full.marks), key=lambda pair: pair[0])
+            K = xp.stack([values for _, values in found], axis=1)
+            K = K if full.means is None else K - full.means[None, :, :]
+            D = (K @ M)[:, None, :, :] @ pull[None, :, :, :]
+            D = D + constant[None, :, :, :] if self.problem.intercept else D
+            flat = joined(xp.reshape(D, (-1, *D.shape[2:])), data.grid)
+            yield rows, xp.reshape(flat, (D.shape[0], data.n, -1))
+
+    def _fields_at_once(self) -> int:
+        entries = DEVICE_ENTRIES if is_foreign(self.data.X) else HOST_ENTRIES
+        return max(1, entries // (self.rank * int(self.data.T.shape[1])))
+
+    def _centred(self, K: Array, rows: slice) -> Array:
+        """Kernel values of training fields less the means of their places."""
+        if self.full.means is None:
+            return K
+        roots = like(np.sqrt(self.data.w[rows])[:, None, None], K)
+        return K - roots * self.full.means[None, :, :]
 
     def variance(self, X: Items, alpha: float) -> Array:
         """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept."""

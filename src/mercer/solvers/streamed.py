@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import log
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..operators import Moments, Separable
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix
 from .base import Cache, Solver, closed_form
-from .factorization import Factorization, LeftOut, Parts, Solution
+from .factorization import Factorization, LeftOut, Parts, Refused, Solution
 from .inputs import LowRankInputs, LowRankRows
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
@@ -137,6 +138,19 @@ class StreamFactorization(Factorization):
         xp = namespace(C)
         rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
         return max(0.0, moments.vv.trace() + float(xp.sum(rest * C))) / moments.n
+
+    def evidence(self, alpha: float) -> float:
+        """As at low rank, from the moments of all pairs."""
+        if self.problem.weights is not None:
+            raise Refused("the evidence of weighted pairs is not known on a stream.")
+        (part,) = self.parts.parts
+        xp, C, (r, q) = namespace(part.inside), part.inside, part.inside.shape
+        D = part.inputs.s[:, None] * part.b[None, :] + alpha
+        rest = max(0.0, float(self.moments.vv.trace()) - float(xp.sum(C * C)))
+        rows = float(self.moments.n) - (self.means is not None)
+        misfit = float(xp.sum(C * C / D)) + rest / alpha
+        logs = float(xp.sum(xp.log(D))) + (rows - r) * q * log(alpha)
+        return -0.5 * (rows * q * log(misfit / (rows * q)) + logs)
 
     def variance(self, X: Any, alpha: float) -> Array:
         """As at low rank."""

@@ -98,7 +98,7 @@ class Fields(Vectors):
                 f"a field has one to three axes beside its channels, got {len(size)}. "
                 "Say channels= if the last axis holds channels."
             )
-        axes = NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
+        axes = self.grid_axes(dimensions)
         if len(axes) != dimensions or len(set(axes)) != dimensions:
             raise ValueError(f"axes must name {dimensions} axes, each once, got {axes}.")
         for name in self.periodic:
@@ -117,6 +117,10 @@ class Fields(Vectors):
             None if mask is None else mask.reshape(-1),
             points,
         )
+
+    def grid_axes(self, dimensions: int) -> tuple[str, ...]:
+        """The names of the axes of a grid of some dimensions."""
+        return NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
 
     def check_loaded(self, limits: Limits) -> None:
         """Points and mask are arrays of numbers."""

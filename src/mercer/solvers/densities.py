@@ -1,0 +1,53 @@
+"""The density of left-out outputs under a fitted ridge as a Gaussian process."""
+
+from __future__ import annotations
+
+from math import log, pi
+from typing import Any
+
+import numpy as np
+
+from .._arrays import host
+from .factorization import Refused
+
+
+def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
+    """σ_j² along each direction of the operator: the mean of (left-out residual)² (1 - H_ii).
+
+    A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show.
+    """
+    return np.concatenate([_noise(part, alpha)[0] for part in parts.parts])
+
+
+def left_out_density(parts: Any, alpha: float) -> float:
+    """Σ_i log p(y_i | all others), each direction of the operator with a noise of its own.
+
+    −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)], over finitely many directions.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian processes for machine learning (2006), section 5.4.2.
+    """
+    problem = parts.problem
+    if problem.outputs.kernel.features is None and problem.outputs.features is None:
+        raise Refused(
+            f"{problem.outputs.kernel} has infinitely many directions, over which a density is "
+            "not defined: use finite output features."
+        )
+    total = 0.0
+    for part in parts.parts:
+        noise, logs = _noise(part, alpha)
+        n = part.T.shape[0]
+        noise = np.maximum(noise, np.finfo(float).tiny)
+        total -= 0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
+    if problem.weights is not None:
+        width = sum(part.T.shape[1] for part in parts.parts)
+        total += 0.5 * width * float(np.log(problem.weights).sum())
+    return total
+
+
+def _noise(part: Any, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """σ² and Σ_i log(1 - H_ii) of every direction of a part."""
+    R, rest = (host(A) for A in next(iter(part.path([alpha]))))
+    rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
+    return (R * R / rest).mean(axis=0), np.log(rest).sum(axis=0)
