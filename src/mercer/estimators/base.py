@@ -142,7 +142,7 @@ class StructuredEstimator(
 
     @property
     def coef_(self) -> Array:
-        """The paper's Ψ in output coordinates: g(x) = k(x, X) @ coef_, up to an intercept.
+        """The paper's Ψ in output coordinates: ``g(x) = k(x, X) @ coef_`` up to an intercept.
 
         One row a training input (or landmark, or explicit feature of the input). For linear
         outputs under the identity operator these are `KernelRidge`'s dual coefficients.
