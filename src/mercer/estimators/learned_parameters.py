@@ -19,10 +19,10 @@ from ..kernels.on_device import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, LowRank, Refused, Spectral
-from ..solvers.factorization import Parts
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
+from ..solvers.parts import Parts
 
 CRITERIA = ("auto", "evidence", "loo")
 RANGE = log(1e6)
@@ -126,7 +126,8 @@ class ParameterSearch:
         _refuse(problem)
         self.criterion, self.penalty = _criterion(problem, criterion), penalty
         self.problem = replace(problem, inputs=_held(problem.inputs))
-        self.cache, self.n_evaluations = Cache(_balanced(self.problem)), 0
+        outputs = _balanced(self.problem)
+        self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = self._first_ridge()
         self.places = self._places(learn_landmarks)
         self.learn_landmarks = any(not place.logarithm for place in self.places)

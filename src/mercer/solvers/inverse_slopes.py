@@ -41,9 +41,8 @@ def inverse_slopes(
     side = problem.inputs
     ridge = RidgeFactor(side.kernel, side.items, alpha, problem.weights, problem.intercept)
     P = ridge.factor.inverse()
-    if ridge.constants is not None:
-        turn = namespace(P).matrix_transpose
-        P = ridge.constants.back(turn(ridge.constants.back(P)))
+    turn = namespace(P).matrix_transpose
+    P = ridge.reduction.back(turn(ridge.reduction.back(P)))
     T = outputs.rows
     if criterion == "evidence":
         value, slope, A = _evidence(problem, ridge, P, T)

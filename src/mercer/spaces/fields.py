@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_output_array, namespace
+from .._arrays import Array, Items, namespace
 from .._checks import Limits, must
 from .base import Space
 from .vectors import Vectors
@@ -77,7 +77,7 @@ class Fields(Vectors):
 
     def check(self, A: Items, name: str = "y") -> Array:
         """Finite numbers, one axis a dimension of the grid."""
-        A = as_output_array(A, name, owner="fields")
+        A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
 
