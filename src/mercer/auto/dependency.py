@@ -166,7 +166,7 @@ class AutoDependency(FromFile, BaseEstimator):
         self.loo_score_ = search._score_of(best)
         self.baselines_ = baselines(self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
         if self.coverage is not None:
-            self.sets_ = LeftOutSets.of(self.best_estimator_)
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
             self.sets_.check(self.coverage)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
