@@ -202,7 +202,7 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = LeftOutSets.of(self.best_estimator_)
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
         if self.coverage is not None:
             self.sets_.check(self.coverage)
 
