@@ -65,7 +65,8 @@ html_theme_options = {
 
 # Examples run at build. One whose data set is not there is shown without being run.
 NEEDS = {
-    "curves": "functional", "graphs": "molecules", "label_sets": "emotions",
+    "curves": "functional", "graphs": "molecules", "inflection": "inflection",
+    "label_sets": "emotions",
     "pronunciation": "cmudict", "rankings": "label_ranking", "words": "ocr_words",
     "spectra_to_molecules": "massbank",
 }  # fmt: skip
@@ -74,6 +75,7 @@ absent = [name for name, folder in NEEDS.items() if not (data / folder).is_dir()
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "ignore_pattern": r"__init__\.py|simulators\.py",  # helpers of examples
     "filename_pattern": rf"plot_(?!{'|'.join([*absent, 'nothing'])})",
     "within_subsection_order": "gallery_order.by_output",
     "default_thumb_file": str(Path(__file__).parent / "_static" / "not_run.png"),
@@ -114,6 +116,16 @@ def _close_blocks(app, docname, source):
     source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
 
 
+RIGHT_TO_LEFT = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+"
+
+
+def _isolate(app, pagename, templatename, context, doctree):
+    """Wrap right-to-left words, so that they do not turn numbers beside them round."""
+    pattern = rf"(<[^>]*>)|({RIGHT_TO_LEFT}(?:\s+{RIGHT_TO_LEFT})*)"
+    if "body" in context:
+        context["body"] = re.sub(pattern, lambda m: m[1] or f"<bdi>{m[2]}</bdi>", context["body"])
+
+
 def setup(app):
     """Hook into Sphinx."""
     app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
@@ -121,3 +133,4 @@ def setup(app):
     app.connect("autodoc-skip-member", _skip)
     app.connect("config-inited", lambda app, config: write_pages(GENERATED))
     app.connect("source-read", _close_blocks)
+    app.connect("html-page-context", _isolate)

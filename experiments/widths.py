@@ -40,7 +40,7 @@ class Curves:
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows to learn from, and rows of other groups to test on."""
         labels = np.arange(len(self.Y)) if self.groups is None else self.groups
-        names = np.random.default_rng([seed, 7]).permutation(np.unique(labels))
+        names = np.random.default_rng([seed, 11]).permutation(np.unique(labels))
         test, rest = np.split(names, [self.test])
         rows = (np.flatnonzero(np.isin(labels, some)) for some in (rest[: self.train], test))
         train, tested = rows
@@ -152,7 +152,7 @@ def run(
     report.notes.append(
         f"Bands asked for {ASKED:.0%}, {repeats} random splits; the same model, training, "
         "calibration and test rows for all. Equal coverage: all widths of a method times the one "
-        f"number that makes it cover {ASKED:.0%} of all test rows. Terciles are of the width that "
-        "the residual scale predicts. Settings were tuned on other splits than these."
+        f"number that makes it cover {ASKED:.0%} of all test rows. Terciles are of the largest "
+        "error that a ridge model of left-out errors expects. Settings were tuned on other splits."
     )
     return report

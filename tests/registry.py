@@ -88,7 +88,7 @@ KERNELS = [
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
     (k.FieldL2(), IMAGES), (k.FieldSobolev(), IMAGES),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
-    (k.Words(), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
+    (k.Words(), TITLES), (k.TfIdf(bits=8), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
     (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
     (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
@@ -100,7 +100,7 @@ KERNELS = [
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
 MORE_KERNELS = [
-    (k.Standardized(k.Linear(), "common"), TWINS),
+    (k.Standardized(k.Linear(), "common"), TWINS), (k.TfIdf("letters", 2, 3, 4, 8), TITLES),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
     (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
     (k.Matern(1.0, nu=3.5), VECTORS),

@@ -215,7 +215,7 @@ def test_what_is_not_there_is_named(parameters, message):
 def test_constant_inputs_and_missing_outputs_are_refused():
     with pytest.raises(ValueError, match="nothing to learn from"):
         auto().fit(np.ones((10, 2)), np.arange(10.0))
-    with pytest.raises(ValueError, match="row 0: column 0 is empty"):
+    with pytest.raises(ValueError, match="row 0: column 'y' is empty"):
         auto().fit(X[:10], np.r_[np.nan, np.arange(9.0)])
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import copy
+import re
+import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -10,6 +12,8 @@ from sklearn.utils import check_random_state
 from .._arrays import Items
 from ..cells import BadTable, Table
 from ..cells.table import Name
+from ..estimators.checks import warn_if_constant
+from ..estimators.doubts import warn_of_data
 from ..estimators.left_out_sets import LeftOutSets
 from ..problem import group_labels, sample_weights
 from .baselines import baselines
@@ -23,6 +27,8 @@ from .progress import Progress
 from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
+LONG = re.compile(r"\d+\.\d{5,}")
+"""Numbers with more digits than anybody reads."""
 SETS = 4000
 """Rows up to which a model keeps what prediction sets need, asked for or not."""
 
@@ -171,6 +177,7 @@ class AutoDependency(LearntFromTable):
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        warn_if_constant(self.outputs_.kernel().fit(pairs.y), pairs.y)
         if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._by_letters(pairs)
         else:
@@ -188,6 +195,7 @@ class AutoDependency(LearntFromTable):
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search._score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
+        self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
             self.sets_ = LeftOutSets.of(self.best_estimator_)
         if self.coverage is not None:
@@ -221,12 +229,26 @@ class AutoDependency(LearntFromTable):
 
 def _called(best: str, model: Any, search: Search) -> str:
     """What was chosen in words: the models of a blend with their weights."""
-    models = {row["family"]: row["model"] for row in search.board}
+    models = {
+        row["family"]: LONG.sub(lambda m: f"{float(m[0]):.4g}", row["model"])
+        for row in search.board
+    }
     if best != "blend":
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))
     order = sorted(weights, key=lambda family: -weights[family])
     return " + ".join(f"{weights[f]:.2f} {models[f]}" for f in order if weights[f] > 0.005)
+
+
+def _doubts(search: Search) -> list[str]:
+    """What is odd about the data: labels that never occur, rows that come again."""
+    model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
+    if model is None:
+        return []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warn_of_data(model.fitted_.problem)
+    return [str(one.message) for one in said]
 
 
 def _several(names: Any) -> list[Name]:

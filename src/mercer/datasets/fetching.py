@@ -131,7 +131,8 @@ FETCHABLE: dict[str, Remote] = {
 BY_HAND = {
     "bibtex": "load_bibtex", "emotions": "load_emotions", "dti": "load_dti",
     "canadian_weather": "load_canadian_weather", "cmudict": "load_cmudict",
-    "cmu_faces": "load_cmu_faces", "massbank": "load_massbank",
+    "cmu_faces": "load_cmu_faces", "massbank": "load_massbank", "darcy": "load_darcy",
+    "burgers": "load_burgers",
 }  # fmt: skip
 """The others, with the loader whose message says which file to put where."""
 

@@ -20,6 +20,11 @@ def load_darcy(
 
     1,000 and 50 pairs on a grid of 16 × 16; with `fine` the test pairs on 32 × 32. Transposing is a
     symmetry; mirrors are not, since the grid leaves one border out.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_darcy
+    >>> X, y, X_test, y_test = load_darcy()  # doctest: +SKIP
     """
     path = find("pde/darcy.npz", data_home, sha256=sha256, origin=ORIGIN)
     test = "test32" if fine else "test"
@@ -35,6 +40,11 @@ def load_burgers(
     """Initial states (800, 16) on a circle and solutions of Burgers' equation (800, 17, 16).
 
     The first of the 17 times is the initial state; the viscosity is 0.01.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_burgers
+    >>> X, y = load_burgers()  # doctest: +SKIP
     """
     path = find("pde/burgers.npz", data_home, sha256=sha256, origin=ORIGIN)
     with np.load(path, allow_pickle=False) as z:

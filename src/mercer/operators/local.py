@@ -15,6 +15,7 @@ from ..kernels.fields import FieldL2
 from ..spaces import Fields
 from ..spaces.grid import Grid
 from .components import ComponentGram, ComponentKernel
+from .local_gradient import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
@@ -226,6 +227,8 @@ class Local(ComponentKernel):
         if hasattr(self, "roots_"):
             views = views[np.linspace(0, number - 1, min(number, VIEWS)).astype(int)]
         return namespace(X).concat([self._view(X, int(v)) for v in views])
+
+    component_gradient = property(local_gradient)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """One matrix a neighbourhood; boxes' matrices once each, summed as the places want them."""

@@ -19,7 +19,7 @@ from ..operators.shared import SINGLE, Shared
 from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem, Want
-from .base import Cache, Solver, closed_form
+from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, Solution, _Points
 from .left_out import members_by_size
 from .outputs import Outputs
@@ -40,13 +40,11 @@ class AtPlaces(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A kernel over places, pairs held whole, the square loss."""
-        if not problem.kernel.at_places:
-            return f"{problem.kernel} shares no weights between places"
         if problem.inputs.features is not None:
             return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
         if problem.loss is not None or want.judge != "closed":
             return f"{problem.kernel} goes with the square loss"
-        return closed_form(problem, want)
+        return None
 
     def cost(self, sizes: Sizes) -> Route:
         """As at low rank, with a row for every place."""

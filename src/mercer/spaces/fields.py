@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_output_array
+from .._arrays import Array, Items
 from .._checks import Limits, must
 from .base import Space
 from .grid import Grid
@@ -74,7 +74,7 @@ class Fields(Vectors):
 
     def check(self, A: Items, name: str = "y") -> Array:
         """Finite numbers, one axis a dimension of the grid."""
-        A = as_output_array(A, name, owner="fields")
+        A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
 
