@@ -28,7 +28,7 @@ EXPERIMENTS = {
     "widths": "how wide bands are that adapt to places and inputs, at equal coverage",
     "risk": "expected losses that prediction sets are asked to bound, over 200 splits",
     "densities": "log densities and CRPS of the posterior beside scikit-learn's Gaussian process",
-    "digits": "lower halves of scikit-learn's digits from the upper halves, every operator",
+    "digits": "lower halves of scikit-learn's digits from the upper halves, by one line",
     "massbank": "molecules from mass spectra, among the candidates of the same formula",
     "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",
     "emotions": "sets of moods from the sound of a song, in the given split",

@@ -26,7 +26,7 @@ from mercer.losses import Huber
 from mercer.metrics import kendall_tau, sample_f1
 from mercer.operators import Covariance, Identity, Operator
 from mercer.sources import Stream
-from mercer.tables import TableModel, read
+from mercer.tables import read
 from mercer.testing import check_kernel
 
 upper, lower = load_digit_halves()
@@ -59,6 +59,6 @@ f1: float = sample_f1([["a"]], [["a"]])
 tau: float = kendall_tau([[0, 1]], [[0, 1]])
 check_kernel(RBF(1.0), upper)
 stream = Stream(lambda: iter([(upper, lower)]))
-table = TableModel(["a"], ["b"]).fit(read("table.csv"))
+table = AutoDependency(["a"], ["b"]).fit(read("table.csv"))
 file: Path = mercer.save(model, "model.mercer")
 again = mercer.load(file)
