@@ -34,7 +34,7 @@ SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
 """Length scales in units of the distance that standardised rows have, likely ones first."""
 MANY = 2000
 """Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
-RANK, TOPICS = 400, 40
+RANK, TOPICS = 1000, 40
 """Principal directions of many texts, and those that trees ask about."""
 WORDS = 2
 """Blanks in the middle one of texts from which on words are compared, too."""
@@ -48,12 +48,12 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
     numbers = _on_numbers(inputs, numbers_in(inputs, X)) if inputs.width_ else {}
     if not inputs.texts:
         return numbers
-    rank = RANK if len(X) > MANY else None
+    many = len(X) > MANY
     texts = {
         name: _sum([On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
-        for name, make in _text_kernels(are_sentences(inputs, X), rank).items()
+        for name, make in _text_kernels(are_sentences(inputs, X), many).items()
     }
-    if not numbers or rank is not None:  # of many rows, the blend adds them up
+    if many or not numbers:  # of many rows, the blend adds them up
         alone = {f: [On(NUMBERS, k) for k in kernels] for f, kernels in numbers.items()}
         return {**{name: [kernel] for name, kernel in texts.items()}, **alone}
     return {
@@ -108,7 +108,11 @@ def are_sentences(inputs: Inputs, X: Items) -> bool:
 def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
     """Stationary kernels over scales up to 12√d of the spread, the linear one, those of sets."""
     d = inputs.width_
-    sets: dict[str, list[Kernel]] = {"Tanimoto": [Tanimoto()], "cosine": [Normalized(Linear())]}
+    sets: dict[str, list[Kernel]] = {
+        "Tanimoto": [Tanimoto()],
+        "cosine": [Normalized(Linear())],
+        "RBF, rare": [Standardized(RBF(c * sqrt(d))) for c in (1.0, 3.0)],  # rare words weigh more
+    }
     if inputs.bags_ and len(Z) > MANY:  # distances say what overlaps do, and take longer
         return {**sets, "cosine": [Gaussian(Normalized(Linear()), c) for c in (0.7, 1.0)]}
     return {
@@ -132,10 +136,10 @@ def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
     }
 
 
-def _text_kernels(sentences: bool, rank: int | None) -> dict[str, Any]:
-    words = {"words": lambda: TfIdf("words", 1, 2, rank)} if sentences else {}
-    if rank is not None:
-        return {**words, "letters": lambda: TfIdf("letters", 3, 4, rank)}
+def _text_kernels(sentences: bool, many: bool) -> dict[str, Any]:
+    words = {"words": lambda: TfIdf(rank=RANK if many else None)} if sentences else {}
+    if many:
+        return {**words, "letters": lambda: TfIdf("letters", 3, 4, RANK // 2)}
     return {**words, "letters": lambda: Normalized(Spectrum(4, blended=True))}
 
 

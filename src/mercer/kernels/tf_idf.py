@@ -19,8 +19,9 @@ class TfIdf(Kernel):
     """The cosine of two texts by their words, or pieces of words; rare ones count for more.
 
     A piece that occurs c times in a text, and in m of the n texts that the kernel is fitted on,
-    weighs (1 + log c)(1 + log((1 + n) / (1 + m))); rows of weights are scaled to length one.
-    Pieces are hashed to 2^bits columns.
+    weighs (1 + log c)(1 + log((1 + n) / (1 + m))), and nothing where m < 2: rows of weights, scaled
+    to length one, are then alike for texts that were fitted on and others. Pieces are hashed to
+    2^bits columns.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ class TfIdf(Kernel):
     Examples
     --------
     >>> from mercer.kernels import TfIdf
-    >>> texts = ["the sea", "the sun", "the sand"]
+    >>> texts = ["the sea", "the sun", "the sand", "sea sun"]
     >>> TfIdf().fit(texts)(["a sea"], texts).round(2)
-    array([[0.86, 0.  , 0.  ]])
+    array([[0.78, 0.  , 0.  , 0.71]])
     """
 
     space = Sequences()
@@ -71,6 +72,8 @@ class TfIdf(Kernel):
         C = self._counts(self.check(A, "A"))
         documents = np.bincount(C.indices, minlength=C.shape[1])
         self.idf_ = 1.0 + np.log((1.0 + C.shape[0]) / (1.0 + documents))
+        if (documents > 1).any():  # a piece of one text says nothing about others
+            self.idf_[documents < 2] = 0.0
         if self.rank is not None:
             some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
             F = self._weighted(csr_array(C[np.sort(some)]))
