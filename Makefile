@@ -22,12 +22,14 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+	$(BIN)/mypy --strict tests/typing/public_api.py
 
 check: lint types test
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m pytest -q tests/site
 	@echo "open docs/_build/html/index.html"
 
 # Ratios to peers and floors at a small size, beside those of the last run; nightly fails where one
@@ -43,4 +45,4 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv out build dist docs/_build docs/gallery
+	rm -rf .venv out build dist docs/_build docs/gallery docs/reference/generated

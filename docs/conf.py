@@ -1,4 +1,7 @@
-"""How the documentation is built: ``make docs``; no network is needed, and warnings are errors."""
+"""How the documentation is built: ``make docs``; no network is needed, and warnings are errors.
+
+Formulas are typeset by a MathJax that comes with a package; nothing is loaded from elsewhere.
+"""
 
 import os
 import re
@@ -9,6 +12,10 @@ import mercer
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from api_pages import write_pages
+
+GENERATED = Path(__file__).parent / "reference" / "generated"
+
 project = "mercer"
 author = "the mercer developers"
 version = release = mercer.__version__
@@ -17,21 +24,25 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx-mathjax-offline",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "sg_execution_times.rst", "**/sg_execution_times.rst"]
+exclude_patterns = [
+    "_build", "reference/generated/*.inc", "sg_execution_times.rst", "**/sg_execution_times.rst",
+]  # fmt: skip
 default_role = "code"
 nitpicky = False
-METHODS = ("fit", "predict", "score", "transform", "partial_fit")
-autodoc_default_options = {"exclude-members": ", ".join(f"set_{m}_request" for m in METHODS)}
-autodoc_inherit_docstrings = False  # a method is described where it was first said what it does
-autosummary_generate = False
+autosummary_generate = False  # api_pages.py writes them
+viewcode_line_numbers = True
 napoleon_use_rtype = False
 napoleon_custom_sections = ["Attributes"]  # as they stand: several names may share a line
 toc_object_entries_show_parents = "hide"
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 suppress_warnings = ["config.cache"]
 
 html_theme = "pydata_sphinx_theme"
@@ -42,19 +53,20 @@ html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": []}
 html_theme_options = {
-    "logo": {"text": "mercer"},
+    "logo": {"text": f"mercer {release}"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navigation_depth": 2,
     "show_toc_level": 1,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 
 # Examples run at build. One whose data set is not there is shown without being run.
 NEEDS = {
-    "curves": "functional", "graphs": "molecules", "label_sets": "emotions",
+    "curves": "functional", "graphs": "molecules", "inflection": "inflection",
+    "label_sets": "emotions",
     "pronunciation": "cmudict", "rankings": "label_ranking", "words": "ocr_words",
     "spectra_to_molecules": "massbank",
 }  # fmt: skip
@@ -63,14 +75,22 @@ absent = [name for name, folder in NEEDS.items() if not (data / folder).is_dir()
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "ignore_pattern": r"__init__\.py|simulators\.py",  # helpers of examples
     "filename_pattern": rf"plot_(?!{'|'.join([*absent, 'nothing'])})",
     "within_subsection_order": "gallery_order.by_output",
     "default_thumb_file": str(Path(__file__).parent / "_static" / "not_run.png"),
-    "download_all_examples": False,
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("mercer",),
+    "inspect_global_variables": False,
     "show_memory": False,
     "remove_config_comments": True,
     "min_reported_time": 1e9,
 }
+
+
+def _skip(app, what, name, obj, skip, options):
+    """scikit-learn documents `set_fit_request` and its like."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
 def _escape_bars(app, what, name, obj, options, lines):
@@ -91,23 +111,26 @@ def _quote_attributes(app, what, name, obj, options, lines):
                 lines[i] = ", ".join(f"``{one}``" for one in lines[i].split(", "))
 
 
-def _list_names(app, what, name, obj, options, lines):
-    """A module opens with a table of what it exports."""
-    if what == "module":
-        hidden = options.get("exclude-members") or ()
-        names = [one for one in getattr(obj, "__all__", ()) if callable(getattr(obj, one))]
-        table = [f"   {one}" for one in names if one not in hidden]
-        lines += ["", ".. autosummary::", "   :nosignatures:", "", *table, ""] if table else []
-
-
 def _close_blocks(app, docname, source):
     """The blank line that ends a doctest is for the doctest, not for the reader."""
     source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
+
+
+RIGHT_TO_LEFT = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]+"
+
+
+def _isolate(app, pagename, templatename, context, doctree):
+    """Wrap right-to-left words, so that they do not turn numbers beside them round."""
+    pattern = rf"(<[^>]*>)|({RIGHT_TO_LEFT}(?:\s+{RIGHT_TO_LEFT})*)"
+    if "body" in context:
+        context["body"] = re.sub(pattern, lambda m: m[1] or f"<bdi>{m[2]}</bdi>", context["body"])
 
 
 def setup(app):
     """Hook into Sphinx."""
     app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", _escape_bars)
-    app.connect("autodoc-process-docstring", _list_names)
+    app.connect("autodoc-skip-member", _skip)
+    app.connect("config-inited", lambda app, config: write_pages(GENERATED))
     app.connect("source-read", _close_blocks)
+    app.connect("html-page-context", _isolate)

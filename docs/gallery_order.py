@@ -3,8 +3,8 @@
 from pathlib import Path
 
 OUTPUTS = (
-    "images", "words", "pronunciation", "rankings", "label_sets", "curves", "graphs",
-    "spectra_to_molecules", "vector_field",
+    "images", "plurals", "words", "pronunciation", "rankings", "label_sets", "curves", "graphs",
+    "spectra_to_molecules", "simulation", "fields", "vector_field",
 )  # fmt: skip
 
 

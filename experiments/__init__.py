@@ -20,9 +20,11 @@ from .resources import measured
 EXPERIMENTS = {
     "auto": "AutoDependency in one line beside what a scikit-learn user would try, on 19 sets",
     "bibtex": "sets of tags from the words of a text, in the given split",
+    "burgers": "Burgers' equation on a circle, with and without its symmetry under shifts",
     "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
     "guarantees": "whether prediction sets hold the truth as often as they state (simulated)",
     "coverage": "how often prediction sets hold the truth, and how large they are",
+    "darcy": "Darcy's equation: whole-field, local and shared kernels",
     "widths": "how wide bands are that adapt to places and inputs, at equal coverage",
     "risk": "expected losses that prediction sets are asked to bound, over 200 splits",
     "densities": "log densities and CRPS of the posterior beside scikit-learn's Gaussian process",

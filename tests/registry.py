@@ -7,6 +7,7 @@ parameters, items and wrappers, for the contracts alone.
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
@@ -23,7 +24,12 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
-from mercer.estimators import Blend, ForestDependency, OnlineKernelDependency
+from mercer.estimators import (
+    Blend,
+    ForestDependency,
+    OnlineKernelDependency,
+    RegressorDependency,
+)
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(6, 3))
@@ -34,6 +40,7 @@ WORDS = ["ab", "ba", "bba", "aaba", "abbb", "b"]
 SETS = [["a", "b"], ["c"], ["a", "b", "c"], ["a", "c"], ["b"], ["a"]]
 RANKS = np.stack([RNG.permutation(4) for _ in range(6)])
 GRAPHS = [nx.path_graph(n) for n in (2, 3, 4)] + [nx.cycle_graph(n) for n in (3, 4, 5)]
+VECTOR_GRAPHS = [(nx.to_numpy_array(graph), RNG.normal(size=(len(graph), 2))) for graph in GRAPHS]
 TREES = [f"(S (N {a}) (V {b}))" for a in ("dog", "cat", "cow") for b in ("barks", "sleeps")]
 SMILES = ["CO", "CCO", "CC=O", "c1ccccc1", "CN", "CCC"]
 SPECTRA = [([19.02 + i, 37.03], [1.0, 0.25], 37.03 + i) for i in range(6)]
@@ -65,6 +72,7 @@ TOLD = LETTERS + k.Function(equal, of_items=True)
 """Tells anagrams apart, as a decoder's kernel must."""
 SPACES = [
     (s.Vectors(), VECTORS), (s.Vectors(), IMAGES), (s.Curves(np.arange(3.0)), VECTORS),
+    (s.Fields(), IMAGES), (s.Fields(channels=3), VECTORS[:, None, :]),
     (s.LabelSets(), SETS), (s.Classes(), CLASSES), (s.Sequences(), WORDS),
     (s.Sequences(vectors=True), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]), (s.Rankings(), RANKS),
     (s.Graphs(), GRAPHS), (s.Trees(), TREES), (s.Molecules(), SMILES), (s.Spectra(), SPECTRA),
@@ -78,21 +86,24 @@ KERNELS = [
     (k.RBF() * k.Linear(), VECTORS), (0.5 * k.RBF(), VECTORS), (k.Linear() ** 2, VECTORS),
     (k.ChiSquare(), POSITIVE), (k.Hellinger(), SHARES), (k.Intersection(), POSITIVE),
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
+    (k.FieldL2(), IMAGES), (k.FieldSobolev(), IMAGES),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
-    (k.Words(), TITLES),
+    (k.Words(), TITLES), (k.TfIdf(bits=8), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
     (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
     (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
     (k.WeisfeilerLehman(), GRAPHS), (k.SubsetTree(), TREES), (k.Subtree(), TREES),
-    (k.Productions(), TREES),
+    (k.Productions(), TREES), (k.VectorGraph(), VECTOR_GRAPHS),
     (k.Fingerprint(), SMILES), (k.MassSpectrum(), SPECTRA),
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
 MORE_KERNELS = [
+    (k.Standardized(k.Linear(), "common"), TWINS), (k.TfIdf("letters", 2, 3, 4, 8), TITLES),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
     (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
+    (k.Matern(1.0, nu=3.5), VECTORS),
     (k.Matern(1.0, nu=np.inf), VECTORS), (k.Normalized(k.Linear()), IMAGES),
     (k.Gaussian(k.Polynomial(2), 3.0), VECTORS), (k.Centered(k.Linear()), TWINS),
     (k.Normalized(k.Centered(k.RBF())), IMAGES), (k.Function(inner_products), VECTORS),
@@ -122,7 +133,7 @@ OPERATORS = [
     o.Identity(), o.Covariance(), o.Covariance(0.0), o.Covariance(0.5), o.ConditionalCovariance(),
     o.ConditionalCovariance(1e-6), o.Matrix(np.diag([1.0, 2.0, 0.0])), 0.5 * o.Covariance(),
     o.Identity() + 2.0 * o.Covariance(), o.LearnedOperator(), o.LearnedOperator(power=0.5),
-    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1),
+    o.Matrix.mean_regularized(3, 0.9), o.Matrix.graph(np.ones((3, 3)), 0.1), o.ReducedRank(2),
     sum([o.Identity(), o.ConditionalCovariance(), o.Matrix(np.ones((3, 3)))]),
     o.Mixture([o.Identity(), o.Covariance(), o.ConditionalCovariance()], [0.2, 0.5, 0.3]),
 ]  # fmt: skip
@@ -153,7 +164,7 @@ DECODERS = [
     (d.Direct(), k.Linear(), VECTORS), (d.Candidates(), k.RBF(), VECTORS),
     (d.FixedPoint(), k.RBF(), VECTORS), (d.Gradient(), k.Polynomial(3), VECTORS),
     (d.Simplex(), k.Linear(), SHARES), (d.Threshold(), k.Labels(), SETS),
-    (d.ExpectedF1(), k.Labels(), SETS),
+    (d.ExpectedF1(), k.Labels(), SETS), (d.ByLoss(), k.Labels(), SETS),
     (d.Kemeny(), k.Kendall(), RANKS), (d.Borda(), k.Kendall(), RANKS),
     (d.Assignment(), k.Spearman(), RANKS),
     (d.Lexicon(), k.Positions(), WORDS),
@@ -171,7 +182,10 @@ MORE_DECODERS = [
     (d.Gradient(), k.Gaussian(k.Polynomial(2)), VECTORS),
     (d.Threshold(), k.Labels(), csr_array(INDICATORS)),
     (d.Threshold(metric="subset"), k.Linear(), INDICATORS), (d.Borda(), k.Spearman(), RANKS),
-    (d.Assignment(), k.Hamming(), RANKS),
+    (d.Assignment(), k.Hamming(), RANKS), (d.ByLoss("subset"), k.Labels(), SETS),
+    (d.ByLoss("hamming"), k.Labels(), csr_array(INDICATORS)), (d.ByLoss(), k.Kendall(), RANKS),
+    (d.ByLoss("spearman"), k.Kendall(), RANKS), (d.ByLoss(), k.Spectrum(2, True), WORDS),
+    (d.ByLoss("edit", "training"), TOLD, WORDS),
 ]  # fmt: skip
 MODELS = [
     (KernelDependency(), NUMBERS, VECTORS), (KernelDependency(fit_intercept=True), NUMBERS, SHARES),
@@ -180,6 +194,13 @@ MODELS = [
     (MaxMarginMarkovNetwork(k.RBF(), features=f.IncompleteCholesky(3)),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.Patchwise(k.RBF(2.0), size=2, overlap=1)), IMAGES, IMAGES[:, ::-1]),
+    (KernelDependency(o.Local(k.RBF(2.0), width=1.0)), IMAGES, IMAGES[:, ::-1]),
+    (KernelDependency(o.Local(windows=o.Boxes(2, 1))), IMAGES, IMAGES[:, ::-1]),
+    (
+        KernelDependency(o.Shared(k.RBF(2.0), k.RBF(2.0), 1.0, 0.1, rank=40)),
+        IMAGES,
+        IMAGES[:, ::-1],
+    ),
     (KernelDependency(o.Positionwise(k.RBF(0.3)), k.Positions(), 0.1, d.PerPosition("input")),
      [VECTORS[:2], VECTORS[2:5], VECTORS[5:]], ["no", "oon", "n"]),
     (KernelDependency(o.CurlFree(1.0), features=f.RandomOperatorFourier(4, random_state=0)),
@@ -189,6 +210,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (RegressorDependency(Ridge(), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),

@@ -27,7 +27,7 @@ ORDER = [
         "_part_types",
         "_same",
     },
-    {"curves", "symmetric"},
+    {"curves", "symmetric", "cells"},
     {"spaces"},
     {"kernels", "datasets"},
     {"features", "_capability_checks"},

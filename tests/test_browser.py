@@ -107,6 +107,21 @@ def test_strings_are_learnt(server, page):
     assert page.locator("#answers td").first.text_content() == "KSANA"
 
 
+def test_a_drawn_coefficient_is_solved(server, page):
+    page.goto(server.address + "/#fields")
+    page.wait_for_selector("#bar-state:has-text('band')")
+    before = page.inner_html("#solution")
+    box = page.locator("#bar-pad").bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 5, box["y"] + box["height"] - 30, steps=4)
+    page.mouse.up()
+    until(page, "!barWaits && !barAgain")
+    assert page.inner_html("#solution") != before
+    assert page.evaluate("bar.a[0] > bar.a[39]")
+    assert page.locator("#solution polygon").count() == 1  # the band
+
+
 def test_a_dropped_table_is_learnt_and_asked(server, page):
     page.goto(server.address + "/#table")
     text = "size,city,price\n" + "".join(

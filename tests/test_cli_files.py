@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer.cli import files, main
-from mercer.tables import SPACES
+from mercer.auto import search
+from mercer.cli import main, options
 from mercer.tables.formats import FORMATS
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(search, "TREES", 5)
     (tmp_path / "tags.csv").write_text(
         "text,tags\n"
         + "the sea is blue,sea\nsun and sea,sea;sun\nhot sun,sun\ncold rain,rain\n" * 5
@@ -30,18 +31,19 @@ def run(tmp_path, monkeypatch):
 def test_fit_predict_evaluate_info(run):
     out = run("fit", "tags.csv", "--input", "text", "--output", "tags", "-o", "m.mercer").output
     assert "tags (labels)" in out
-    assert "F1, left out" in out
+    assert "F1, left out" in out and "F1 of left-out rows: " in out
+    assert "Say --space COLUMN=KIND" in out
     predicted = run("predict", "m.mercer", "-", input="text\nhot sun today\n").stdout
     assert predicted == "text\tpredicted tags\nhot sun today\tsun\n"
     measures = json.loads(run("evaluate", "m.mercer", "tags.csv", "--json").stdout)
     assert measures["F1"] == 1.0
     facts = json.loads(run("info", "m.mercer", "--json").stdout)
     assert facts["rows"] == 20
-    assert "Spectrum" in facts["kernel"]
+    assert facts["columns"] == {"text": "text", "tags": "labels"}
 
 
 def test_top_and_files(run, tmp_path):
-    run("fit", "tags.csv", "-o", "m.mercer")  # the first column predicts the last
+    run("fit", "tags.csv", "-o", "m.mercer")  # the other columns predict the last
     run("predict", "m.mercer", "tags.csv", "--top", "2", "-o", "top.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "top.jsonl").read_text().splitlines()]
     assert [row["rank"] for row in rows[:2]] == [1, 2]
@@ -66,7 +68,15 @@ def test_images(run, tmp_path, rng):
         (["fit", "tags.csv", "-o", "no/where/m.mercer"], "no folder"),
         (["predict", "none.mercer", "tags.csv"], "none.mercer is no file"),
         (["predict", "tags.csv", "tags.csv"], "tags.csv is no mercer model"),
-        (["fit", "tags.csv", "--space", "vector"], "predict them with --space labels"),
+        (["fit", "tags.csv", "--space", "vector"], "no kind of output: use one of number"),
+        (["fit", "tags.csv", "--space", "number"], "column 'tags': 'sea' is no number"),
+        (["fit", "tags.csv", "--space", "text=song"], "'song' is no kind of column"),
+        (["fit", "tags.csv", "--space", "txt=text"], "did you mean 'text'"),
+        (["fit", "tags.csv", "--input", "tags"], "cannot be both input and output"),
+        (["fit", "tags.csv", "--scoring", "beauty"], "'beauty' is no scorer"),
+        (["fit", "tags.csv", "--report", "tags.csv"], "is the file that is read"),
+        (["fit", "tags.csv", "--report", "report.pdf"], "let it end in .html"),
+        (["fit", "tags.csv", "--coverage", "0.99"], "need at least 99"),
     ],
 )
 def test_problems_are_one_sentence(run, arguments, message):
@@ -99,5 +109,62 @@ def test_reproduce_says_where_the_experiments_are(arguments):
 
 def test_options_name_what_there_is():
     """The command line says the names again, so that --help need not load the library."""
-    assert set(files.FORMATS) == set(FORMATS)
-    assert set(files.SPACES) == set(SPACES)
+    assert set(options.FORMATS) == set(FORMATS)
+
+
+def test_kinds_groups_ids_and_sets(run, tmp_path, rng):
+    kind = rng.choice(["a", "b", "c"], size=60)
+    y = np.where(kind == "a", 0.0, 5.0) + rng.normal(size=60)
+    rows = [f"r{i},g{i // 3},{k},{v}" for i, (k, v) in enumerate(zip(kind, y, strict=True))]
+    (tmp_path / "d.csv").write_text("name,who,kind,y\n" + "\n".join(rows) + "\n")
+    told = run("fit", "d.csv", "--id", "name", "--groups", "who", "--json", "--coverage", "0.8",
+               "--time-limit", "60", "--report", "r.html")  # fmt: skip
+    facts = json.loads(told.stdout)
+    assert facts["columns"] == {"kind": "category", "y": "number"}
+    assert set(facts["baselines"]) >= {"mean", "ridge"}
+    assert "<title>mercer" in (tmp_path / "r.html").read_text()
+    run("predict", "model.mercer", "d.csv", "--coverage", "0.8", "-o", "p.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert list(rows[0]) == ["name", "who", "kind", "y", "predicted y", "lower y", "upper y"]
+    inside = [row["lower y"] <= float(row["y"]) <= row["upper y"] for row in rows]
+    assert np.mean(inside) > 0.7
+    out = run("fit", "d.csv", "--input", "kind..kind,y", "--output", "who", "-o", "w.mercer").stdout
+    assert "who (class)" in out or "who (text)" in out
+    run("predict", "w.mercer", "d.csv", "--top", "2", "--coverage", "0.5", code=1)
+
+
+def test_a_guess_is_overridden_by_column(run, tmp_path, rng):
+    rows = "".join(f"{i % 4},{i % 3},{i % 3}\n" for i in range(40))
+    (tmp_path / "d.csv").write_text("zip,x,y\n" + rows)
+    told = run("fit", "d.csv", "--space", "zip=category", "--space", "y=number", "--json",
+               "--scoring", "neg_mean_squared_error")  # fmt: skip
+    facts = json.loads(told.stdout)
+    assert facts["columns"] == {"zip": "category", "x": "number", "y": "number"}
+    assert facts["score, left out"] <= 0
+    told = run("fit", "d.csv", "--space", "x=nothing", "--json")
+    assert json.loads(told.stdout)["columns"] == {"zip": "number", "x": "nothing", "y": "class"}
+
+
+def test_sets_of_every_kind(run, tmp_path):
+    lines = ["x,kind,tags,order"]
+    for i in range(40):
+        order = "a > b > c" if i % 2 else "c > b > a"
+        lines.append(f"{i % 2},{'on' if i % 2 else 'off'},{'p;q' if i % 2 else 'q'},{order}")
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    for output, column, cell in [
+        ("kind", "set of kind", ["off"]),
+        ("tags", "surely tags", "q"),
+        ("order", "set of order", ["c > b > a"]),
+    ]:
+        run("fit", "d.csv", "--input", "x", "--output", output)
+        told = run("predict", "model.mercer", "d.csv", "--coverage", "0.9", "--json").stdout
+        assert json.loads(told.splitlines()[0])[column] == cell
+
+
+def test_progress_goes_into_a_log(run, tmp_path, monkeypatch):
+    from mercer.auto import progress
+
+    monkeypatch.setattr(progress, "LINE", 0.0)
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{i * i}\n" for i in range(12)))
+    err = run("fit", "d.csv").stderr
+    assert "% done (ridge), about " in err and " s left" in err

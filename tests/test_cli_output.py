@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 import mercer
+from mercer import AutoDependency
+from mercer.auto import search
 from mercer.cli import main
 from mercer.cli.terminal import shown
-from mercer.tables import TableModel, read
+from mercer.tables import read
 
 MERCER = [sys.executable, "-c", "from mercer.cli import main; main()"]
 ROWS = "".join(f"{i},{2 * i + 1},{'ab'[i % 2]}\n" for i in range(12))
@@ -26,13 +29,14 @@ ROWS = "".join(f"{i},{2 * i + 1},{'ab'[i % 2]}\n" for i in range(12))
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     (folder / "d.csv").write_text("x,y,kind\n" + ROWS)
-    model = TableModel(["x"], ["y"]).fit(read(folder / "d.csv"))
+    model = AutoDependency(["x"], "y").fit(read(folder / "d.csv"))
     return mercer.save(model, folder / "m.mercer")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, saved):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(search, "TREES", 5)
     (tmp_path / "d.csv").write_text("x,y,kind\n" + ROWS)
     (tmp_path / "m.mercer").write_bytes(saved.read_bytes())
     return tmp_path
@@ -202,7 +206,7 @@ def test_nothing_is_rounded_and_other_columns_are_carried_through(folder, rng):
 def test_columns_named_like_markup(folder):
     (folder / "e.csv").write_text("x,[/bold],[red]y\n" + ROWS)
     out = run("fit", "e.csv", "--output", "[/bold]", "-o", "e.mercer").stdout
-    assert "[/bold] (vector)" in out
+    assert "[/bold] (number)" in out
     assert "[red]y" in run("fit", "e.csv", "-o", "e.mercer").stdout
     assert "[red]y" in run("info", "e.mercer").stdout
     assert "'[/b]'" in run("fit", "e.csv", "--output", "[/b]", code=1).stderr
@@ -212,7 +216,7 @@ def test_escape_sequences_do_not_reach_the_terminal(folder):
     bad = "y\x1b]0;owned\x07\x9b31m\u202e"
     table = read("d.csv")
     columns = {"x": table.columns["x"], bad: table.columns["y"]}
-    model = TableModel(["x"], [bad]).fit(type(table)("d.csv", columns, table.lines))
+    model = AutoDependency(["x"], [bad]).fit(type(table)("d.csv", columns, table.lines))
     mercer.save(model, folder / "bad.mercer")
     for arguments in (["info", "bad.mercer"], ["info", "bad.mercer", "--json"]):
         out = run(*arguments).stdout
@@ -257,7 +261,9 @@ def test_a_spreadsheet_keeps_text_text(folder):
 
 def test_predictions_that_are_not_finite_are_refused(folder, saved):
     model = mercer.load(saved)
-    model.output_space_.mean_ = np.array([np.nan])
+    model.best_estimator_.points_ = replace(
+        model.best_estimator_.points_, offset=np.array([np.nan])
+    )
     mercer.save(model, folder / "nan.mercer")
     message = run("predict", "nan.mercer", "d.csv", code=1).stderr
     assert "d.csv, line 2: the prediction is not finite" in message

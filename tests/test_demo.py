@@ -60,6 +60,8 @@ def test_digits(server):
         ("/strings/learn", {"table": "one\n"}, "line 1: two strings"),
         ("/strings/learn", {"table": "a\tb\n"}, "between 4 and 5000 lines"),
         ("/strings/answer", {"text": "a"}, "learn it first"),
+        ("/fields/predict", {"a": [1.0]}, "40 finite numbers"),
+        ("/fields/predict", {"a": [100.0] * 40}, "between 0.2 and 5"),
     ],
 )
 def test_bad_requests_are_told_why(server, path, body, message):
@@ -72,6 +74,21 @@ def test_strings(server):
     table = "\n".join(f"{w}\t{w.upper()}" for w in words)
     assert answer(server, "/strings/learn", {"table": table})["pairs"] == 8
     assert answer(server, "/strings/answer", {"text": "cana"})["best"][0][0] == "CANA"
+
+
+def test_fields(server):
+    told = answer(server, "/fields/some", {"seed": 3})
+    inside = []
+    for seed in range(12):
+        a = answer(server, "/fields/some", {"seed": seed})["a"]
+        told = answer(server, "/fields/predict", {"a": a})
+        low, high = np.array(told["band"])
+        inside.append(bool((low <= told["truth"]).all() and (told["truth"] <= high).all()))
+        assert np.corrcoef(told["predicted"], told["truth"])[0, 1] > 0.95
+    assert sum(inside) >= 8  # of 12, where 90 % are promised
+    flat = answer(server, "/fields/predict", {"a": [2.0] * 40})["truth"]
+    x = (np.arange(40) + 0.5) / 40
+    assert np.abs(np.array(flat) - x * (1 - x) / 4).max() < 1e-3  # the equation's own solution
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}])

@@ -37,7 +37,7 @@ NUMBERS = "x,y,z\n" + "".join(f"{i},{2 * i + 0.5},{i * i}\n" for i in range(24))
     ("text", "inputs", "outputs", "kind", "row", "expected"),
     [
         (CLASSES, ["size"], ["colour"], "class", {"size": "3"}, {"colour": "red"}),
-        (LABELS, ["text"], ["tags"], "labels", {"text": "sunny sea"}, {"tags": ["sea", "sun"]}),
+        (LABELS, ["text"], ["tags"], "labels", {"text": "sunny sea"}, {"tags": "sea;sun"}),
         (RANKS, ["x"], ["first"], "ranking", {"x": "2"}, {"first": "a > b > c"}),
     ],
     ids=["class", "labels", "ranking"],
@@ -119,7 +119,7 @@ def test_a_fit_that_fails_says_why():
     told = learnt(tables, inputs=["a"], outputs=["b"])
     assert told == {
         "state": "failed",
-        "why": "no input column varies: there is nothing to learn from.",
+        "why": "t.csv: no input column varies: there is nothing to learn from.",
     }
 
 

@@ -45,3 +45,14 @@ def test_examples_on_the_pages_exist():
     index = (DOCS / "index.md").read_text()
     for name in re.findall(r"gallery/(plot_\w+)", index):
         assert (ROOT / "examples" / f"{name}.py").exists(), name
+
+
+def test_half_of_the_gallery_runs_without_a_data_set():
+    examples = sorted((ROOT / "examples").glob("plot_*.py"))
+    loaders = re.compile(r"load_(?!digit_halves|diabetes|digits)\w+")
+    free = [path for path in examples if not loaders.search(path.read_text())]
+    assert len(free) >= len(examples) / 2
+    settings = (DOCS / "conf.py").read_text()
+    for path in examples:
+        named = f'"{path.stem.removeprefix("plot_")}":' in settings
+        assert named == (path not in free), f"{path.name}: name its data in NEEDS of docs/conf.py"

@@ -13,11 +13,13 @@ from .estimators import (
     KernelDependency,
     KernelDependencyCV,
     OnlineKernelDependency,
+    RegressorDependency,
+    train_network,
     tune,
 )
 from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 from .persistence import DamagedModel, Limits, load, register, save
 
@@ -33,11 +35,13 @@ __all__ = [
     "Limits",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
+    "RegressorDependency",
     "SequenceTransducer",
     "__version__",
     "load",
     "register",
     "save",
+    "train_network",
     "tune",
 ]
 

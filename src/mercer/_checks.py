@@ -15,7 +15,21 @@ import numpy as np
 
 
 class DamagedModel(ValueError):
-    """A file that is no model, is not whole, or holds what no model of mercer's holds."""
+    """A file that is no model, is not whole, or holds what no model of mercer's holds.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer import DamagedModel, load
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.mercer")
+    >>> with open(path, "wb") as file:
+    ...     _ = file.write(b"no model")
+    >>> try:
+    ...     load(path)
+    ... except DamagedModel as problem:
+    ...     print("refused")
+    refused
+    """
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,11 @@ def eigh(
         return xp.where(S > 0, S, xp.zeros_like(S)), None
     if S.shape[0] == 0:
         return xp.sum(S, axis=1), None
-    values, vectors = xp.linalg.eigh(S) if is_foreign(S) else _numpy_eigh(S)
+    if is_foreign(S):
+        values, vectors = xp.linalg.eigh(S)
+    else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
+        S = S.T if S.flags.c_contiguous else S
+        values, vectors = scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
     largest, smallest = float(values[-1]), float(values[0])
     if smallest < -INDEFINITE * max(largest, -smallest, scale):
         raise NotPositiveSemidefinite(
@@ -57,12 +61,6 @@ def eigh(
         return xp.where(kept, values, xp.zeros_like(values)), vectors
     dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))
     return values[dropped:], vectors[:, dropped:]
-
-
-def _numpy_eigh(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    # A symmetric matrix is its own transpose: the Fortran view lets LAPACK work in place.
-    S = S.T if S.flags.c_contiguous else S
-    return scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
 
 
 def ridged(K: Array, alpha: float | Array) -> Array:
@@ -117,6 +115,23 @@ class PositiveDefinite:
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
         turned = namespace(L).matrix_transpose(L)
         return solve_triangular(turned, solve_triangular(L, B), lower=False)
+
+    def inverse(self) -> Array:
+        """K⁻¹ in full, by the library's own routine if it has one."""
+        L = self.factor
+        if is_torch_array(L):
+            from torch import cholesky_inverse
+
+            return cholesky_inverse(L)
+        if is_foreign(L):
+            return self.solve(like(np.eye(L.shape[0]), L))
+        inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1)
+        return np.tril(inverse) + np.tril(inverse, -1).T
+
+    def log_determinant(self) -> float:
+        """Log det K."""
+        xp = namespace(self.factor)
+        return 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(self.factor))))
 
 
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:

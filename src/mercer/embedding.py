@@ -18,7 +18,18 @@ BLOCK = 4096
 
 
 class Frame:
-    """Vectors of the output feature space in which points are written."""
+    """Vectors of the output feature space in which points are written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> model.embed(X[:2]).frame.evaluate(X[:3] ** 2).shape
+    (3, 1)
+    """
 
     kernel: Kernel
     compact: ClassVar[bool] = False
@@ -143,6 +154,19 @@ class Embedding:
         The inputs whose points these are, for decoders that ask them.
     posterior
         g as a Gaussian process, where the points are those that a fitted ridge model embeds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> points = model.embed(X[:2])
+    >>> points.inner(X[:3] ** 2).shape, points.variance().shape
+    ((2, 3), (2, 1))
+    >>> model.decoder_.decode(points).shape
+    (2, 1)
     """
 
     coordinates: Array
@@ -201,6 +225,8 @@ class Embedding:
         For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
         are the only ones where the output Gram matrix has full rank.
         """
+        if self.weigh is None and isinstance(self.frame, SpanFrame):
+            return self.coordinates
         if self.weigh is None:
             raise ValueError(
                 "these points have lost the training data that weights refer to: models of low "
@@ -264,7 +290,7 @@ class Embedding:
         Returns
         -------
         array or list of Embedding
-            (n, points, *output) for vectors and curves; else one batch of points a draw, which
+            ``(n, points, *output)`` for vectors and curves; else one batch of points a draw, which
             `model.decoder_.decode` turns into outputs.
         """
         return self._process().sample(n, random_state)
@@ -319,6 +345,16 @@ class PointMap:
     weigher
         What gives the weights of g(x) on the training outputs, when somebody asks; None where the
         training data is gone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> model.points_(X[:2]).coordinates.shape
+    (2, 1)
     """
 
     map: FeatureMap

@@ -39,7 +39,14 @@ def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: b
 
 
 def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """‖y - ŷ‖² of vectors, curves and images."""
+    """‖y - ŷ‖² of vectors, curves and images.
+
+    Examples
+    --------
+    >>> from mercer.metrics import squared_error
+    >>> float(squared_error([[0.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]))
+    0.5
+    """
     A, B = _paired(y_true, y_pred)
     return _averaged(((A - B) ** 2).sum(axis=1), average)
 
@@ -61,7 +68,15 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Any:
-    """‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs."""
+    """‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Kendall
+    >>> from mercer.metrics import kernel_loss
+    >>> kernel_loss([[0, 1, 2]], [[0, 1, 2]], Kendall().fit([[0, 1, 2]]))
+    0.0
+    """
     y_true, y_pred = kernel.as_outputs(y_true, "y_true"), kernel.as_outputs(y_pred, "y_pred")
     _same_length(y_true, y_pred)
     cross = [
@@ -73,7 +88,19 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
 
 
 def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Any:
-    """‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding."""
+    """‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 9)[:, None]
+    >>> model = KernelDependency(RBF(0.5), alpha=0.01).fit(X, X**2)
+    >>> from mercer.metrics import feature_risk
+    >>> bool(feature_risk(model.embed(X), X**2) < 0.01)
+    True
+    """
     return _averaged(host(points.sqdistances_to(y_true)), average)
 
 
@@ -116,6 +143,13 @@ class ListScore(NamedTuple):
         The share of right choices, and that of a blind guess.
     lists
         The lists that count: those of at least two different candidates.
+
+    Examples
+    --------
+    >>> from mercer.metrics import ListScore
+    >>> score = ListScore(accuracy=0.6, chance=0.2, lists=50)
+    >>> score.accuracy > score.chance
+    True
     """
 
     accuracy: float
@@ -156,6 +190,15 @@ def graph_distance(
     Nodes carry their labels and those next to them, edges their presence. A local optimum is
     taken, the best of two starts: what is returned is never below the distance. A graph without
     nodes is at distance 1 from all others.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from mercer.metrics import graph_distance
+    >>> triangle = nx.cycle_graph(3)
+    >>> nx.set_node_attributes(triangle, "C", "label")
+    >>> round(float(graph_distance([triangle], [triangle])), 6)
+    0.0
     """
     from .spaces._labelled_graphs import graph_distances
 
@@ -179,12 +222,27 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The share of labels that are rightly in or out of each set: greater is better."""
+    """The share of labels that are rightly in or out of each set: greater is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.metrics import hamming_accuracy
+    >>> float(hamming_accuracy(np.array([[1, 0, 1, 0]]), np.array([[1, 0, 0, 0]])))
+    0.75
+    """
     return _averaged(_overlap.hamming(*_overlaps(y_true, y_pred)), average)
 
 
 def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """1 where a label set is predicted as it is, else 0: greater is better."""
+    """1 where a label set is predicted as it is, else 0: greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import subset_accuracy
+    >>> float(subset_accuracy([["sun", "sea"], ["hill"]], [["sea", "sun"], []]))
+    0.5
+    """
     return _averaged(_overlap.subset(*_overlaps(y_true, y_pred)), average)
 
 
@@ -221,14 +279,28 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """Spearman's rho of rankings, the correlation of ranks: greater is better."""
+    """Spearman's rho of rankings, the correlation of ranks: greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import spearman_rho
+    >>> float(spearman_rho([[0, 1, 2]], [[2, 1, 0]]))
+    -1.0
+    """
     A, B = _embedded(Spearman(), y_true, y_pred)
     norms = np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
     return _averaged((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
 
 
 def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The share of labels at the position that they have in the true ranking: greater is better."""
+    """The share of labels at the position that they have in the true ranking: greater is better.
+
+    Examples
+    --------
+    >>> from mercer.metrics import position_accuracy
+    >>> round(float(position_accuracy([[0, 1, 2]], [[0, 2, 1]])), 3)
+    0.333
+    """
     A, B = _embedded(Hamming(), y_true, y_pred)
     return _averaged((A * B).sum(axis=1), average)
 

@@ -103,6 +103,15 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None) -> Any:
     limits
         What the file may ask for; None for `Limits()`. Raise a limit for a large model of your
         own that is refused.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer import KernelDependency, load, save
+    >>> model = KernelDependency().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+    >>> path = save(model, os.path.join(tempfile.mkdtemp(), "model.mercer"))
+    >>> bool((load(path).predict([[0.5]]) == model.predict([[0.5]])).all())
+    True
     """
     path = _named(path)
     if not path.is_file():

@@ -28,6 +28,20 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
         A fitted `KernelDependencyCV`.
     ax
         Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> model = KernelDependencyCV(RBF(0.5) * Covariance()).fit(X, np.hstack([X, X**2]))
+    >>> plots.risk(model).get_xlabel()
+    'alpha'
     """
     check_is_fitted(model)
     if not hasattr(model, "cv_results_"):
@@ -60,6 +74,20 @@ def spectrum(model: Any, ax: Axes | None = None) -> Axes:
         A fitted model with a kernel that is a scalar kernel times an operator.
     ax
         Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> model = KernelDependencyCV(RBF(0.5) * Covariance()).fit(X, np.hstack([X, X**2]))
+    >>> len(plots.spectrum(model).lines) > 0
+    True
     """
     check_is_fitted(model)
     from .estimators.fitted import operator_spectrum
@@ -98,6 +126,20 @@ def embedding(
         A value for each training output, such as its class.
     ax
         Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> model = KernelDependencyCV(RBF(0.5) * Covariance()).fit(X, np.hstack([X, X**2]))
+    >>> len(plots.embedding(model, X).collections) > 0
+    True
     """
     check_is_fitted(model)
     from .features import KernelPCA
@@ -130,6 +172,19 @@ def scores(model: Any, x: Any, k: int = 10, names: Sequence[str] | None = None,
         What to call them; None for their own text.
     ax
         Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF, Kendall
+    >>> model = KernelDependency(RBF(1.0), Kendall(), alpha=0.1)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [[0, 1, 2], [0, 2, 1], [2, 1, 0]])
+    >>> len(plots.scores(model, [0.5], k=2).patches)
+    2
     """
     (ranked,) = model.predict_top([x], k=k)
     axes = _axes(ax)
@@ -152,6 +207,17 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
         Lower halves by title, each (examples, height, width); "truth" first reads best.
     figure
         A matplotlib figure to draw on.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer.datasets import load_digit_halves
+    >>> upper, lower = load_digit_halves()
+    >>> type(plots.completions(upper[:3], {"truth": lower[:3]})).__name__
+    'Figure'
     """
     given = np.asarray(given)
     _check_images(given, columns)
@@ -186,6 +252,16 @@ def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | N
         Where the values are; None is 0 to 1.
     ax
         Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> t = np.linspace(0, 1, 20)
+    >>> len(plots.curves(np.sin(t), truth=np.cos(t), grid=t).lines)
+    2
     """
     if isinstance(predicted, Ball):
         raise TypeError('a ball has no shape to draw over a grid: use ConformalSets(kind="band").')
@@ -220,6 +296,21 @@ def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axe
         As in `model.confidence`; the loss is one minus it.
     ax
         Where to draw.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np
+    >>> from mercer import plots
+    >>> from mercer import KernelDependencyCV
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance
+    >>> X = np.linspace(0, 1, 40)[:, None]
+    >>> y = X**2 + 0.1 * np.random.default_rng(0).normal(size=(40, 1))
+    >>> model = KernelDependencyCV(RBF(0.5) * Covariance()).fit(X, y)
+    >>> plots.risk_coverage(model).get_xlabel()
+    'share of predictions kept'
     """
     check_is_fitted(model)
     from .estimators.selective import confidence_of

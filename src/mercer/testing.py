@@ -45,6 +45,13 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
         The kernel, fitted or not; it is cloned and fitted here.
     items
         At least three items of its set, best with some that differ much and two that are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import RBF
+    >>> from mercer.testing import check_kernel
+    >>> check_kernel(RBF(1.0), np.linspace(0, 1, 8)[:, None])
     """
     kernel = clone(kernel).fit(items)
     n = count(items)
@@ -78,6 +85,12 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
         The operator.
     moments
         Of what data; None for moments of made-up data with three output coordinates.
+
+    Examples
+    --------
+    >>> from mercer.operators import Covariance
+    >>> from mercer.testing import check_operator
+    >>> check_operator(Covariance())
     """
     if moments is None:
         rng = np.random.default_rng(0)
@@ -116,6 +129,14 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
         The operator-valued kernel.
     items, outputs
         A sample of its inputs, and coordinates of as many outputs, (n, q).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import CurlFree
+    >>> from mercer.testing import check_operator_kernel
+    >>> X = np.random.default_rng(0).normal(size=(6, 2))
+    >>> check_operator_kernel(CurlFree(1.0), X, X)
     """
     kernel = clone(kernel)
     kernel.fit(kernel.inputs.check(items, "X"), outputs)
@@ -164,6 +185,12 @@ def check_loss(loss: Loss) -> None:
     ----------
     loss
         The loss; a copy of it is settled on lengths from 0 to 10.
+
+    Examples
+    --------
+    >>> from mercer.losses import Huber
+    >>> from mercer.testing import check_loss
+    >>> check_loss(Huber(1.0))
     """
     r = np.linspace(0.0, 10.0, 1001)
     before = str(loss)
@@ -196,6 +223,14 @@ def check_feature_map(
         The map (cloned and fitted here), the kernel and a sample of its set.
     tolerance
         How near the kernel has to be met; infinity for a map of low rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> from mercer.testing import check_feature_map
+    >>> check_feature_map(IncompleteCholesky(8), RBF(1.0), np.linspace(0, 1, 8)[:, None])
     """
     kernel = clone(kernel).fit(items)
     map = clone(map)
@@ -234,6 +269,14 @@ def check_decoder(decoder: Decoder, kernel: Kernel, outputs: Items) -> None:
         An output kernel that tells the outputs apart.
     outputs
         Distinct outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decoders import Candidates
+    >>> from mercer.kernels import RBF
+    >>> from mercer.testing import check_decoder
+    >>> check_decoder(Candidates(), RBF(1.0), np.linspace(0, 1, 8)[:, None])
     """
     kernel = clone(kernel)
     outputs = kernel.as_outputs(outputs)
@@ -262,6 +305,14 @@ def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
         The estimator; it is cloned here.
     X, y
         At least six pairs of its kinds of input and output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.testing import check_structured_estimator
+    >>> X = np.random.default_rng(0).normal(size=(20, 2))
+    >>> check_structured_estimator(KernelDependency(), X, X)
     """
     model = clone(model).fit(X, y)
     n = count(y)
@@ -288,6 +339,17 @@ def check_stream_learner(model: Any, X: Items, y: Items) -> None:
         The estimator, with feature maps that do not need all pairs; it is cloned here.
     X, y
         At least six pairs of its kinds of input and output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> from mercer.testing import check_stream_learner
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = KernelDependency(RBF(1.0), features=IncompleteCholesky(10))
+    >>> check_stream_learner(model, X, X)
     """
     n = count(y)
 

@@ -281,7 +281,7 @@ for intercept in (False, True):
     strings = Normalized(Spectrum(2))
     vectors = scattered(12, 3) * 2
     for kind, make in {"": KernelDependency, ", choice": KernelDependencyCV}.items():
-        ridge = {"alphas": ALPHAS} if kind else {"alpha": ALPHA}
+        ridge = {"alphas": ALPHAS, "scoring": None} if kind else {"alpha": ALPHA}
         model = make(strings, Labels(), **ridge, **parts)
         CASES[f"words to labels{kind}{end}"] = decoded(model, WORDS, TAGS, ["abca", "dd", "cb"])
         model = make(SCALAR, strings, decoder=Candidates(), **ridge, **parts)

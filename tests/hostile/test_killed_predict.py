@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import mercer
-from mercer.tables import TableModel, read
+from mercer import AutoDependency
+from mercer.tables import read
 
 KILLS = 40
 SCRIPT = """
@@ -62,7 +63,7 @@ print(json.dumps([found, out.read_bytes() == new]))
 def test_kills_leave_the_old_file_or_the_new_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(60)))
-    mercer.save(TableModel(["x"], ["y"]).fit(read("d.csv")), tmp_path / "m.mercer")
+    mercer.save(AutoDependency().fit(read("d.csv")), tmp_path / "m.mercer")
     told = subprocess.run(
         [sys.executable, "-c", SCRIPT.replace("KILLS", str(KILLS))],
         stdout=subprocess.PIPE, timeout=300, check=True,

@@ -17,7 +17,8 @@ from mercer.demo import server as page
 
 REQUESTS = 500 * (100 if os.environ.get("MERCER_HOSTILE") == "long" else 1)
 PATHS = ["/", "/digits/some", "/digits/complete", "/words/some", "/strings/learn",
-         "/strings/answer", "/table/look", "/table/fit", "/table/progress", "/table/row",
+         "/strings/answer", "/fields/some", "/table/look", "/table/fit", "/table/progress",
+         "/table/row",
          "/table/predict", "/table/report", "/table/model", "/common.js", "/etc/passwd",
          "/%00", "/" + "a" * 5000, "//", "*"]  # fmt: skip
 METHODS = ["GET", "POST", "PUT", "HEAD", "OPTIONS", "G\0T", "", "POST " * 20]

@@ -15,8 +15,11 @@ import zipfile
 import numpy as np
 from click.testing import CliRunner
 
+from mercer.auto.guess import OUTPUTS
+from mercer.auto.inputs import Inputs
+from mercer.auto.outputs import Outputs
 from mercer.cli import main
-from mercer.tables import SPACES, BadTable, Table, guess, read
+from mercer.tables import BadTable, Table, read
 
 LONG = os.environ.get("MERCER_HOSTILE") == "long"
 FILES = 100_000 if LONG else 1500
@@ -146,7 +149,7 @@ def test_spaces_read_any_cells_or_name_the_line():
         columns = {"x": column(draw, 12), "z": column(draw, 12)}
         table = Table("t.csv", columns, range(2, 14), separator=draw.choice([",", ";", None]))
         names = draw.choice([["x"], ["x", "z"]])
-        kind = draw.choice([*SPACES, None, None, None])
+        kind = draw.choice([*OUTPUTS, None, None, None])
         rows, problem = answered(lambda: learnt_rows(table, names, kind))  # noqa: B023
         learnt += rows is not None
         assert problem is None or "t.csv" in problem or "pip install" in problem
@@ -155,11 +158,15 @@ def test_spaces_read_any_cells_or_name_the_line():
 
 def learnt_rows(table, names, kind):
     """Learn what columns hold, and read a row again; the number of items."""
+    inputs = Inputs(names)
+    if kind is None:
+        assert len(inputs.fit(table).transform(table)) == len(table)
     table = table.filled(names, drop=True)
-    space = SPACES[kind or guess(table, names, output=True)]()
-    items = space.learn(table, names)
+    outputs = Outputs(kind)
+    items = outputs.fit(table, names)
     assert len(items) == len(table)
-    space.parse(table.rows([0]))
+    outputs.read(table.rows([0]))
+    assert {len(cells) for cells in outputs.space_.write(items).values()} == {len(table)}
     return len(items)
 
 

@@ -11,12 +11,18 @@ import numpy as np
 from scipy import sparse
 
 import mercer
-from mercer import KernelDependency, KernelDependencyCV, OnlineKernelDependency, SequenceTransducer
+from mercer import (
+    AutoDependency,
+    KernelDependency,
+    KernelDependencyCV,
+    OnlineKernelDependency,
+    SequenceTransducer,
+)
 from mercer import decoders as d
 from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
-from mercer.tables import Table, TableModel
+from mercer.tables import Table
 from registry import (
     DECODERS,
     FEATURES,
@@ -94,7 +100,8 @@ def fitted():
         columns = {"x": list("012345"), "size": list("012301"), "word": SPELT, "text": LONGER}
         table = Table("a table", columns, range(1, 7))
         inputs = ["text"] if outputs == "word" else ["x"]
-        yield "table", TableModel(inputs, [outputs]).fit(table), table
+        model = AutoDependency(inputs, [outputs], random_state=0)
+        yield "table", model.fit(table), table
 
 
 def write(folder):

@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.kernels import Fingerprint, Gaussian, MassSpectrum, Normalized
+from mercer.kernels import (
+    Fingerprint,
+    Gaussian,
+    MassSpectrum,
+    Normalized,
+    WeisfeilerLehman,
+    molecule_graph,
+)
 from mercer.kernels.fingerprint import KINDS
 from mercer.testing import check_kernel
 
@@ -148,3 +155,28 @@ def test_bad_spectra_are_named(bad, message):
 def test_bad_side():
     with pytest.raises(ValueError, match="of must be one of"):
         MassSpectrum(of="gains")(BATCH)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("c1cc2[nH]ccc2cn1", "c1cc2nccc2c[nH]1"),
+        ("CC", "C[CH2]"),
+        ("CO", "C[O-]"),
+        ("[CH3]", "[CH2]"),
+        ("C", "[C]"),
+    ],
+)
+def test_graphs_tell_hydrogens_charges_and_radicals(one, other):
+    """Molecules whose atoms and bonds alone are the same."""
+    graphs = [molecule_graph(smiles) for smiles in (one, other)]
+    assert WeisfeilerLehman(4, edge_label=None)(graphs)[0, 1] < min(
+        WeisfeilerLehman(4, edge_label=None).diag(graphs)
+    )
+
+
+def test_what_bonds_imply_is_not_told():
+    for plain, written in (("CCO", "[CH3][CH2][OH]"), ("c1ccccc1N", "c1ccccc1[NH2]")):
+        labels = [molecule_graph(smiles).nodes(data="label") for smiles in (plain, written)]
+        assert list(labels[0]) == list(labels[1])
+        assert all(len(label) == 1 for _, label in labels[0])

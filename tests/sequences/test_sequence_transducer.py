@@ -90,7 +90,7 @@ def path_score(model, x, chunks_at):
 @pytest.mark.parametrize("k", [1, 4])
 def test_search_without_beam_equals_enumeration(model, x, k):
     exact = copy.deepcopy(model).set_params(beam=None)
-    exact.lm_weight_ = 0.3
+    exact.lm_weight_, exact.joint_weight_ = 0.3, 0.0
     E = exact.model_.emissions
     widths = [E.width[s] for s in exact.sources_.encode([x]).flat]
     best = {}

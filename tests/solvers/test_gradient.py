@@ -17,7 +17,8 @@ from mercer.operators import (
 from mercer.problem import Problem, Side, Want
 from mercer.solvers import Cache, LowRank, Spectral
 from mercer.solvers.factorization import Refused
-from mercer.solvers.parameter_slopes import parameter_slopes
+from mercer.solvers.inverse_slopes import inverse_slopes
+from mercer.solvers.parameter_slopes import moments_of, parameter_slopes
 from registry import WORDS
 
 RNG = np.random.default_rng(3)
@@ -77,10 +78,6 @@ def check(kernel, operator, criterion, features=None, groups=None, weights=None,
 
     pairs = [(found.alpha * alpha, slope(lambda h: at({}, {}, alpha * np.exp(h))))]
     values = fitted.parameter_gradient.values
-    moments = Spectral if features is None else LowRank
-    assert moments is not None
-    from mercer.solvers.parameter_slopes import moments_of
-
     own = operator.gradient(moments_of(parts)).values
     for known, slopes, which in ((values, found.kernel, 0), (own, found.operator, 1)):
         for name, value in known.items():
@@ -146,6 +143,21 @@ def test_pivots_are_held():
     other = factored(RBF(1.0), Identity(), Nystroem(landmarks=landmarks), None, None, True)
     found, again = (parameter_slopes(p, 0.3, "loo").kernel for p in (parts, other))
     assert found["length_scale"] == pytest.approx(again["length_scale"], rel=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "evidence"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["alone", "groups"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_inverse_agrees_with_the_spectrum(criterion, weights, groups, intercept):
+    kernel = 2.0 * RBF("ard")
+    parts = factored(kernel, Identity(), None, groups, weights, intercept)
+    wanted = parameter_slopes(parts, 0.3, criterion)
+    found = inverse_slopes(parts.problem, parts.outputs, 0.3, criterion)
+    assert found.value == pytest.approx(wanted.value, rel=1e-10)
+    assert found.alpha == pytest.approx(wanted.alpha, rel=1e-8)
+    for name, slope in wanted.kernel.items():
+        np.testing.assert_allclose(found.kernel[name], slope, rtol=1e-8, atol=1e-10)
 
 
 def test_frequencies_are_refused():

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from mercer import AutoDependency
+from mercer.auto.guess import output_kind
+from mercer.auto.outputs import Outputs
 from mercer.cli import main
-from mercer.tables import BadTable, TableModel, guess, read, write
+from mercer.tables import BadTable, read, write
 from mercer.tables.content import RATIO, SMALL
 
 
@@ -32,6 +35,10 @@ def file(tmp_path):
         ("0,1,2\n0.5,1.5,2.5\n3,4,5\n", ["0", "1", "2"], 2),  # pandas without an index
         (",0,1\n0,0.5,1.5\n1,2.5,3.5\n", ["column 1", "0", "1"], 2),  # and with one
         (",0\n0,7\n1,8\n", ["column 1", "0"], 2),
+        ("0,1,kind\n0.5,1.5,a\n3,4,b\n", ["0", "1", "kind"], 2),  # names beside counts
+        (",0,kind\n0,0.5,a\n1,3,b\n", ["column 1", "0", "kind"], 2),
+        ("id,1,2\nx,1.5,3\ny,4,5\n", ["id", "1", "2"], 2),
+        ("0,1,red\n1,0,red\n2,1,blue\n", ["1", "2", "3"], 3),  # a word that comes again
         ("0,1,2\n1,0,2\n2,1,0\n", ["1", "2", "3"], 3),  # rankings
         ("0,1\n1,0\n1,1\n", ["1", "2"], 3),  # zeros and ones
         ("1,2\n3,4\n", ["1", "2"], 2),
@@ -115,7 +122,7 @@ def test_json_that_attacks(file, text, message):
 def test_a_400_digit_integer(file):
     lines = [json.dumps({"x": i, "y": i}) for i in range(8)] + ['{"x": %s, "y": 1}' % ("9" * 400)]
     with pytest.raises(BadTable, match="line 9, column 'x': the value is not finite"):
-        TableModel(["x"], ["y"]).fit(read(file("\n".join(lines), "t.jsonl")))
+        AutoDependency().fit(read(file("\n".join(lines), "t.jsonl")))
 
 
 @pytest.fixture
@@ -253,17 +260,18 @@ CITIES = ["New York, NY", "Buffalo, NY", "Los Angeles, CA", "Austin, TX", "Dalla
 def test_cities_are_one_label(file):
     rows = "".join(f'{i},"{CITIES[i % 5]}"\n' for i in range(40))
     table = read(file("x,city\n" + rows))
-    assert guess(table, ["city"], output=True) == "labels"
-    model = TableModel(["x"], ["city"], output_space="labels").fit(table)
-    cells = [model.output_space_.cells(y)["predicted city"] for y in model.predict(table)]
-    assert set(cells) <= set(CITIES)
+    assert output_kind(table, ["city"]) == "class"
+    outputs = Outputs("labels")
+    items = outputs.fit(table, ["city"])
+    assert {label for item in items for label in item} == set(CITIES)
 
 
 def test_tags_between_commas_are_several(file):
     tags = ["sea, sun", "sun", "rain", "rain, sea", "sea"]
     rows = "".join(f'{i},"{tags[i % 5]}"\n' for i in range(40))
-    model = TableModel(["x"], ["tags"]).fit(read(file("x,tags\n" + rows)))
-    assert model.output_space_.separator_ == ","
+    outputs = Outputs()
+    outputs.fit(read(file("x,tags\n" + rows)), ["tags"])
+    assert outputs.space_.separator_ == ","
 
 
 def test_names_that_look_missing(tmp_path, monkeypatch):

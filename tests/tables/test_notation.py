@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.tables import BadTable, TableModel, read
-from mercer.tables.notation import number, row, written_day
-from mercer.tables.values import notation_of, numbers
+from mercer import AutoDependency
+from mercer.auto.outputs import Outputs
+from mercer.cells.notation import number, row, written_day
+from mercer.cells.values import notation_of, numbers
+from mercer.tables import BadTable, read
 
 
 @pytest.fixture
@@ -117,23 +119,21 @@ def test_one_of_two_days_is_asked_for(file):
 
 def test_dates_are_learnt_and_predicted(file, tmp_path):
     rows = "".join(f"{i};{i % 28 + 1:02d}/{i // 28 + 1:02d}/2024\n" for i in range(60))
-    model = TableModel(["x"], ["when"]).fit(read(file("x;when\n" + rows)))
-    assert model.output_space_.name == "vector"
-    (cells,) = [model.output_space_.cells(y) for y in model.predict(read(file("x\n33\n34\n")))][:1]
-    assert abs(date.fromisoformat(cells["predicted when"]) - date(2024, 2, 6)).days < 4
-    back = TableModel(["when"], ["x"]).fit(read(file("x;when\n" + rows)))
+    model = AutoDependency().fit(read(file("x;when\n" + rows)))
+    assert model.outputs_.kind_ == "number" and "dates from 2024-01-01" in model.found_["when"]
+    cell = model.predict(read(file("x\n33\n34\n")))["when"][0]
+    assert abs(date.fromisoformat(cell) - date(2024, 2, 6)).days < 4
+    back = AutoDependency(["when"], "x").fit(read(file("x;when\n" + rows)))
     back = mercer.load(mercer.save(back, tmp_path / "m.mercer"))
     one = read(file("when;other\n03/02/2024;1\n04/02/2024;1\n"))  # either of two days, but learnt
-    assert float(back.output_space_.cells(back.predict(one)[0])["predicted x"]) == pytest.approx(
-        30, abs=3
-    )
+    assert back.predict(one)["x"][0] == pytest.approx(30, abs=3)
 
 
 def test_a_word_among_dates_is_named(file):
     cells = [*["2024-03-04"] * 9, "soon"]
     table = read(file("x;when\n" + "".join(f"{i};{cell}\n" for i, cell in enumerate(cells))))
     with pytest.raises(BadTable, match="line 11, column 'when': 'soon' is no date, though 9 of 10"):
-        TableModel(["when"], ["x"]).fit(table)
+        AutoDependency(["when"], "x").fit(table)
 
 
 def test_days_are_written_within_the_calendar():
@@ -153,16 +153,17 @@ def test_values_that_leave_floating_point_are_named(file, value):
     rows = "".join(f"{i},{i}\n" for i in range(8))
     for text in (f"x,y\n{rows}8,{value}\n", f"x,y\n{rows}{value},8\n"):
         with pytest.raises(BadTable, match=r"line 10, column '[xy]': the value is (over|not)"):
-            TableModel(["x"], ["y"]).fit(read(file(text)))
+            AutoDependency().fit(read(file(text)))
 
 
 def test_large_values_are_learnt(file):
     rows = "".join(f"{i},{i}e58,{i}\n" for i in range(8))
-    for space in ("vector", "curve"):
-        table = read(file("x,y,z\n" + rows))
-        model = TableModel(["x"], ["y", "z"], output_space=space).fit(table)
-        cells = [model.output_space_.cells(y) for y in model.predict(table)]
-        assert all(np.isfinite(cell["predicted y"]) for cell in cells)
+    for kind in ("number", "curve"):
+        outputs = Outputs(kind)
+        items = outputs.fit(read(file("x,y,z\n" + rows)), ["y", "z"])
+        kernel = outputs.kernel().fit(items)
+        assert np.isfinite(kernel(items, items)).all()
+        assert np.isfinite(outputs.space_.write(items)["y"]).all()
 
 
 def test_arrays_have_one_notation(file):

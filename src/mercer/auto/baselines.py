@@ -22,6 +22,10 @@ from .outputs import Outputs
 from .search import Clock, Pairs
 
 FOLDS = 5
+WIDE = 200
+"""Columns from which on trees look at the root of their number at a split."""
+WORDS = 1000
+"""Words of a column of text that baselines look at."""
 MOST = 5000
 """Rows beyond which baselines are scored on a sample."""
 
@@ -37,18 +41,18 @@ def baselines(
     """Return the score of each in five folds; they learn coordinates of the outputs.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
-    Empty for outputs without finite features, and for inputs without numbers.
+    Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
     """
     if pairs.n > MOST:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:MOST]))
     kernel = outputs.kernel().fit(pairs.y)
-    if kernel.features is None or not inputs.width_:
+    A = _features(inputs, pairs.X) if kernel.features is not None else None
+    if A is None or not A.shape[1]:
         return {}
     map = Explicit().fit(kernel, pairs.y)
-    A = np.stack([row[NUMBERS] for row in pairs.X]) if inputs.texts else pairs.X
     V, scores = host(map.transform(pairs.y)), {}
     decoder = (outputs.decoder() or natural(kernel)).fit(kernel, pairs.y)
-    for name, model in _models(seed).items():
+    for name, model in _models(seed, A.shape[1]).items():
         if not clock.allows("baseline"):
             break
         C = clock.timed("baseline", lambda: _left_out(model, A, V, pairs.groups, seed))  # noqa: B023
@@ -57,12 +61,38 @@ def baselines(
     return scores
 
 
-def _models(seed: int) -> dict[str, Any]:
+def _features(inputs: Inputs, X: Items) -> np.ndarray:
+    """Numbers, and the words or labels of texts, as columns."""
+    if not inputs.texts:
+        return X
+    from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+
+    parts = [np.stack([row[NUMBERS] for row in X])]
+    for name in inputs.texts:
+        cells = [row[str(name)] for row in X]
+        if inputs.kinds_[name] == "graph":
+            continue
+        how: dict[str, Any] = {"analyzer": _labels} if inputs.kinds_[name] == "labels" else {}
+        if inputs.kinds_[name] == "smiles" or not any(" " in str(cell) for cell in cells):
+            how = how or {"analyzer": "char", "ngram_range": (1, 3)}
+        try:
+            parts.append(TfidfVectorizer(max_features=WORDS, **how).fit_transform(cells).toarray())
+        except ValueError:  # no words at all
+            continue
+    return np.hstack(parts)
+
+
+def _labels(cell: list) -> list:
+    return list(cell)
+
+
+def _models(seed: int, width: int) -> dict[str, Any]:
+    share = 1.0 if width < WIDE else "sqrt"
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
         "nearest neighbours": KNeighborsRegressor(10, weights="distance"),
-        "extra trees": ExtraTreesRegressor(50, random_state=seed),
+        "extra trees": ExtraTreesRegressor(50, max_features=share, random_state=seed),
     }
 
 

@@ -1,31 +1,39 @@
 from __future__ import annotations
 
 import copy
+import re
+import warnings
 from collections.abc import Hashable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile
-from ..estimators.any_model import Piped
-from ..estimators.choice import Told
+from ..cells import BadTable, Table
+from ..cells.table import Name
+from ..estimators.checks import warn_if_constant
+from ..estimators.doubts import warn_of_data
 from ..estimators.left_out_sets import LeftOutSets
-from ..estimators.prediction_sets import Bands
 from ..problem import group_labels, sample_weights
 from .baselines import baselines
-from .frames import Columns, columns_of, in_kind, named
+from .describe import described_inputs, described_outputs, notes_on
+from .frames import as_table, named
 from .inputs import Inputs
-from .outputs import Outputs, columns_named
-from .reader import TableReader
+from .learnt import LearntFromTable, Training
+from .letters import Letters
+from .outputs import Outputs
+from .progress import Progress
+from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
+LONG = re.compile(r"\d+\.\d{5,}")
+"""Numbers with more digits than anybody reads."""
+SETS = 4000
+"""Rows up to which a model keeps what prediction sets need, asked for or not."""
 
-class AutoDependency(FromFile, BaseEstimator):
+
+class AutoDependency(LearntFromTable):
     """From a table to a model: spaces, kernels, operators, ridges, forests and their blend.
 
     What each column holds is read off its cells. Ridge models of every kernel family and forests
@@ -53,19 +61,24 @@ class AutoDependency(FromFile, BaseEstimator):
         Seconds that fitting may take; None for as long as it takes.
     random_state
         What forests and samples are drawn by.
+    verbose
+        Whether to tell on standard error how far the fit is and how long it will take: a bar in a
+        terminal, lines in a log.
 
     Attributes
     ----------
     spaces_
         What was found in each column.
+    found_, notes_
+        What cells were like, by column, and decisions that one may want to undo.
     leaderboard_
         Every candidate with its left-out score, best first.
     baselines_
         The score of simple models on rows left out in five folds, by name.
     loo_score_
         The left-out score of what was chosen; a little optimistic, for it was chosen by it.
-    best_estimator_
-        What was chosen; it takes rows as `inputs_` reads them.
+    best_estimator_, chosen_
+        What was chosen, which takes rows as `inputs_` reads them; and how to call it.
 
     Examples
     --------
@@ -91,6 +104,7 @@ class AutoDependency(FromFile, BaseEstimator):
         coverage: float | None = None,
         time_limit: float | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ):
         self.inputs = inputs
         self.output = output
@@ -100,6 +114,7 @@ class AutoDependency(FromFile, BaseEstimator):
         self.coverage = coverage
         self.time_limit = time_limit
         self.random_state = random_state
+        self.verbose = verbose
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -129,157 +144,115 @@ class AutoDependency(FromFile, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
         clock = Clock(self.time_limit)
-        columns = columns_of(X, "X")
-        n = len(next(iter(columns.values())))
-        outputs = self._output_columns(columns, X, y)
-        if len(next(iter(outputs.values()))) != n:
-            got = len(next(iter(outputs.values())))
-            raise ValueError(f"X and y must have the same length: got {n} and {got}.")
-        if n < 4:
-            raise ValueError(f"AutoDependency needs at least 4 rows to learn from, got {n}.")
+        table = as_table(X)
+        known = table if y is None else outputs_table(y)
+        if len(known) != len(table):
+            got = len(known)
+            raise ValueError(f"X and y must have the same length: got {len(table)} and {got}.")
+        if len(table) < 4:
+            rows = f"{len(table)} row{'s' * (len(table) != 1)}"
+            raise BadTable(f"{table.source} has {rows}: at least 4 are needed to learn from.")
         if self.groups is not None:
-            (name,) = columns_named(columns, self.groups)
-            groups = columns[name]
-        names = self._input_names(columns, outputs if y is None else {})
+            (name,) = table.names([self.groups])
+            groups = table.columns[name]
+        outputs = self._output_names(table) if y is None else list(known.columns)
         kinds = self.inputs if isinstance(self.inputs, dict) else None
-        self.inputs_ = Inputs(names, kinds).fit(columns)
         given = set(self.output.values()) if isinstance(self.output, dict) else set()
-        self.outputs_ = Outputs(given.pop() if given else None).fit(outputs)
+        self.outputs_ = Outputs(given.pop() if given else None)
+        read = self.outputs_.fit(known, outputs)
+        names = self._input_names(table, outputs if y is None else [])
+        self.inputs_ = Inputs(names, kinds).fit(table)
         self.named_, self.flat_ = y is None or named(y), _is_flat(y)
         self.spaces_ = {**self.inputs_.kinds_, **dict.fromkeys(outputs, self.outputs_.kind_)}
-        labels = None if groups is None else group_labels(groups, n)
-        pairs = Pairs(
-            self.inputs_.transform(columns),
-            self.outputs_.read(outputs),
-            labels,
-            sample_weights(sample_weight, n),
-        )
+        self.missing_ = tuple(table.missing)
+        self.found_ = described_inputs(table, self.inputs_)
+        self.found_ |= described_outputs(known, self.outputs_, read)
+        self.notes_ = notes_on(table, known, self.inputs_, self.outputs_)
+        labels = None if groups is None else group_labels(groups, len(table))
+        weights = sample_weights(sample_weight, len(table))
+        pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
+        called = None if groups is None else np.array([str(group) for group in groups])
+        self.training_ = Training(table, pairs, called)
         self._search(pairs, clock)
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
-        self.best_estimator_ = search.run(pairs)
-        board = sorted(search.board, key=lambda row: -row["score"])
-        self.leaderboard_ = board
-        best = next(f for f, model in search.models.items() if model is self.best_estimator_)
-        self.loo_score_ = search._score_of(best)
+        warn_if_constant(self.outputs_.kernel().fit(pairs.y), pairs.y)
+        if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
+            self._by_letters(pairs)
+        else:
+            self._by_kernels(pairs, clock, seed)
         self.baselines_ = baselines(self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
-        if self.coverage is not None:
-            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
-            self.sets_.check(self.coverage)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
 
-    def _output_columns(self, columns: Columns, X: Any, y: Any) -> Columns:
-        if y is not None:
-            found = columns_of(y, "y")
-            named_series = not named(y) and getattr(y, "name", None) is not None
-            return {y.name: found[0]} if named_series else found
+    def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int) -> None:
+        search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
+        with Progress(search.planned(pairs), self.time_limit) as progress:
+            clock.tell = progress.step if self.verbose else None
+            self.best_estimator_ = search.run(pairs)
+        self.leaderboard_ = sorted(search.board, key=lambda row: -row["score"])
+        best = next(f for f, model in search.models.items() if model is self.best_estimator_)
+        self.loo_score_ = search._score_of(best)
+        self.chosen_ = _called(best, self.best_estimator_, search)
+        self.notes_ += _doubts(search)
+        if self.coverage is not None or pairs.n <= SETS:
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
+        if self.coverage is not None:
+            self.sets_.check(self.coverage)
+
+    def _by_letters(self, pairs: Pairs) -> None:
+        model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)
+        accuracy = model.transducer_.left_out_accuracy_
+        self.best_estimator_, self.chosen_ = model, "SequenceTransducer, letter by letter"
+        self.loo_score_ = float("nan") if accuracy is None else float(accuracy)
+        row = {"family": "letters", "model": "SequenceTransducer", "rows": pairs.n}
+        self.leaderboard_ = [row | {"score": self.loo_score_}]
+
+    def _output_names(self, table: Table) -> list[Name]:
         if self.output is None:
             special = {self.groups, self.id}
-            last = [name for name in columns if name not in special][-1]
-            return {last: columns[last]}
-        return {name: columns[name] for name in columns_named(columns, self.output)}
+            return [name for name in table.columns if name not in special][-1:]
+        return table.names(_several(self.output))
 
-    def _input_names(self, columns: Columns, outputs: Columns) -> list[Hashable]:
-        if self.inputs is not None and not isinstance(self.inputs, dict):
-            return columns_named(columns, self.inputs)
+    def _input_names(self, table: Table, outputs: list[Name]) -> list[Name]:
         other = {*outputs, self.groups, self.id}
-        return [name for name in columns if name not in other]
+        if self.inputs is None or isinstance(self.inputs, dict):
+            table.names(list(self.inputs or ()))  # refuse one that is not there
+            return [name for name in table.columns if name not in other]
+        names = table.names(_several(self.inputs))
+        both = [name for name in names if name in outputs]
+        if both:
+            raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
+        return names
 
-    def _metric(self, truth: Items, predicted: Items) -> float:
-        if self.scoring is None:
-            return self.outputs_.metric(truth, predicted)
-        from sklearn.metrics import check_scoring
 
-        told = Told(predicted)
-        return float(check_scoring(told, scoring=self.scoring)(told, None, truth))
+def _called(best: str, model: Any, search: Search) -> str:
+    """What was chosen in words: the models of a blend with their weights."""
+    models = {
+        row["family"]: LONG.sub(lambda m: f"{float(m[0]):.4g}", row["model"])
+        for row in search.board
+    }
+    if best != "blend":
+        return models[best]
+    weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))
+    order = sorted(weights, key=lambda family: -weights[family])
+    return " + ".join(f"{weights[f]:.2f} {models[f]}" for f in order if weights[f] > 0.005)
 
-    # -- predict ------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Any:
-        """The outputs of new rows, in the form and under the names of the training outputs.
+def _doubts(search: Search) -> list[str]:
+    """What is odd about the data: labels that never occur, rows that come again."""
+    model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
+    if model is None:
+        return []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warn_of_data(model.fitted_.problem)
+    return [str(one.message) for one in said]
 
-        Tables come back as tables of their kind, with the ids and the index that they had; where
-        `y` was an array, an array comes back.
-        """
-        check_is_fitted(self)
-        columns = columns_of(X, "X")
-        predicted = self.best_estimator_.predict(self.inputs_.transform(columns))
-        return self._returned(predicted, X, columns)
 
-    def _returned(self, predicted: Items, X: Any, columns: Columns) -> Any:
-        if not self.named_:
-            return self.outputs_.array_of(predicted, self.flat_)
-        ids = {self.id: columns[self.id]} if self.id is not None and self.id in columns else {}
-        return in_kind({**ids, **self.outputs_.columns_of(predicted)}, X)
-
-    def predict_top(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
-        """For each row the best `k` outputs with their scores, best first."""
-        check_is_fitted(self)
-        rows = self.inputs_.transform(columns_of(X, "X"))
-        return self.best_estimator_.predict_top(rows, k=k)
-
-    def predict_set(self, X: Any, coverage: float | None = None) -> Any:
-        """Sets that hold the true output with a probability of about `coverage`.
-
-        For numbers and curves a pair of arrays, the lower and the upper end of a band that holds
-        all values of an output at once; for other outputs a list for each row, nearest first, of
-        all outputs where they are few, else of those known from training. Rows must be
-        exchangeable with those of training. How large sets are follows from the left-out errors of
-        a model that was chosen by them, so that they cover a little less than asked for where rows
-        are few; `ConformalSets` around this estimator prove their level.
-
-        Parameters
-        ----------
-        X
-            Rows.
-        coverage
-            The probability; None for the one given to the estimator. A model that was given one
-            keeps what sets of every other coverage need when it is saved.
-        """
-        check_is_fitted(self)
-        share = self.coverage if coverage is None else coverage
-        if share is None:
-            raise ValueError("give coverage=, such as 0.9, to predict sets.")
-        rows = self.inputs_.transform(columns_of(X, "X"))
-        sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
-        found = sets.predict(rows, share)
-        if not isinstance(found, Bands):
-            return found
-        return tuple(np.reshape(A, (len(A), -1)) for A in (found.lower, found.upper))
-
-    def as_points(self) -> Piped:
-        """The chosen model behind the reading of tables, for `ConformalSets` around it."""
-        reader = TableReader(self.inputs_, self.outputs_)
-        return Piped(reader, self.best_estimator_, reader)
-
-    def loo_predict(self) -> Any:
-        """The left-out prediction of every training row."""
-        check_is_fitted(self)
-        predicted = self.best_estimator_.loo_predict()
-        if not self.named_:
-            return self.outputs_.array_of(predicted, self.flat_)
-        return self.outputs_.columns_of(predicted)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The metric on rows whose outputs are known: columns of X, or `y`."""
-        check_is_fitted(self)
-        columns = columns_of(X, "X")
-        known = columns if y is None else columns_of(y, "y")
-        if y is not None and not named(y):
-            known = dict(zip(self.outputs_.columns_, known.values(), strict=True))
-        truth = self.outputs_.read(known)
-        predicted = self.best_estimator_.predict(self.inputs_.transform(columns))
-        return self._metric(truth, predicted)
-
-    def report(self, path: str | Path) -> Path:
-        """Write what was found, tried and chosen to one HTML file."""
-        from .report import write_report
-
-        check_is_fitted(self)
-        return write_report(self, Path(path))
+def _several(names: Any) -> list[Name]:
+    return list(names) if isinstance(names, list | tuple | dict) else [names]
 
 
 def _is_flat(y: Any) -> bool:

@@ -8,8 +8,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ..cells import BadTable, Table
+from .guess import with_numbers
+
 Columns = dict[Hashable, Any]
 """Cells by column: an array of numbers or dates, or a list."""
+
+
+def as_table(frame: Any, name: str = "the table") -> Table:
+    """Any table as one of cells; one that was read from a file as it is."""
+    if isinstance(frame, Table):
+        return frame
+    columns = columns_of(frame, name)
+    n = len(next(iter(columns.values())))
+    return with_numbers(Table(name, columns, range(n), unit="row"))
 
 
 def columns_of(frame: Any, name: str = "the table") -> Columns:
@@ -29,7 +41,7 @@ def columns_of(frame: Any, name: str = "the table") -> Columns:
         columns = _of_array(frame)
     lengths = {key: len(cells) for key, cells in columns.items()}
     if not columns or len(set(lengths.values())) != 1:
-        raise ValueError(f"{name} must have columns of one length, got {lengths or 'none'}.")
+        raise BadTable(f"{name} must have columns of one length, got {str(lengths)[:200]}.")
     return columns
 
 
@@ -86,7 +98,7 @@ def _is_missing(cell: Any) -> bool:
 def named(frame: Any) -> bool:
     """Whether a table has names for its columns."""
     return (
-        isinstance(frame, Mapping)
+        isinstance(frame, Mapping | Table)
         or hasattr(frame, "columns")
         or (isinstance(frame, np.ndarray) and bool(frame.dtype.names))
         or (isinstance(frame, list | tuple) and bool(frame) and isinstance(frame[0], Mapping))

@@ -9,17 +9,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import object_array
-from ..tables.table import MISSING, Table
-from ..tables.values import is_numeric, numbers
-from .frames import Columns
+from ..cells import BadTable, Table
+from ..cells.table import Name
+from ..cells.values import notation_of, numbers_with_gaps
+from ..spaces import LabelSets, Molecules
+from .guess import INPUTS, input_kind, known
 
-CATEGORIES = 50
-"""A column of text with at most this many values, each of them several times, is a category."""
 BAG = 30
 """Columns of two values from which on, with nothing else, rows are compared as sets."""
 NUMBERS = "numbers"
 """The name of the block of numbers among columns of text."""
-KINDS = ("number", "category", "text", "labels", "nothing")
+OTHER = ("text", "labels", "smiles", "graph")
+"""Kinds that are compared by kernels of their own."""
 
 
 class Inputs(BaseEstimator):
@@ -34,7 +35,7 @@ class Inputs(BaseEstimator):
     columns
         The columns; None for all that are there.
     kinds
-        What some columns hold, by name: "number", "category", "text", "labels" or "nothing".
+        What some columns hold, by name: one of `guess.INPUTS`.
 
     Attributes
     ----------
@@ -42,31 +43,25 @@ class Inputs(BaseEstimator):
         What each column holds.
     """
 
-    def __init__(
-        self, columns: Sequence[Hashable] | None = None, kinds: dict[Hashable, str] | None = None
-    ):
+    def __init__(self, columns: Sequence[Name] | None = None, kinds: dict[Name, str] | None = None):
         self.columns = columns
         self.kinds = kinds
 
-    def fit(self, columns: Columns) -> Inputs:
+    def fit(self, table: Table) -> Inputs:
         """Look at the cells of the training rows."""
-        names = list(columns) if self.columns is None else list(self.columns)
-        absent = [name for name in names if name not in columns]
-        if absent:
-            raise ValueError(
-                f"there is no column {absent[0]!r}: the columns are {list(columns)[:12]}."
-            )
+        names = table.names(list(table.columns) if self.columns is None else self.columns)
         given = self.kinds or {}
-        wrong = [kind for kind in given.values() if kind not in KINDS]
+        wrong = [kind for kind in given.values() if kind not in INPUTS]
         if wrong:
-            raise ValueError(f"{wrong[0]!r} is no kind of column: use one of {', '.join(KINDS)}.")
-        self.kinds_ = {name: given.get(name) or kind_of(columns[name]) for name in names}
+            raise ValueError(f"{wrong[0]!r} is no kind of column: use one of {', '.join(INPUTS)}.")
+        self.kinds_ = {name: given.get(name) or input_kind(table, name) for name in names}
         self.values_ = {
-            name: sorted({str(cell) for cell in columns[name] if cell is not None})
+            name: sorted({str(cell).strip() for cell in known(table, name).columns[name]})
             for name in names
             if self.kinds_[name] == "category"
         }
-        raw = self._raw(columns)
+        self.forms_ = {name: self._form(table, name) for name in names}
+        raw = self._raw(table)
         self.holes_ = np.isnan(raw).any(axis=0)
         with np.errstate(all="ignore"):
             self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0)) if len(raw.T) else np.zeros(0)
@@ -76,8 +71,22 @@ class Inputs(BaseEstimator):
         self.spread_ = np.where(self.varies_, spread, 1.0)
         self._settle_indicators(raw)
         if not self.width_ and not self.texts:
-            raise ValueError("no input column varies: there is nothing to learn from.")
+            raise BadTable(
+                f"{table.source}: no input column varies: there is nothing to learn from."
+            )
         return self
+
+    def _form(self, table: Table, name: Name) -> Any:
+        """How a column is written: a notation of numbers, or the space of its items."""
+        kind = self.kinds_[name]
+        if kind == "number":
+            full = known(table, name)
+            return notation_of(full, name) if len(full) else "."
+        if kind not in ("labels", "smiles"):
+            return None
+        space = LabelSets() if kind == "labels" else Molecules()
+        space.learn(known(table, name), [name])
+        return space
 
     def _settle_indicators(self, raw: np.ndarray) -> None:
         """Make 0 and 1 of columns of two values, all in one unit: their common spread.
@@ -96,22 +105,22 @@ class Inputs(BaseEstimator):
     @property
     def texts(self) -> list[Hashable]:
         """The columns that are no numbers."""
-        return [name for name, kind in self.kinds_.items() if kind in ("text", "labels")]
+        return [name for name, kind in self.kinds_.items() if kind in OTHER]
 
     @property
     def width_(self) -> int:
         """The number of columns of numbers."""
         return int(self.varies_.sum() + self.holes_.sum())
 
-    def transform(self, columns: Columns) -> Any:
+    def transform(self, table: Table) -> Any:
         """One row of numbers a row; with texts, one dictionary."""
-        absent = [name for name in self.kinds_ if name not in columns]
+        absent = [name for name in self.kinds_ if name not in table.columns]
         if absent:
-            raise ValueError(f"the column {absent[0]!r} is missing, which the model was fitted on.")
-        rows = self._numbers(columns)
+            raise table.absent(absent[0])
+        rows = self._numbers(table)
         if not self.texts:
             return rows
-        parts = {name: self._texts(columns[name], self.kinds_[name]) for name in self.texts}
+        parts = {name: self._items(table, name) for name in self.texts}
         return object_array(
             [
                 {NUMBERS: rows[i], **{str(name): cells[i] for name, cells in parts.items()}}
@@ -119,69 +128,58 @@ class Inputs(BaseEstimator):
             ]
         )
 
-    def _texts(self, cells: Any, kind: str) -> list:
-        if kind == "labels":
-            return [[] if cell is None else sorted({str(c) for c in cell}) for cell in cells]
-        return ["" if cell is None else str(cell) for cell in cells]
+    def numbers_of(self, X: Any) -> np.ndarray:
+        """The numbers of rows that `transform` made, in their own units."""
+        Z = np.stack([row[NUMBERS] for row in X]) if self.texts else np.asarray(X)
+        n = int(self.varies_.sum())
+        return np.hstack(
+            [Z[:, :n] * self.spread_[self.varies_] + self.mean_[self.varies_], Z[:, n:]]
+        )
 
-    def _numbers(self, columns: Columns) -> np.ndarray:
-        raw = self._raw(columns)
+    def feature_names(self) -> list[str]:
+        """What the columns of `numbers_of` are called."""
+        names: list[str] = []
+        for name, kind in self.kinds_.items():
+            if kind == "category":
+                names += [f"{name} = {value}" for value in self.values_[name]]
+            elif kind == "number":
+                width = self.widths_[name]
+                names += [str(name)] if width == 1 else [f"{name}[{j}]" for j in range(width)]
+        varying = [name for name, varies in zip(names, self.varies_, strict=True) if varies]
+        holes = [f"{name} is empty" for name, hole in zip(names, self.holes_, strict=True) if hole]
+        return varying + holes
+
+    def _items(self, table: Table, name: Name) -> Any:
+        """Texts, sets or graphs; a missing one is empty."""
+        if self.kinds_[name] == "labels":
+            return self.forms_[name].read(table)
+        cells = table.columns[name]
+        if self.kinds_[name] == "graph":
+            return cells
+        texts = ["" if table.is_missing(cell) else str(cell).strip() for cell in cells]
+        if self.kinds_[name] == "smiles":
+            self.forms_[name].read(known(table, name))
+        return texts
+
+    def _numbers(self, table: Table) -> np.ndarray:
+        raw = self._raw(table)
+        if raw.shape[1] != len(self.mean_):
+            raise BadTable(
+                f"{table.source}: rows of {raw.shape[1]} numbers, where {len(self.mean_)} were "
+                "learnt from."
+            )
         empty = np.isnan(raw)
         Z = np.where(empty, 0.0, (raw - self.mean_) / self.spread_)
         return np.hstack([Z[:, self.varies_], empty[:, self.holes_].astype(float)])
 
-    def _raw(self, columns: Columns) -> np.ndarray:
-        n = len(next(iter(columns.values())))
-        parts = [np.zeros((n, 0))]
+    def _raw(self, table: Table) -> np.ndarray:
+        parts, widths = [np.zeros((len(table), 0))], {}
         for name, kind in self.kinds_.items():
             if kind == "number":
-                parts.append(numbers_of(columns[name], name))
+                parts.append(numbers_with_gaps(table, name, self.forms_[name]))
+                widths[name] = parts[-1].shape[1]
             elif kind == "category":
-                cells = np.array([str(cell) for cell in columns[name]], dtype=object)
+                cells = np.array([str(cell).strip() for cell in table.columns[name]], dtype=object)
                 parts.append(np.column_stack([cells == v for v in self.values_[name]]) + 0.0)
+        self.widths_ = getattr(self, "widths_", widths)
         return np.concatenate(parts, axis=1)
-
-
-def kind_of(cells: Any) -> str:
-    """What a column of inputs holds."""
-    if isinstance(cells, np.ndarray):
-        return "number"
-    known = [cell for cell in cells if cell is not None]
-    if not known:
-        return "nothing"
-    if all(isinstance(cell, list | tuple | set | frozenset) for cell in known):
-        return "labels"
-    if _reads_as_numbers(known):
-        return "number"
-    texts = [str(cell) for cell in known]
-    distinct = len(set(texts))
-    return "category" if distinct <= max(2, min(CATEGORIES, len(texts) // 5)) else "text"
-
-
-def _reads_as_numbers(cells: list) -> bool:
-    kept = [cell for cell in cells if str(cell).strip().lower() not in MISSING]
-    return bool(kept) and is_numeric(_table("x", kept), "x")
-
-
-def numbers_of(cells: Any, name: Hashable) -> np.ndarray:
-    """A column as rows of numbers, NaN where a cell is missing; dates count days."""
-    if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
-        days = cells.astype("datetime64[us]")
-        return np.where(np.isnat(days), np.nan, days.astype(float) / 86_400e6)[:, None]
-    if isinstance(cells, np.ndarray):
-        rows = cells.reshape(len(cells), -1).astype(float)
-        if np.isinf(rows).any():
-            raise ValueError(f"the column {name!r} has infinite values: mend or remove them.")
-        return rows
-    kept = [
-        i for i, c in enumerate(cells) if c is not None and str(c).strip().lower() not in MISSING
-    ]
-    read = numbers(_table(str(name), [cells[i] for i in kept], kept), [str(name)])
-    rows = np.full((len(cells), read.shape[1]), np.nan)
-    rows[kept] = read
-    return rows
-
-
-def _table(name: str, cells: list, rows: list[int] | None = None) -> Table:
-    lines = list(range(len(cells))) if rows is None else rows
-    return Table("the table", {name: cells}, lines)

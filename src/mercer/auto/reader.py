@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._arrays import Items
-from .frames import columns_of
+from ..cells import Table
+from .frames import as_table, named
 from .inputs import Inputs
 from .outputs import Outputs
 
@@ -20,9 +21,23 @@ class TableReader:
 
     def transform(self, X: Any) -> Items:
         """The inputs of some rows."""
-        return self.inputs.transform(columns_of(X, "X"))
+        return self.inputs.transform(as_table(X))
 
     def read(self, y: Any) -> Items:
         """The outputs of some rows, whatever their columns are called."""
-        cells = columns_of(y, "y").values()
-        return self.outputs.read(dict(zip(self.outputs.columns_, cells, strict=True)))
+        table = as_table(y, "y")
+        cells = dict(zip(self.outputs.columns_, table.columns.values(), strict=True))
+        return self.outputs.read(replace(table, columns=cells))
+
+
+def outputs_table(y: Any) -> Table:
+    """The outputs as a table: a Series under its name, columns of an array as y, y 0 or y 1."""
+    table = as_table(y, "y")
+    if named(y):
+        return table
+    name = getattr(y, "name", None)
+    alone = len(table.columns) == 1
+    called = "y" if name is None else name
+    cells = table.columns.values()
+    columns = {called if alone else f"{called} {j}": column for j, column in enumerate(cells)}
+    return replace(table, columns=columns)

@@ -6,7 +6,9 @@ import click
 
 from .. import __version__
 from .demo import demo
-from .files import evaluate, fit, info, predict
+from .fetch import fetch
+from .fit import fit
+from .predict import evaluate, info, predict
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,5 +27,5 @@ def reproduce(arguments: tuple[str, ...]) -> None:
     )
 
 
-for command in (fit, predict, evaluate, info, demo, reproduce):
+for command in (fit, predict, evaluate, info, demo, fetch, reproduce):
     main.add_command(command)

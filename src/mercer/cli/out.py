@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 STDOUT = Path("-")
+REPORT = b"<title>mercer"
+"""What every report has near its start."""
 
 
 def check_out(out: Path, *read: str) -> None:
@@ -51,6 +53,18 @@ def check_table_out(out: Path, *read: str) -> None:
         raise ValueError(f"{out} is a mercer model, and would be lost: name another file with -o.")
 
 
+def check_report_out(out: Path, *read: str) -> None:
+    """The same for a report, which may replace a report, but no other file."""
+    check_out(out, *read)
+    if out == STDOUT or out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{out} is no name of a report: let it end in .html.")
+    if str(out) in read or (out.is_file() and out.stat().st_size and not _is_report(out)):
+        raise ValueError(
+            f"{out} is there already and is no report of mercer's, so it is not replaced: name "
+            "another file with --report, or delete it first."
+        )
+
+
 def written(out: Path, write: Callable[[], object]) -> None:
     """Write, and say which file could not be written and that the old one is as it was."""
     try:
@@ -82,4 +96,12 @@ def _is_model(path: Path) -> bool:
         with zipfile.ZipFile(path) as file:
             return TREE in file.namelist()
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False
+
+
+def _is_report(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return REPORT in file.read(500)
+    except OSError:
         return False

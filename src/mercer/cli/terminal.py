@@ -75,6 +75,18 @@ def tell(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) ->
     Console(file=sys.stderr if err else sys.stdout).print(table)
 
 
+def columns_table(head: tuple, rows: list[tuple], err: bool = False) -> None:
+    """Show rows under a head, strangers' text safe."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*head, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(shown(cell)) for cell in row))
+    Console(file=sys.stderr if err else sys.stdout).print(table)
+
+
 def _is_safe(facts: dict[str, Any]) -> bool:
     return not UNSAFE.search("".join(f"{name}{value}" for name, value in facts.items()))
 

@@ -34,6 +34,12 @@ def load_cmudict(
     -------
     words, pronunciations
         Object arrays of strings and of tuples of phones, in the order of the file.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_cmudict
+    >>> words, phones = load_cmudict()  # doctest: +SKIP
+    >>> words[0], phones[0]  # doctest: +SKIP
     """
     path = find("cmudict/cmudict.dict", data_home, sha256=sha256, origin=ORIGIN)
     first: dict[str, tuple[str, ...]] = {}

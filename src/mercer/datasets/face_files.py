@@ -30,6 +30,13 @@ def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
     frontal
         The frontal view, by its name or, in a file without names, its number; None for the one
         named 0, frontal or forward, else the one whose mean image is most like its mirror image.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_faces
+    >>> faces = load_faces("faces/")  # doctest: +SKIP
+    >>> faces.images.shape  # doctest: +SKIP
+    (60, 32, 32)
     """
     path = Path(path)
     if path.is_dir():
@@ -54,6 +61,13 @@ def load_mpi_faces(folder: str | Path, frontal: str = "0") -> Faces:
     angle with its side as a sign or as one of the letters l, r (left, right), m, p (minus, plus)
     next to it: 017_30r.tif, 017-m30.png, head017_view-30.pgm, 017_0.tif. Colour is averaged, and
     folders in the folder are read as well.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_mpi_faces
+    >>> faces = load_mpi_faces("mpi/")  # doctest: +SKIP
+    >>> faces.images.shape  # doctest: +SKIP
+    (1400, 64, 64)
     """
     folder = Path(folder)
     paths = [p for p in sorted(folder.rglob("*")) if p.suffix.lower() in IMAGES]

@@ -30,6 +30,15 @@ class Faces:
         The view that is predicted.
     attribution
         Whose data it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.datasets import Faces
+    >>> people, views = np.array(["ann", "ann", "bob", "bob"]), np.array(["front", "left"] * 2)
+    >>> faces = Faces(np.zeros((4, 8, 8)), people, views, np.array(["day"] * 4), "front")
+    >>> faces.images.shape
+    (4, 8, 8)
     """
 
     images: np.ndarray
@@ -100,6 +109,13 @@ def load_cmu_faces(
         "quarter" for 30 × 32 pixels, "half" for 60 × 64.
     sha256
         What the file must hash to; None for any of that form.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_cmu_faces
+    >>> faces = load_cmu_faces()  # doctest: +SKIP
+    >>> faces.images.shape  # doctest: +SKIP
+    (624, 30, 32)
     """
     if size not in ("quarter", "half"):
         raise ValueError(f'size must be "quarter" or "half", got {size!r}.')

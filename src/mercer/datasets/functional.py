@@ -25,6 +25,13 @@ def load_dti(
     Returns the corpus callosum (n, 93), the right corticospinal tract (n, 55) and the subjects
     (n,): 255 scans of 121 subjects without missing values; all 382 where not `complete`, with NaN
     where nothing was measured.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_dti
+    >>> callosum, corticospinal, subjects = load_dti()  # doctest: +SKIP
+    >>> callosum.shape  # doctest: +SKIP
+    (255, 93)
     """
     path = find("functional/dti.npz", data_home, sha256=sha256, origin=DTI_ORIGIN)
     with np.load(path, allow_pickle=False) as z:
@@ -40,6 +47,13 @@ def load_canadian_weather(
     """Mean temperature and log10 of mean precipitation by day of the year, (35, 365), and places.
 
     Temperature is in degrees Celsius, precipitation in millimetres.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_canadian_weather
+    >>> temperature, precipitation, places = load_canadian_weather()  # doctest: +SKIP
+    >>> temperature.shape  # doctest: +SKIP
+    (35, 365)
     """
     path = find("functional/canadian_weather.npz", data_home, sha256=sha256, origin=WEATHER_ORIGIN)
     with np.load(path, allow_pickle=False) as z:

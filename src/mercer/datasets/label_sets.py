@@ -26,14 +26,30 @@ class LabelSets(NamedTuple):
 def load_bibtex(
     data_home: str | Path | None = None, *, sha256: str | None = BIBTEX_HASH
 ) -> LabelSets:
-    """Bibtex: the tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags."""
+    """Bibtex: the tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_bibtex
+    >>> songs = load_bibtex()  # doctest: +SKIP
+    >>> songs.X_train.shape  # doctest: +SKIP
+    (4880, 1836)
+    """
     return _load("bibtex", data_home, sha256)
 
 
 def load_emotions(
     data_home: str | Path | None = None, *, sha256: str | None = EMOTIONS_HASH
 ) -> LabelSets:
-    """Emotions: the moods of songs, 391 to train and 202 to test, 72 features, 6 moods."""
+    """Emotions: the moods of songs, 391 to train and 202 to test, 72 features, 6 moods.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_emotions
+    >>> songs = load_emotions()  # doctest: +SKIP
+    >>> songs.X_train.shape  # doctest: +SKIP
+    (391, 72)
+    """
     return _load("emotions", data_home, sha256)
 
 

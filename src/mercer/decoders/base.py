@@ -19,6 +19,19 @@ class Decoder(BaseEstimator):
 
     One of one's own implements `decode` (and `fit` where it keeps something);
     `mercer.testing.check_decoder` then says whether it finds y again from Φ(y).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import Decoder
+    >>> from mercer.kernels import RBF
+    >>> class Rounded(Decoder):
+    ...     def decode(self, points):
+    ...         return np.rint(points.coordinates)
+    >>> model = KernelDependency(RBF(1.0), decoder=Rounded(), alpha=1e-6)
+    >>> model.fit([[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]]).predict([[1.0]]).shape
+    (1, 1)
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Decoder:
@@ -59,10 +72,9 @@ def restore(vectors: Array, like: Items) -> Array:
     return namespace(vectors).reshape(vectors, (vectors.shape[0], *shape))
 
 
-def need(condition: bool, decoder: Decoder, kernel: Kernel, what: str) -> None:
-    """Refuse an output kernel that lacks what the decoder stands on."""
-    if not condition:
-        raise ValueError(
-            f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
-            "Use decoder=Candidates(), which works with every kernel."
-        )
+def unsuited(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
+    """The error for an output kernel that lacks what the decoder stands on."""
+    return ValueError(
+        f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
+        "Use decoder=Candidates(), which works with every kernel."
+    )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,11 @@ from .._arrays import Items, dense, host, is_foreign, like, take
 from .._overlap import OVERLAPS
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
-from .base import Decoder, Ranked, need
+from .base import Decoder, Ranked, unsuited
+
+MACRO = "macro"
+PRIOR = 10.0
+"""Examples that the threshold of all labels counts as, beside those that have a label."""
 
 
 class Threshold(Decoder):
@@ -26,14 +31,16 @@ class Threshold(Decoder):
         A number, or None.
     metric
         What is best: "f1" (the mean over examples of 2|y ∩ ŷ| / (|y| + |ŷ|)), "hamming" (the share
-        of right entries) or "subset" (the share of examples that are right as a whole).
+        of right entries), "subset" (the share of examples that are right as a whole) or "macro"
+        (the mean over labels of their F1: each label has a threshold of its own, drawn towards
+        that of all labels as if that had been found on ten more examples with the label).
     at_least_one
         Whether the best label is predicted where none reaches the threshold, or None.
 
     Attributes
     ----------
     threshold_, at_least_one_
-        What is used.
+        What is used; with "macro" one threshold for each label.
     calibration_
         The metric on the left-out points, where it was calibrated.
 
@@ -68,21 +75,25 @@ class Threshold(Decoder):
         known = kernel.multiple.kernel
         undone = kernel.features is not None and kernel.features.inverse is not None
         linear = undone and (kernel.on_vectors or isinstance(known, Labels))
-        need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
-        if self.metric not in OVERLAPS:
-            raise ValueError(f"metric must be one of {sorted(OVERLAPS)}, got {self.metric!r}.")
+        if not linear:
+            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
+        metrics = [*sorted(OVERLAPS), MACRO]
+        if self.metric not in metrics:
+            raise ValueError(f"metric must be one of {metrics}, got {self.metric!r}.")
         if self.threshold is not None and not isinstance(self.threshold, Real):
             raise ValueError(f"threshold must be a number or None, got {self.threshold!r}.")
         own = isinstance(known, Labels)
         self.labels_ = known if own else Labels().fit(Labels().as_outputs(y))
         self.kernel_, self.sample_ = kernel, take(y, [0])
-        self.threshold_ = 0.5 if self.threshold is None else float(self.threshold)
+        self.threshold_: Any = 0.5 if self.threshold is None else float(self.threshold)
         self.at_least_one_ = bool(self.at_least_one)
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Threshold:
         """Choose threshold and rule on left-out points."""
         G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
+        if self.metric == MACRO:
+            return self._calibrate_each(G, T)
         order = np.argsort(-G, axis=1)
         levels = np.take_along_axis(G, order, axis=1)
         values = self._values(np.take_along_axis(T, order, axis=1))
@@ -92,6 +103,20 @@ class Threshold(Decoder):
                 values[:, 0] = values[:, 1]  # the best label is predicted anyway
             found.append((*self._best(levels, values), rule))
         self.calibration_, self.threshold_, self.at_least_one_ = max(found, key=lambda f: f[0])
+        return self
+
+    def _calibrate_each(self, G: np.ndarray, T: np.ndarray) -> Threshold:
+        """A threshold for each label, by its F1 on left-out points."""
+        if self.threshold is None:
+            level = best_threshold(G.ravel(), T.ravel())
+            own = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
+            seen = T.sum(axis=0)
+            self.threshold_ = (seen * own + PRIOR * level) / (seen + PRIOR)
+        chosen = self.threshold_ <= G
+        sizes = chosen.sum(axis=0) + T.sum(axis=0)
+        each = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)
+        occurs = T.any(axis=0)
+        self.calibration_ = float(each[occurs].mean()) if occurs.any() else 0.0
         return self
 
     def _values(self, T: np.ndarray) -> np.ndarray:
@@ -150,6 +175,17 @@ class Threshold(Decoder):
         if is_foreign(self.sample_):
             return like(chosen.astype(float), self.sample_)
         return self.labels_.decoded(chosen, self.sample_)
+
+
+def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
+    """The threshold of the largest F1 of one label."""
+    order = np.argsort(-scores, kind="stable")
+    levels, hits = scores[order], np.cumsum(truth[order])
+    values = 2.0 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
+    last = np.append(levels[1:] < levels[:-1], True)  # equal scores are passed together
+    best = int(np.argmax(np.where(last, values, -1.0)))
+    below = levels[best + 1] if best + 1 < len(levels) else levels[best] - 1.0
+    return float(levels[best] + below) / 2.0
 
 
 def _cheapest(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:

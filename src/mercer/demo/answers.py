@@ -18,7 +18,7 @@ def answer_of(model: AutoDependency, row: dict[str, list]) -> dict:
     kind = model.outputs_.kind_
     output = {str(name): plain(cells[0]) for name, cells in model.predict(row).items()}
     answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
-    if kind in ("number", "curve"):
+    if kind in ("number", "curve", "image"):
         if model.coverage is not None:
             low, high = model.predict_set(row)
             answer["band"] = [plain(np.asarray(low)[0]), plain(np.asarray(high)[0])]
@@ -27,7 +27,7 @@ def answer_of(model: AutoDependency, row: dict[str, list]) -> dict:
         answer["top"] = [[_text(y), plain(score)] for y, score in model.predict_top(row, k=5)[0]]
     except (ValueError, TypeError):
         pass  # a decoder with one answer for each input
-    if model.coverage is not None:
+    if model.coverage is not None and "sets_" in vars(model):
         members = [_text(y) for y in model.predict_set(row)[0]]
         answer["set"], answer["members"] = members[:LISTED], len(members)
     return answer

@@ -12,6 +12,7 @@ from threading import BoundedSemaphore, Lock
 from typing import Any
 
 from .digits import Digits
+from .fields import Fields
 from .strings import Strings
 from .table import Tables
 from .words import Words
@@ -24,12 +25,15 @@ CONNECTIONS = 512
 """Connections that may be open at once; the one that has waited longest makes room for a new."""
 WAITING = 8
 """Requests that may wait for a model to be fitted; further ones are told to come again."""
-COSTLY = ("/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/table/predict")
+COSTLY = (
+    "/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/fields/predict",
+    "/table/predict",
+)  # fmt: skip
 FILES = {
     "/": ("page.html", "text/html; charset=utf-8"),
     "/page.css": ("page.css", "text/css"),
     **{f"/{name}.js": (f"{name}.js", "text/javascript")
-       for name in ("common", "digits", "words", "strings", "table")},
+       for name in ("common", "digits", "words", "strings", "fields", "table")},
 }  # fmt: skip
 POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -133,7 +137,8 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, port: int = 0, table: str | None = None):
-        digits, words, strings, tables = Digits(), Words(), Strings(), Tables(table)
+        digits, words, strings, fields = Digits(), Words(), Strings(), Fields()
+        tables = Tables(table)
         self.answers: dict[str, Callable[[dict], Any]] = {
             "/digits/some": digits.some,
             "/digits/complete": digits.complete,
@@ -141,6 +146,8 @@ class Server(ThreadingHTTPServer):
             "/words/read": words.read,
             "/strings/learn": strings.learn,
             "/strings/answer": strings.answer,
+            "/fields/some": fields.some,
+            "/fields/predict": fields.predict,
             "/table/look": tables.look,
             "/table/fit": tables.fit,
             "/table/progress": tables.progress,

@@ -7,16 +7,15 @@ import binascii
 import re
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
 from .. import AutoDependency, save
-from ..auto.inputs import Inputs
+from .._arrays import take
+from ..auto.guess import input_kind
 from ..tables import BadTable, Table, read
-from ..tables.values import is_numeric, numbers
 from .answers import answer_of, plain
 
 SECONDS = 60.0
@@ -43,8 +42,8 @@ class Watched(AutoDependency):
 class Fit:
     """A fit in a thread of its own."""
 
-    def __init__(self, model: Watched, columns: dict[str, Any], left_out: int):
-        self.model, self.columns, self.left_out = model, columns, left_out
+    def __init__(self, model: Watched, table: Table, left_out: int):
+        self.model, self.table, self.left_out = model, table, left_out
         self.error = ""
         self.begun = time.monotonic()
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -52,7 +51,7 @@ class Fit:
 
     def _run(self) -> None:
         try:
-            self.model.fit(self.columns)
+            self.model.fit(self.table)
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as problem:
             self.error = str(problem) or type(problem).__name__
 
@@ -85,8 +84,8 @@ class Tables:
             self.job = None
         if self.table is None:
             return {"columns": []}
-        columns = _columns(self.table, list(self.table.columns), [])
-        kinds = {name: _kind(name, cells) for name, cells in columns.items()}
+        columns = self.table.columns
+        kinds = {name: _kind(self.table, name) for name in columns}
         return {
             "name": Path(self.table.source).name,
             "rows": len(self.table),
@@ -105,15 +104,15 @@ class Tables:
         if not outputs or not inputs:
             raise ValueError("choose at least one input column and one output column.")
         if set(outputs) & set(inputs):
-            raise ValueError(f"{min(set(outputs) & set(inputs))!r} is both input and output.")
+            both = next(name for name in inputs if name in outputs)
+            raise ValueError(f"{both!r} is both input and output.")
         filled = table.filled(outputs, drop=True)
         model = Watched(
             inputs=inputs, output=outputs, time_limit=SECONDS, random_state=0,
             coverage=COVERAGE if len(filled) >= FEWEST else None,
         )  # fmt: skip
         model.scores = []
-        columns = _columns(filled, [*inputs, *outputs], outputs)
-        self.job = Fit(model, columns, len(table) - len(filled))
+        self.job = Fit(model, filled, len(table) - len(filled))
         return {"rows": len(filled)}
 
     def progress(self, request: dict) -> dict:
@@ -144,14 +143,13 @@ class Tables:
     def row(self, request: dict) -> dict:
         """The inputs of a row of the table, to fill the form, and its outputs."""
         job = self._fitted()
-        n = len(next(iter(job.columns.values())))
-        number = int(request.get("number", 0)) % n
-        cells = {name: plain(values[number]) for name, values in job.columns.items()}
-        outputs = job.model.outputs_.columns_
+        model, number = job.model, int(request.get("number", 0)) % len(job.table)
+        truth = model.outputs_.space_.write(take(model.training_.pairs.y, [number]))
+        cells = {name: job.table.columns[name][number] for name in model.inputs_.kinds_}
         return {
             "number": number,
-            "inputs": {name: cell for name, cell in cells.items() if name not in outputs},
-            "truth": {name: cell for name, cell in cells.items() if name in outputs},
+            "inputs": {name: plain(cell) for name, cell in cells.items()},
+            "truth": {name: plain(column[0]) for name, column in truth.items()},
         }
 
     def predict(self, request: dict) -> dict:
@@ -204,7 +202,7 @@ def _read(name: str, encoded: Any) -> Table:
             table = read(path)
         except ValueError as problem:
             raise BadTable(str(problem).replace(f"{folder}/", "")) from None
-    return table
+    return replace(table, source=safe)
 
 
 def _checked(table: Table) -> Table:
@@ -223,26 +221,11 @@ def _names(request: dict, role: str) -> list[str]:
     return names
 
 
-def _columns(table: Table, names: list[str], outputs: list[str]) -> dict[str, Any]:
-    """Cells by column, missing ones as None; outputs that are numbers as numbers."""
-    made: dict[str, Any] = {}
-    for name in names:
-        cells = table.columns[name]
-        if name in outputs and is_numeric(table, name):
-            rows = numbers(table, [name])
-            whole = bool((rows == np.rint(rows)).all()) and np.abs(rows).max() < 2**53
-            values = rows.astype(int) if whole else rows
-            made[name] = values[:, 0] if values.shape[1] == 1 else list(values)
-        else:
-            made[name] = [None if table.is_missing(cell) else cell for cell in cells]
-    return made
-
-
-def _kind(name: str, cells: Any) -> str:
+def _kind(table: Table, name: Any) -> str:
     try:
-        return Inputs([name]).fit({name: cells}).kinds_[name]
-    except ValueError:
-        return "nothing that varies"
+        return input_kind(table, name)
+    except ValueError as problem:
+        return str(problem)
 
 
 def _cell(value: Any, kind: str) -> Any:

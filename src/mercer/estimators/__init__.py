@@ -6,9 +6,11 @@ from typing import Any
 from .blend import Blend
 from .conformal import ConformalSets
 from .forest import ForestDependency
+from .head import RegressorDependency
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .online import OnlineKernelDependency
+from .train_network import train_network
 from .tune import tune
 
 __all__ = [
@@ -20,7 +22,9 @@ __all__ = [
     "KernelDependencyCV",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
+    "RegressorDependency",
     "SequenceTransducer",
+    "train_network",
     "tune",
 ]
 

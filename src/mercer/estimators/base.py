@@ -25,23 +25,25 @@ from .._arrays import (
     namespace,
     take,
 )
-from .._from_file import FromFile
+from .._from_file import MARK, FromFile
 from .._lean import Lean
-from .._progress import Observed, is_watched, observed, untold
+from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import collected
-from ..embedding import Embedding, PointMap, feature_variance
+from ..embedding import Embedding, Frame, PointMap, feature_variance
 from ..kernels import Kernel
+from ..solvers.weights import LeastWeights
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
 from .checks import is_flat
+from .explain import Explained
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
 class StructuredEstimator(
-    FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Explained, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
@@ -85,18 +87,20 @@ class StructuredEstimator(
     def _fit_afresh(self, X: Items, y: Items, **params: Any) -> Any:
         """Fit a bare copy and take its state over last: a failed fit changes nothing."""
         fresh = copy.copy(self)
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(fresh, name)
+        for name in vars(self):
+            if name.endswith("_") or name == MARK:
+                delattr(fresh, name)
+        if self.verbose or WATCHERS & vars(self).keys():
 
-        def fit(steps: Any) -> None:
-            fresh._steps = steps
-            fresh._fit(X, y, **params)
-            del fresh._steps
+            def fit(steps: Any) -> None:
+                fresh._steps = steps
+                fresh._fit(X, y, **params)
 
-        if self.verbose or is_watched(self):
             observed(fresh, fresh._most_steps(), fit, X, y)
         else:
-            fit(untold)
+            fresh._steps = untold
+            fresh._fit(X, y, **params)
+        del fresh._steps
         self.__dict__ = fresh.__dict__
         return self
 
@@ -127,7 +131,7 @@ class StructuredEstimator(
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         checked = kernel.check(X, "X")
-        if kernel.on_vectors or kernel.pairwise:
+        if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
             named = X if hasattr(X, "columns") else checked
             if reset and named is checked:  # nothing but the number is to be remembered
@@ -138,7 +142,7 @@ class StructuredEstimator(
 
     @property
     def coef_(self) -> Array:
-        """The paper's Ψ in output coordinates: g(x) = k(x, X) @ coef_, up to an intercept.
+        """The paper's Ψ in output coordinates: ``g(x) = k(x, X) @ coef_`` up to an intercept.
 
         One row a training input (or landmark, or explicit feature of the input). For linear
         outputs under the identity operator these are `KernelRidge`'s dual coefficients.
@@ -159,6 +163,48 @@ class StructuredEstimator(
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         return replace(self.points_(checked), inputs=self._given(X, checked))
+
+    def targets(self, y: Items) -> Array:
+        """The outputs as coordinates of their feature space: what another model may regress on.
+
+        Parameters
+        ----------
+        y
+            Outputs such as the model was fitted on.
+        """
+        return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
+
+    def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
+        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
+
+        Parameters
+        ----------
+        predicted
+            One row of coordinates a point, from any model.
+        inputs
+            The inputs whose points these are, for decoders that ask them.
+        """
+        frame = self._coordinate_frame()
+        width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
+        P = predicted if is_foreign(predicted) else np.asarray(predicted, dtype=float)
+        P = P[:, None] if P.ndim == 1 else P
+        if P.ndim != 2 or P.shape[1] != width:
+            raise ValueError(
+                f"predictions must have the {width} coordinates of targets(y), got shape "
+                f"{tuple(P.shape)}."
+            )
+        weights = LeastWeights(frame, self.outputs_)
+        return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
+
+    def _coordinate_frame(self) -> Frame:
+        check_is_fitted(self)
+        frame = vars(self).get("frame_") or self.points_.frame
+        if not frame.compact:
+            raise ValueError(
+                f"points under {self.output_kernel_} are weights on the training outputs: give "
+                "output_features=KernelPCA(rank) for finite coordinates."
+            )
+        return frame
 
     def _given(self, X: Items, checked: Items) -> Items:
         """The inputs for decoders that ask them: as the user gave them, in a form to slice."""

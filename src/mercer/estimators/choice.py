@@ -6,15 +6,18 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from .._arrays import Items, host
 from ..decoders import Decoder
 from ..embedding import Embedding
+from ..kernels import Kernel
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
 from ..solvers import Factorization
+from ..spaces import LabelSets, Rankings
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,11 @@ class Trial:
     problem: Problem
     factorization: Factorization
     decoder: Decoder
+    names: tuple[str, str, str]
+    """Both kernels and the decoder in words, spelt once for all ridges: that is slow."""
     alpha: float
     risk: float
     score: float
-    names: tuple[str, str]
-    """Both kernels in words, spelt once: that is slow, and there is a trial for every α."""
     evidence: float = float("nan")
     """The log evidence, or with criterion="density" the log density of left-out outputs."""
 
@@ -37,12 +40,51 @@ class Trial:
         return {
             "kernel": self.names[0],
             "output_kernel": self.names[1],
+            "decoder": self.names[2],
             "loss": str(self.problem.loss),
             "alpha": self.alpha,
             "risk": self.risk,
             "score": self.score,
             "evidence": self.evidence,
         }
+
+
+AUTO = "auto"
+"""The default of `scoring`: the metric of the outputs' space where that is not the risk."""
+
+
+def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
+    """Whether decoded predictions are scored, rather than points by their risk.
+
+    By themselves only label sets and rankings are: for other outputs the risk says as much. To
+    choose between decoders, all are.
+    """
+    if scoring != AUTO:
+        return scoring is not None
+    return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
+
+
+def own_score(
+    decoder: Decoder, points: Embedding, kernel: Kernel, truth: Items, weights: np.ndarray | None
+) -> float:
+    """The metric of the outputs' space of left-out points; of thresholds that which they are for.
+
+    Greater is better, whatever the metric.
+    """
+    decoder = calibrated(copy.copy(decoder), points, truth)  # decoding may leave traces
+    if weights is None and hasattr(decoder, "calibration_"):
+        return float(decoder.calibration_)
+    space = kernel.space
+    values = space.metric(truth, decoder.decode(points), average=False)
+    return (1.0 if space.greater_is_better else -1.0) * float(np.average(values, weights=weights))
+
+
+def some_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
+    """About so many rows drawn at random, whole groups, in their order."""
+    drawn = np.random.RandomState(seed).permutation(int(labels.max()) + 1)
+    sizes = np.cumsum(np.bincount(labels)[drawn])
+    kept = drawn[: max(2, int(np.searchsorted(sizes, size, side="right")))]
+    return np.flatnonzero(np.isin(labels, kept))
 
 
 def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:

@@ -16,6 +16,7 @@ from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
 from ..solvers.base import needs_no_coordinates
 from ..solvers.factorization import LeftOutModels
+from ..solvers.left_out_weights import weighed
 
 KEPT = 0.125
 """The share of free memory up to which a model keeps its factorisation."""
@@ -44,13 +45,10 @@ class Fitted:
     alpha: float
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    @classmethod
-    def of(cls, problem: Problem, want: Want, alpha: float, factorization: Factorization) -> Fitted:
-        """Keep the factorisation where it is small and gives left-out predictions."""
-        fitted = cls(problem.fixed(), replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out and _kept(factorization):
-            fitted._kept["factorization"] = factorization
-        return fitted
+    def keep(self, factorization: Factorization) -> None:
+        """Keep a factorisation that gives left-out predictions, where it is small."""
+        if factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available():
+            self._kept["factorization"] = factorization
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_kept": {}}
@@ -61,9 +59,8 @@ class Fitted:
         if "factorization" not in self._kept:
             want = replace(self.want, solver=_for_left_out(self.want.solver))
             made = factor(self.problem, replace(want, relative=False))
-            if not _kept(made):
-                return made
-            self._kept["factorization"] = made
+            self.keep(made)
+            return made
         return self._kept["factorization"]
 
     def left_out(self) -> LeftOut:
@@ -75,7 +72,7 @@ class Fitted:
     def left_out_points(self) -> Embedding:
         """The same as points."""
         if "points" not in self._kept:
-            self._kept["points"] = self.left_out().embed()
+            self._kept["points"] = weighed(self.left_out().embed(), self.problem, self.alpha)
         return self._kept["points"]
 
     def embed(self, X: Items) -> Embedding:
@@ -110,11 +107,6 @@ class Fitted:
         """The same model, prepared for the models that leave each of these groups out."""
         want = replace(self.want, moves=True)
         return Fitted(replace(self.problem, labels=labels), want, self.alpha)
-
-
-def _kept(factorization: Factorization) -> bool:
-    """Whether a factorisation is small enough to be kept."""
-    return _is_small(factorization.nbytes)
 
 
 def _is_small(nbytes: float) -> bool:

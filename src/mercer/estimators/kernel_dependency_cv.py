@@ -1,32 +1,49 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from .._arrays import Array, Items
+from .._arrays import Array, Items, count, take
 from .._plan import Sizes
 from .._same import fingerprint
 from ..decoders import Decoder
+from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, LeftOut, factor
+from ..solvers.left_out_weights import weighed
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
 from ..sources import Gathering, Source, Stream
-from .checks import all_or_none, input_default, on_device, output_default, positive_alpha
-from .choice import Told, Trial, calibrated, check_combination
+from .checks import all_or_none, on_device, output_default, positive_alpha
+from .choice import (
+    AUTO,
+    Told,
+    Trial,
+    calibrated,
+    check_combination,
+    judges,
+    own_score,
+    some_rows,
+)
+from .default_kernels import default_kernels
+from .doubts import warn_at_edges, warn_of_data
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
+from .pairs import Data, informed, parted, refuse_in_streams
 from .refuse_symmetries import check_symmetries
-from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
-from .unlabelled import Given, informed, refuse_in_streams
+from .ridge import RidgeEstimator, planned_sizes
 
+CHOSEN_ON = 1000
+"""Pairs that a kernel is chosen on where none is given, at most."""
 LIKELIHOODS = ("evidence", "density")
 CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
@@ -43,7 +60,8 @@ class KernelDependencyCV(RidgeEstimator):
     Parameters
     ----------
     kernel
-        An operator-valued kernel or a list of them; None is ``RBF("median")``.
+        An operator-valued kernel or a list of them. None for a list by what the inputs are, in
+        units of their spread (see Notes); chosen on 1,000 pairs where there are more.
     output_kernel
         A kernel on outputs. A list of them is chosen from by `scoring` only: the risk in feature
         space always prefers the wider kernel.
@@ -52,15 +70,20 @@ class KernelDependencyCV(RidgeEstimator):
         units of the data, (tr K_x / n) · tr(B S_vv) / tr S_vv: changing the units of inputs or
         outputs then changes no choice.
     scoring
-        None for the risk in feature space, or any scorer of scikit-learn's (a name, or what
-        `make_scorer` gives; greater is better), computed on *decoded* left-out predictions.
+        None for the risk in feature space; any scorer of scikit-learn's (a name, or what
+        `make_scorer` gives; greater is better), computed on *decoded* left-out predictions; or
+        "auto": Kendall's tau of rankings, what `Threshold` maximises (F1) of label sets, the risk
+        of all else.
     criterion
         "loo", "gcv" for generalised cross-validation, "evidence" for the marginal likelihood
         of a Gaussian process whose scale is profiled out, or "density" for the density of every
         output given all others, each direction of the operator with a noise of its own: choose by
         it where ``variance(noise="left out")`` is asked for. The last three know neither scoring
         nor groups, the last two need finite features of the outputs.
-    decoder, features, output_features, fit_intercept, device, solver
+    decoder
+        As in `KernelDependency`, or a list to choose from: by `scoring`, or by the metric of the
+        outputs' space.
+    features, output_features, fit_intercept, device, solver
         As in `KernelDependency`.
     loss
         None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
@@ -112,6 +135,11 @@ class KernelDependencyCV(RidgeEstimator):
     choices, *every* choice is judged by refitting on `cv` folds (groups kept whole), and "left
     out" means left out with its fold.
 
+    The kernels that stand for None are, on vectors, `Linear`, and `RBF`, `Laplacian` and `Matern`
+    with length scales from 0.4 to 12 times the distance of standardised rows; of curves also
+    `Linear` and `RBF` with one unit for all values; on texts pieces of words, and words; on graphs
+    `WeisfeilerLehman` and `ShortestPath`.
+
     Examples
     --------
     >>> import numpy as np
@@ -131,9 +159,9 @@ class KernelDependencyCV(RidgeEstimator):
         kernel: Any = None,
         output_kernel: Any = None,
         alphas: Sequence[float] | Array | str = "auto",
-        scoring: Any = None,
+        scoring: Any = AUTO,
         criterion: str = "loo",
-        decoder: Decoder | None = None,
+        decoder: Decoder | Sequence[Decoder | None] | None = None,
         features: FeatureMap | None = None,
         output_features: FeatureMap | None = None,
         fit_intercept: bool = True,
@@ -214,6 +242,7 @@ class KernelDependencyCV(RidgeEstimator):
         sample_weight: Any,
     ) -> None:
         kernels, outputs = self._kernels(), self._output_kernels()
+        self._decoders()
         source = self._as_source(X, y, groups, sample_weight)
         if source is None and validation is not None:
             source = Stream([(X, y) if sample_weight is None else (X, y, sample_weight)])
@@ -225,11 +254,14 @@ class KernelDependencyCV(RidgeEstimator):
             with source.running():
                 self._fit_source(source, validation)
             return
-        given = Given(X, y, groups, unlabelled, sample_weight)
-        X, y, groups, unlabelled, sample_weight = given.parted()
-        kernels = informed(kernels, unlabelled)
-        checks = on_device(kernels[0].inputs, self.device), on_device(outputs[0], self.device)
-        data = self._data(X, y, groups, sample_weight, *checks)
+        X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
+        if self.kernel is None:
+            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
+        kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
+        outputs = [on_device(output, self.device) for output in outputs]
+        scalars = [self._checking(kernel) for kernel in kernels]
+        data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
+        kernels = self._shortlisted(kernels, data) if self.kernel is None else kernels
         want = self._want(kernels)
         if self.search == "gradient":
             kernels = self._learnt_kernels(kernels, outputs, data)
@@ -237,6 +269,8 @@ class KernelDependencyCV(RidgeEstimator):
         check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
+        warn_at_edges(rows, best.row(), scales=self.kernel is not None)
+        warn_of_data(best.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
@@ -252,7 +286,9 @@ class KernelDependencyCV(RidgeEstimator):
         return [
             learnt_kernel(problem, criterion, self.restarts)
             for output in outputs
-            for problem in self._problems(kernels, self._output_side(output, data), data)
+            for problem in self._problems(
+                kernels, data.side(output, data.y, self.output_features), data
+            )
         ]
 
     def _want(self, kernels: list[OperatorKernel]) -> Want:
@@ -262,7 +298,7 @@ class KernelDependencyCV(RidgeEstimator):
         return Want(
             RELATIVE if relative else self._alphas(),
             left_out=True,
-            judge=judge_of(learnt, self._losses()),
+            judge="refit" if learnt or self._losses() != [None] else "closed",
             folds=self.cv,
             solver=self.solver,
             relative=relative,
@@ -281,48 +317,62 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> Iterator[Trial]:
         """Every kernel, output kernel, loss and ridge."""
         for output in outputs:
-            side = self._output_side(output, data)
-            decoder = self._fitted_decoder(side.kernel, side.items)
+            side = data.side(output, data.y, self.output_features)
+            decoders = self._fitted_decoders(side.kernel, side.items)
             cache = Cache()
             for problem in self._problems(kernels, side, data):
-                yield from self._path(factor(problem, want, cache), decoder, want)
+                yield from self._path(factor(problem, want, cache), decoders, want)
+
+    def _shortlisted(self, kernels: list[OperatorKernel], data: Data) -> list[OperatorKernel]:
+        """Of many pairs the default kernel that suits some of them best."""
+        if len(kernels) < 2 or count(data.y) <= CHOSEN_ON:
+            return kernels
+        labels = np.arange(count(data.y)) if data.labels is None else data.labels
+        rows = some_rows(labels, CHOSEN_ON)
+        some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
+        weights = None if data.weights is None else data.weights[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit on all pairs says the same
+            some.fit(take(data.X, rows), take(data.y, rows), labels[rows], None, None, weights)
+        return [next(k for k in kernels if str(k) == str(some.kernel_))]
 
     def _problems(
         self, kernels: list[OperatorKernel], outputs: Side, data: Data
     ) -> Iterator[Problem]:
         """The problems of all kernels; those of one scalar kernel share its factorisation."""
         for group in by_scalar(kernels):
-            inputs = self._input_side(group[0], data)
+            inputs = None
             for kernel, loss in product(group, self._losses()):
-                side = inputs if kernel.separable else self._input_side(kernel, data)
-                yield self._problem(side, outputs, kernel, data, loss)
+                problem = self._problem(kernel, outputs, data, loss, inputs)
+                inputs = problem.inputs
+                yield problem
 
     def _path(
         self,
         factorization: Factorization,
-        decoder: Decoder,
+        decoders: list[Decoder],
         want: Want,
         risks: np.ndarray | None = None,
     ) -> Iterator[Trial]:
-        """The trials of one problem, one for every ridge; their risks may be known already."""
+        """The trials of one problem: every ridge and decoder; risks may be known already."""
         problem, alphas = factorization.problem, _ridges(factorization, want)
-        names = str(problem.kernel), str(problem.outputs.kernel)
-        if risks is not None and self.scoring is None:
+        kernels = str(problem.kernel), str(problem.outputs.kernel)
+        named = [(decoder, (*kernels, str(decoder))) for decoder in decoders]
+        scored = self._scores(problem)
+        if risks is not None and not scored:
             for alpha, risk in zip(alphas, risks, strict=True):
                 likely = self._likelihood(factorization, alpha)
-                yield Trial(
-                    problem, factorization, decoder, alpha, float(risk), np.nan, names, likely
-                )
+                yield Trial(problem, factorization, *named[0], alpha, float(risk), np.nan, likely)
             return
         for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
-            score = np.nan
-            if self.scoring is not None:
-                points = left_out.embed()
-                predictions = calibrated(decoder, points, problem.outputs.items).decode(points)
-                score = self._scored(predictions, problem)
             likely = self._likelihood(factorization, left_out.alpha)
-            yield Trial(problem, factorization, decoder, left_out.alpha, risk, score, names, likely)
+            points = weighed(left_out.embed(), problem, left_out.alpha) if scored else None
+            for decoder, names in named:
+                score = np.nan if points is None else self._scored(decoder, points, problem)
+                yield Trial(
+                    problem, factorization, decoder, names, left_out.alpha, risk, score, likely
+                )
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
         """The evidence or density where a choice is made by it, else NaN."""
@@ -330,13 +380,23 @@ class KernelDependencyCV(RidgeEstimator):
             return np.nan
         return getattr(factorization, self.criterion)(alpha)
 
+    def _scores(self, problem: Problem) -> bool:
+        """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
+        if self.scoring == AUTO and (problem.gathered is not None or self.criterion != "loo"):
+            return False
+        return judges(self.scoring, problem.outputs.kernel, len(self._decoders()))
+
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
         robust = any(loss is not None for loss in self._losses())
         return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
 
-    def _scored(self, predictions: Items, problem: Problem) -> float:
+    def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
+        outputs = problem.outputs
+        if self.scoring == AUTO:
+            return own_score(decoder, points, outputs.kernel, outputs.items, problem.weights)
         from sklearn.metrics import check_scoring  # slow to import, not always needed
 
+        predictions = calibrated(decoder, points, outputs.items).decode(points)
         told = Told(self._flattened(predictions))
         scorer = check_scoring(told, scoring=self.scoring)
         truth = self._flattened(problem.outputs.items)
@@ -350,17 +410,19 @@ class KernelDependencyCV(RidgeEstimator):
         for trial in self._steps(trials, "trial"):
             rows.append(trial.row())
             worth = self._worth(trial)
-            if best is None or worth > self._worth(best) or np.isnan(self._worth(best)):
+            if best is None or worth > self._worth(best) or np.isnan(self._worth(best)[0]):
                 best = trial
         assert best is not None
-        if np.isnan(self._worth(best)):
+        if np.isnan(self._worth(best)[0]):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
         return best, rows
 
-    def _worth(self, trial: Trial) -> float:
+    def _worth(self, trial: Trial) -> tuple[float, float]:
+        """What is maximised; of equal scores the smaller risk is better."""
         if self.criterion in LIKELIHOODS:
-            return trial.evidence
-        return -trial.risk if self.scoring is None else trial.score
+            return trial.evidence, 0.0
+        scored = self.scoring not in (None, AUTO) or not np.isnan(trial.score)
+        return (trial.score if scored else -trial.risk), -trial.risk
 
     def _report(self, best: Trial, rows: list[dict]) -> None:
         """What was chosen, by what, and the decoder calibrated on what was left out."""
@@ -382,11 +444,15 @@ class KernelDependencyCV(RidgeEstimator):
     def _fit_source(self, source: Source, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
         outputs = self._output_kernels()
-        if self.criterion not in ("loo", "evidence") or len(outputs) > 1:
+        if (
+            self.criterion not in ("loo", "evidence")
+            or len(outputs) > 1
+            or len(self._decoders()) > 1
+        ):
             raise ValueError(
-                'on a stream give one output kernel, and criterion="loo" or "evidence".'
+                'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'
             )
-        if validation is not None and self.scoring is not None:
+        if validation is not None and self.scoring not in (None, AUTO):
             raise ValueError(
                 "validation= is judged by its moments alone, which know the risk but no scoring: "
                 "leave one of the two out (without validation, scoring judges the sample)."
@@ -428,7 +494,7 @@ class KernelDependencyCV(RidgeEstimator):
         step = len(want.alphas)
         for i, (way, _) in enumerate(way for group in ways for way in group):
             own = None if risks is None else risks[i * step : (i + 1) * step]
-            yield from self._path(way, self.decoder_, want, own)
+            yield from self._path(way, [self.decoder_], want, own)
 
     # -- checking -----------------------------------------------------------------------------
     def _kernels(self) -> list[OperatorKernel]:
@@ -437,19 +503,33 @@ class KernelDependencyCV(RidgeEstimator):
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
         if self.search == "gradient":
             given = [RBF("ard") if k is None else k for k in given]
-        return [as_operator_kernel(input_default(k)) for k in given]
+        return [as_operator_kernel(k) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
         several = isinstance(self.output_kernel, list | tuple)
         given = self.output_kernel if several else [self.output_kernel]
         if not given:
             raise ValueError("output_kernel=[] leaves nothing to choose from: give one.")
-        if len(given) > 1 and self.scoring is None:
+        if len(given) > 1 and not all(judges(self.scoring, output_default(k)) for k in given):
             raise ValueError(
                 "several output kernels cannot be compared by risk, which is measured in a "
                 "different space for each: give scoring=, a metric of the decoded outputs."
             )
         return [output_default(k) for k in given]
+
+    def _decoders(self) -> list[Decoder | None]:
+        given: Any = self.decoder if isinstance(self.decoder, list | tuple) else [self.decoder]
+        if not given:
+            raise ValueError("decoder=[] leaves nothing to choose from: give at least one.")
+        if len(given) > 1 and self.scoring is None:
+            raise ValueError(
+                "several decoders cannot be compared by risk, which is measured before decoding: "
+                'give scoring=, a metric of the decoded outputs, or "auto".'
+            )
+        return list(given)
+
+    def _fitted_decoders(self, output_kernel: Kernel, y: Items) -> list[Decoder]:
+        return [self._fitted_decoder(output_kernel, y, given) for given in self._decoders()]
 
     def _losses(self) -> list[Loss | None]:
         given: Any = self.loss if isinstance(self.loss, list | tuple) else [self.loss]
@@ -461,16 +541,19 @@ class KernelDependencyCV(RidgeEstimator):
         return [kernel.inputs for kernel in self._kernels()]
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
-        kernels, outputs = self._kernels(), self._output_kernels()
-        data = self._data(X, y, None, None, kernels[0].inputs, outputs[0])
-        side = self._output_side(outputs[0], data)
+        outputs = self._output_kernels()
+        default = self.kernel is None and X is not None
+        kernels = [as_operator_kernel(default_kernels(X)[0])] if default else self._kernels()
+        scalars = [kernel.inputs for kernel in kernels]
+        data = self._data(X, y, None, None, scalars, outputs[0])
+        side = data.side(outputs[0], data.y, self.output_features)
         return next(self._problems(kernels, side, data)), self._want(kernels)
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:
         return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.at_places)]
+        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.movable)]
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         check_name(self.solver)
@@ -480,7 +563,8 @@ class KernelDependencyCV(RidgeEstimator):
         all_or_none(scalars)
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
-        if self.criterion != "loo" and (groups is not None or self.scoring is not None):
+        scored = self.scoring not in (None, AUTO)
+        if self.criterion != "loo" and (groups is not None or scored):
             raise ValueError(
                 f'criterion="{self.criterion}" knows neither groups nor scoring: use "loo".'
             )

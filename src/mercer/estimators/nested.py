@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from .._arrays import Items, count, host
 from ..problem import group_labels
-from .choice import Told
-from .unlabelled import rows_of
+from .choice import AUTO, Told, judges
+from .pairs import rows_of
 
 
 def nested_score(
@@ -61,9 +61,12 @@ def _score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
     """The model's scoring on decoded predictions."""
     from sklearn.metrics import check_scoring
 
-    if model.scoring is None:
+    if not judges(model.scoring, model.output_kernel_):
         return float("nan")
     told = Told(model.predict(X))
+    if model.scoring == AUTO:
+        values = model.output_kernel_.space.metric(y, told.predictions, average=False)
+        return float(np.average(values, weights=weights))
     scorer = check_scoring(told, scoring=model.scoring)
     more = {} if weights is None else {"sample_weight": weights}
     return float(scorer(told, X, y, **more))

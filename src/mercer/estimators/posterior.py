@@ -15,7 +15,7 @@ from ..operators import Moments, Operator
 from ..problem import Side
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
-from ..solvers.factorization import Parts
+from ..solvers.parts import Parts
 from ..symmetric import SymMatrix
 from .fitted import Fitted
 
@@ -218,7 +218,7 @@ def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
             rows = stream.n
         elif not part.inputs.complete:
             misfit += float(xp.sum(part.outside * part.T))
-        number += (rows - (part.inputs.constants is not None)) * q
+        number += (rows - (part.inputs.N is not None)) * q
     return misfit / number
 
 
@@ -226,7 +226,7 @@ def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:
     """k(x, x') between new inputs, centred as `inputs.prior` centres k(x, x)."""
     kernel = problem.inputs.kernel
     K = host(kernel(X, X))
-    if inputs.constants is None:
+    if inputs.N is None:
         return K
     if hasattr(inputs, "at"):  # low rank: centred in coordinates
         mean, U = host(inputs.mean), host(inputs.at.map.transform(X))
@@ -235,7 +235,8 @@ def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:
     else:
         w = np.ones(problem.n) if problem.weights is None else problem.weights
         w = w / w.sum()
-        r, level = host(kernel(X, inputs.X)) @ w, float(w @ host(kernel(inputs.X, inputs.X)) @ w)
+        known = problem.inputs.items
+        r, level = host(kernel(X, known)) @ w, float(w @ host(kernel(known, known)) @ w)
     return K - r[:, None] - r[None, :] + level
 
 

@@ -17,6 +17,16 @@ class FeatureMap(BaseEstimator):
 
     One of one's own implements `fit` and `transform`;
     `mercer.testing.check_feature_map` then says whether it keeps its promise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> rows = IncompleteCholesky(8).fit(RBF(0.5), X).transform(X)
+    >>> rows.shape, bool(abs(rows @ rows.T - RBF(0.5)(X)).max() < 1e-3)
+    ((50, 8), True)
     """
 
     projects = False
@@ -96,7 +106,18 @@ def check_map(map: Any, name: str) -> None:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A batch in coordinates: the map, the rows, what was taken off them, their second moment."""
+    """A batch in coordinates: the map, the rows, what was taken off them, their second moment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> map = IncompleteCholesky(4).fit(RBF(0.5), X)
+    >>> map.transform(X).shape
+    (20, 4)
+    """
 
     map: FeatureMap
     rows: Array

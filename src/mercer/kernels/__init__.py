@@ -28,10 +28,13 @@ from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
 from .smoothed import Smoothed
 from .spectrum import Spectrum
+from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
+from .tf_idf import TfIdf
 from .tree import Productions, SubsetTree, Subtree
+from .vector_graph import VectorGraph
 from .weighted_degree import WeightedDegree
 from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
@@ -74,11 +77,14 @@ __all__ = [
     "Sobolev",
     "Spearman",
     "Spectrum",
+    "Standardized",
     "Subsequences",
     "SubsetTree",
     "Subtree",
     "Sum",
     "Tanimoto",
+    "TfIdf",
+    "VectorGraph",
     "VectorKernel",
     "WeightedDegree",
     "WeisfeilerLehman",

@@ -72,7 +72,15 @@ class Pair(Kernel):
 
 
 class Sum(Pair):
-    """k(a, b) = left(a, b) + right(a, b)."""
+    """k(a, b) = left(a, b) + right(a, b).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> kernel = RBF(1.0) + Linear()
+    >>> kernel([[1.0]], [[1.0]])
+    array([[2.]])
+    """
 
     symbol = "+"
 
@@ -108,6 +116,13 @@ class Product(Pair):
     """k(a, b) = left(a, b) right(a, b).
 
     Finite features of a product would be as many as the product of both numbers: it has none.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> kernel = RBF(1.0) * Linear()
+    >>> kernel([[2.0]], [[2.0]])
+    array([[4.]])
     """
 
     symbol = "*"
@@ -136,7 +151,14 @@ class Product(Pair):
 
 
 class Scaled(Wrapper):
-    """scale · k(a, b)."""
+    """scale · k(a, b).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> (0.5 * RBF(1.0))([[1.0]], [[1.0]])
+    array([[0.5]])
+    """
 
     def __init__(self, kernel: Kernel, scale: float):
         self.kernel = kernel
@@ -185,7 +207,14 @@ class Scaled(Wrapper):
 
 
 class Power(Wrapper):
-    """k(a, b)^exponent for a positive whole exponent."""
+    """k(a, b)^exponent for a positive whole exponent.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (Linear() ** 2)([[2.0]], [[3.0]])
+    array([[36.]])
+    """
 
     def __init__(self, kernel: Kernel, exponent: int):
         self.kernel = kernel

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_vectors, count, namespace, take
 from ..spaces import Opaque, Space, Vectors
-from .capabilities import Fourier, ItemGradient, Multiple, Radial, former
+from .capabilities import FORMER, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
@@ -30,6 +30,18 @@ class Kernel(BaseEstimator):
     `mercer.testing.check_kernel` then says whether it is one. What it can do beside (`features`,
     `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
     `mercer.kernels.capabilities`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Kernel
+    >>> class SharedWords(Kernel):
+    ...     def _gram(self, A, B):
+    ...         words = lambda texts: [set(text.split()) for text in texts]
+    ...         return np.array([[float(len(a & b)) for b in words(B)] for a in words(A)])
+    >>> SharedWords()(["sunny sea", "rainy hill"], ["a sunny day at sea"])
+    array([[2.],
+           [0.]])
     """
 
     accepts_sparse = False
@@ -51,8 +63,12 @@ class Kernel(BaseEstimator):
 
     space: Space = Opaque()
     """The kind of item that it compares."""
-    on_vectors = property(lambda self: self.space.on_vectors)
-    pairwise = property(lambda self: self.space.pairwise)
+    on_vectors = property(
+        lambda self: self.space.on_vectors, doc="Whether items are real vectors, or arrays."
+    )
+    pairwise = property(
+        lambda self: self.space.pairwise, doc="Whether items are rows of kernel values."
+    )
 
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
@@ -118,9 +134,6 @@ class Kernel(BaseEstimator):
         """The kernel of which this one is a multiple: the one whose structure decoders know."""
         return Multiple(self)
 
-    def __getattr__(self, name: str) -> Any:
-        return former(self, name)
-
     # -- what everybody calls -----------------------------------------------------------------
 
     def __call__(self, A: Items, B: Items | None = None) -> Array:
@@ -138,14 +151,18 @@ class Kernel(BaseEstimator):
 
     def checked_gram(self, A: Items) -> Array:
         """The Gram matrix that a fit stands on: of the right shape and finite, or refused."""
-        K, n = as_float(self(A)), count(A)
+        A = self.check(A, "A")
+        K, n = self._gram(A, A), count(A)
         if tuple(K.shape) != (n, n):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
         return self.finite_values(K)
 
-    def finite_values(self, K: Array) -> Array:
-        """Values of this kernel, refused where they are not finite."""
-        if not bool(namespace(K).all(namespace(K).isfinite(K))):
+    def finite_values(self, K: Any) -> Array:
+        """Values of this kernel in floating point, refused where they are not finite."""
+        xp = namespace(K)
+        K = xp.asarray(K)
+        K = K if xp.isdtype(K.dtype, "real floating") else xp.astype(K, xp.float64)
+        if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "
                 "it, or it is no kernel on them. Rescale them, or choose another kernel."
@@ -184,12 +201,26 @@ class Kernel(BaseEstimator):
         return Power(self, exponent)
 
 
+for _name in FORMER:
+    setattr(Kernel, _name, Former(_name))
+
+
 def _is_zero(value: Any) -> bool:
     return isinstance(value, Real) and value == 0
 
 
 class VectorKernel(Kernel):
-    """A kernel on real vectors; images and other arrays of more axes are flattened."""
+    """A kernel on real vectors; images and other arrays of more axes are flattened.
+
+    Examples
+    --------
+    >>> from mercer.kernels import VectorKernel
+    >>> class Squared(VectorKernel):
+    ...     def _gram(self, A, B):
+    ...         return (A @ B.T) ** 2
+    >>> Squared()([[1.0, 2.0]], [[3.0, 0.0], [0.0, 1.0]])
+    array([[9., 4.]])
+    """
 
     space = Vectors()
 
@@ -243,7 +274,14 @@ KERNELS: dict[str, Callable[[], Kernel]] = {}
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """A kernel from a kernel, from a name such as "rbf", or from a function of two batches."""
+    """A kernel from a kernel, from a name such as "rbf", or from a function of two batches.
+
+    Examples
+    --------
+    >>> from mercer.kernels import as_kernel
+    >>> as_kernel("rbf")
+    RBF()
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):

@@ -15,7 +15,7 @@ from .base import Kernel
 class GraphKernel(Kernel):
     """k(a, b) = Σ_f a_f b_f with a_f the number of times that feature f occurs in graph a.
 
-    A subclass implements `_bags`: the hashed features of a batch of checked graphs.
+    A subclass implements `union_bags`: the hashed features of a batch of graphs.
     """
 
     node_label: str | None
@@ -43,6 +43,10 @@ class GraphKernel(Kernel):
         return Union([graph.view(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
+        return self.union_bags(self._union(A))
+
+    def union_bags(self, union: Union) -> Bags:
+        """The hashed features of a batch of graphs that stand side by side."""
         raise NotImplementedError
 
 
@@ -103,8 +107,8 @@ class WeisfeilerLehman(GraphKernel):
         """More rounds than a graph has nodes would only take time."""
         bounded(self.iterations, "iterations", 0, limits.steps)
 
-    def _bags(self, A: Items) -> Bags:
-        union = self._union(A)
+    def union_bags(self, union: Union) -> Bags:
+        """Labels of all rounds."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
             rounds.append(mixed(label, seed=h))  # equal labels of different rounds never match
@@ -155,10 +159,11 @@ class ShortestPath(GraphKernel):
         self.node_label = node_label
         self.edge_label = edge_label
 
-    def _bags(self, A: Items) -> Bags:
+    def union_bags(self, union: Union) -> Bags:
+        """Pairs of nodes with what is between them."""
         from ._paths import path_features
 
-        u = self._union(A)
+        u = union
         edge = mixed(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):

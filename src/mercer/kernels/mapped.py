@@ -14,7 +14,8 @@ from .._lean import Lean
 from ..spaces import Opaque, Space
 from .base import Kernel, Wrapper
 from .capabilities import Features
-from .gradients import ParameterGradient
+from .gradients import ParameterGradient, after
+from .networks import Network, is_module
 
 TRANSFORMERS = {
     "sklearn.preprocessing": (
@@ -77,13 +78,7 @@ class After(Wrapper):
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """Those of the kernel on what is made of the items."""
-        inner = self.inner.parameter_gradient.under("kernel")
-
-        def vjp(A: Items, B: Items, C: Array) -> dict:
-            left = self._after(A)
-            return inner.vjp(left, left if A is B else self._after(B), C)
-
-        return inner.through(vjp, lambda A, c: inner.diag_vjp(self._after(A), c))
+        return after(self.inner.parameter_gradient, self._after)
 
     @property
     def features(self) -> Features | None:
@@ -106,8 +101,9 @@ class Mapped(After, Lean):
     ----------
     function
         A function of a batch of items that returns as many; or a transformer. One that is fitted
-        stays as it is; another is fitted where the kernel is. Models save those transformers whose
-        state is arrays (scalers, PCA and the like), and no functions.
+        stays as it is; another is fitted where the kernel is. Or a network, any module of PyTorch,
+        which `mercer.train_network` trains. Models save those transformers whose state is arrays
+        (scalers, PCA and the like), networks of usual layers, and no functions.
     kernel
         The kernel on what the function returns.
     space
@@ -150,7 +146,7 @@ class Mapped(After, Lean):
 
     @function.setter
     def function(self, function: Any) -> None:
-        self.__dict__["function"] = function
+        self.__dict__["function"] = function  # as given: clones and parameters see it untouched
 
     @property
     def space(self) -> Space:
@@ -169,7 +165,12 @@ class Mapped(After, Lean):
 
     @property
     def _function(self) -> Any:
-        return _made(self.__dict__.get("function_")) or self.function
+        function = _made(self.__dict__.get("function_")) or self.function
+        if not is_module(function):
+            return function
+        if "network_" not in self.__dict__:
+            self.network_ = Network.of(function)
+        return self.network_
 
     def _apply(self, A: Items) -> Items:
         function = self._function
@@ -185,6 +186,7 @@ class Mapped(After, Lean):
         bare = super().lean()
         for name in {"function", "function_"} & vars(bare).keys():
             bare.__dict__[name] = _by_arrays(bare.__dict__[name])
+        bare.__dict__.pop("network_", None)
         return bare
 
 
@@ -212,6 +214,8 @@ def _made(function: Any) -> Any:
 
 def _by_arrays(function: Any) -> Any:
     """A transformer that a file can hold; all else as it is, which the writer refuses."""
+    if is_module(function):
+        return Network.of(function)
     name, module = type(function).__name__, type(function).__module__.rpartition(".")[0]
     if name not in TRANSFORMERS.get(module, ()):
         return function

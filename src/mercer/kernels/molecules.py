@@ -26,24 +26,42 @@ def molecule(smiles: str) -> Any:
 def molecule_graph(smiles: str) -> Any:
     """A molecule as a networkx graph without hydrogens, for the kernels on graphs.
 
-    Atoms have the attribute "label", their element and charge; bonds have it too: "single",
-    "double", "triple" or "aromatic".
+    Atoms have the attribute "label": their element, the number of hydrogens where it is not the
+    one that the bonds imply, the charge, and a dot for every unpaired electron. Bonds have it too:
+    "single", "double", "triple" or "aromatic".
 
     Examples
     --------
     >>> from mercer.kernels import molecule_graph
     >>> molecule_graph("C=O").edges(data="label")
     EdgeDataView([(0, 1, 'double')])
+    >>> [label for _, label in molecule_graph("[CH2]C[NH3+]").nodes(data="label")]
+    ['CH2.', 'C', 'N+1']
     """
     require("networkx", "graphs")
     import networkx as nx
 
     mol = molecule(smiles)
     graph = nx.Graph()
-    for atom in mol.GetAtoms():
-        charge = atom.GetFormalCharge()
-        graph.add_node(atom.GetIdx(), label=atom.GetSymbol() + (f"{charge:+d}" if charge else ""))
+    for atom, hydrogens in zip(mol.GetAtoms(), _implied_hydrogens(mol), strict=True):
+        own, charge = atom.GetTotalNumHs(), atom.GetFormalCharge()
+        label = atom.GetSymbol() + (f"H{own}" if own != hydrogens else "")
+        label += (f"{charge:+d}" if charge else "") + "." * atom.GetNumRadicalElectrons()
+        graph.add_node(atom.GetIdx(), label=label)
     for bond in mol.GetBonds():
         kind = str(bond.GetBondType()).lower()
         graph.add_edge(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), label=kind)
     return graph
+
+
+def _implied_hydrogens(mol: Any) -> list[int]:
+    """The hydrogens of every atom if none were written and no electron were unpaired."""
+    from rdkit import Chem
+
+    plain = Chem.RWMol(mol)
+    for atom in plain.GetAtoms():
+        atom.SetNoImplicit(False)
+        atom.SetNumExplicitHs(0)
+        atom.SetNumRadicalElectrons(0)
+    plain.UpdatePropertyCache(strict=False)
+    return [atom.GetTotalNumHs() for atom in plain.GetAtoms()]

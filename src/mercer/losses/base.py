@@ -21,6 +21,12 @@ class Loss(BaseEstimator):
     ----------
     threshold_
         The length from which on the loss departs from what it is near zero, as settled.
+
+    Examples
+    --------
+    >>> from mercer.losses import Huber, Loss
+    >>> isinstance(Huber(), Loss)
+    True
     """
 
     max_iter: int

@@ -21,6 +21,7 @@ from .moments import Moments
 from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .positionwise import Positionwise
+from .reduced_rank import ReducedRank
 from .separable import OperatorSum, Separable, as_operator_kernel
 from .shared import Shared
 from .slots import Slots
@@ -52,6 +53,7 @@ __all__ = [
     "Patchwise",
     "Pointwise",
     "Positionwise",
+    "ReducedRank",
     "Separable",
     "Shared",
     "Slots",

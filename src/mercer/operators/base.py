@@ -19,6 +19,15 @@ class Operator(BaseEstimator):
 
     ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. One of one's own
     implements `matrix`; `mercer.testing.check_operator` then says whether it is one.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Covariance, Operator
+    >>> isinstance(Covariance(), Operator)
+    True
+    >>> RBF(1.0) * Covariance()
+    Separable(operator=Covariance(), scalar=RBF(length_scale=1.0))
     """
 
     own_coordinates = False

@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays import Array, Items, namespace, take
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
+from .gradients import ComponentGradient
 from .slots import Slots
 
 
@@ -110,9 +111,21 @@ class ComponentKernel(CoupledKernel):
 
     One of one's own implements `by_component` (and `fit`), and `scaled` where numbers are to
     multiply it.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import ComponentKernel, Pointwise
+    >>> isinstance(Pointwise(RBF(1.0)), ComponentKernel)
+    True
     """
 
     componentwise = True
+
+    @property
+    def component_gradient(self) -> ComponentGradient | None:
+        """Derivatives in the parameters, of a fitted kernel; None where they are held."""
+        return None
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The same as `by_component`."""

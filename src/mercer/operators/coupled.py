@@ -28,6 +28,12 @@ class CoupledKernel(OperatorKernel):
     ----------
     width_
         The number of output components.
+
+    Examples
+    --------
+    >>> from mercer.operators import CoupledKernel, CurlFree
+    >>> isinstance(CurlFree(1.0), CoupledKernel)
+    True
     """
 
     own_coordinates = True

@@ -37,6 +37,14 @@ class JointKernel(Kernel):
     An output kernel with finite features is taken in those. Without, a multiple of the identity
     needs no coordinates, J = k l; other operators are made of the outputs that the kernel was
     fitted on, and see of another output its projection on their span.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Kendall
+    >>> from mercer.operators import Identity, JointKernel
+    >>> joint = JointKernel(RBF(1.0) * Identity(), Kendall())
+    >>> joint.output_kernel
+    Kendall()
     """
 
     def __init__(self, kernel: Any, output_kernel: Any = None):

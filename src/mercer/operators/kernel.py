@@ -22,6 +22,13 @@ class OperatorKernel(BaseEstimator):
 
     Most are a scalar kernel times an operator, or sums of such; those that are not
     (`CoupledKernel`) say how their values act on the coordinates of outputs.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Identity, OperatorKernel
+    >>> isinstance(RBF(1.0) * Identity(), OperatorKernel)
+    True
     """
 
     separable = False
@@ -41,6 +48,9 @@ class OperatorKernel(BaseEstimator):
 
     at_places = False
     """Whether all places of a field share its weights, so that each is an example of its own."""
+
+    movable = False
+    """Whether a kernel that does not separate may be asked to compute on a device."""
 
     __array_ufunc__ = None
 

@@ -25,6 +25,16 @@ class Moments:
         S_uu = UᵀU, a `SymMatrix` (p, p); S_vu = VᵀU (q, p); S_vv = VᵀV, a `SymMatrix` (q, q).
     u, v
         The sums of the rows of U and of V, where the means matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Covariance, Moments
+    >>> from mercer.symmetric import SymMatrix
+    >>> V = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> moments = Moments(2, SymMatrix(np.eye(2)), V, SymMatrix(V @ V))
+    >>> moments.n
+    2
     """
 
     n: float

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items, count, host, like, namespace
 from .._linalg import eigh
 from .._same import same
-from ..kernels import Kernel, as_kernel
+from ..kernels import RBF, Kernel, as_kernel
 from ..spaces import Fields
 from ..symmetric import SymMatrix
 from .base import Operator
@@ -103,7 +103,16 @@ class Separable(OperatorKernel):
 
 
 class OperatorSum(OperatorKernel):
-    """K = left + right, two operator-valued kernels."""
+    """K = left + right, two operator-valued kernels.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> from mercer.operators import Covariance, Identity
+    >>> RBF(1.0) * Identity() + Linear() * Covariance()
+    OperatorSum(left=Separable(operator=Identity(), scalar=RBF(length_scale=1.0)),
+                right=Separable(operator=Covariance(), scalar=Linear()))
+    """
 
     def __init__(self, left: OperatorKernel, right: OperatorKernel):
         self.left = left
@@ -231,9 +240,21 @@ class DeferredMoments(SpectralMoments):
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
-    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity."""
+    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity.
+
+    None stands for an RBF of the data's own length scale.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import as_operator_kernel
+    >>> as_operator_kernel(RBF(1.0))
+    Separable(operator=Identity(), scalar=RBF(length_scale=1.0))
+    """
     if isinstance(kernel, OperatorKernel):
         return kernel
+    if kernel is None:
+        return Separable(RBF("median"), Identity())
     if isinstance(kernel, Operator):
         raise TypeError(
             f"{kernel} is an operator: multiply it by a scalar kernel, as in RBF() * {kernel}."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, like, namespace
-from ..spaces.fields import Grid
+from ..spaces.grid import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
@@ -103,7 +103,7 @@ class Windows:
     @property
     def inside(self) -> np.ndarray:
         """Whether each offset of each centre has a value, (centres, offsets)."""
-        return (self.weight > 0).any(axis=-1)
+        return np.asarray((self.weight > 0).any(axis=-1))
 
     def values(self, X: Array, c: int, at: np.ndarray) -> Array:
         """What the window of a centre shows of fields (n, places, channels) at some offsets.

@@ -107,7 +107,7 @@ class TransducerPrediction:
     def _decoding(self) -> Decoding:
         return Decoding(
             self.model_, self._coder, self.targets_, self.temperature_, self.lm_weight_,
-            self.beam_, self.sample_,
+            self.beam_, self.sample_, self.__dict__.get("joint_weight_", 0.0),
         )  # fmt: skip
 
     @property

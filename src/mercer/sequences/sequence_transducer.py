@@ -35,7 +35,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output),
 
     p(c | ·) being the softmax of the ridge scores over a temperature and p(output) an n-gram
-    model of the training outputs.
+    model of the training outputs. The best few are compared with v log p(input, output) added, a
+    joint n-gram model of input symbols with their chunks.
 
     Parameters
     ----------
@@ -81,6 +82,10 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     choose
         Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
         pairs, the given values being where the search begins.
+    joint_weight
+        The weight of a joint n-gram model of input symbols with their chunks, by which the best few
+        outputs are compared. None: chosen with `temperature` and `lm_weight`, 0 where both are
+        given.
     symbol_kernel
         A kernel between input symbols: those beside a position are then compared by it as well,
         and a symbol never seen is taken for the known one that is most like it. None: symbols are
@@ -88,7 +93,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
 
     Attributes
     ----------
-    temperature_, lm_weight_
+    temperature_, lm_weight_, joint_weight_
         As given or chosen.
     left_out_accuracy_
         The share of exact matches on the pairs left out, with these, by the forward model alone
@@ -145,6 +150,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         direction: str = "both",
         choose: bool = False,
         symbol_kernel: Any = None,
+        joint_weight: float | None = None,
     ):
         self.kernel = kernel
         self.alpha = alpha
@@ -165,6 +171,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         self.direction = direction
         self.choose = choose
         self.symbol_kernel = symbol_kernel
+        self.joint_weight = joint_weight
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 
@@ -224,8 +231,9 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         (ready,) = (task.ready(chosen) for chosen in steps([setting], "aligning"))
         trial = Trial(ready.pairs, ready.ridge, self.order, self.beam, steps)
         chosen = trial.calibrate(
-            labels[ready.keep], self.folds, self.random_state, self.temperature, self.lm_weight
-        )
+            labels[ready.keep], self.folds, self.random_state, self.temperature, self.lm_weight,
+            self.joint_weight,
+        )  # fmt: skip
         every = np.arange(len(ready.keep))
         told = steps([every], "fitting")
         (model,) = (ready.pairs.fit(rows, ready.ridge, self.order) for rows in told)
@@ -235,6 +243,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             "model_": model,
             "temperature_": chosen.temperature,
             "lm_weight_": chosen.weight,
+            "joint_weight_": chosen.joint_weight,
             "left_out_accuracy_": chosen.accuracy,
             "confidence_": chosen.confidence,
             "setting_": asdict(setting),
@@ -255,7 +264,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         model = ready.pairs.fit(np.arange(len(ready.keep)), ready.ridge, self.order)
         return Decoding(
             model, ready.coder, ready.targets, chosen.temperature, chosen.weight, self.beam,
-            task.y[0],
+            task.y[0], chosen.joint_weight,
         )  # fmt: skip
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:

@@ -12,7 +12,9 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from .outputs import Outputs
-from .places import CHOICE_RANK, HOST_CHOICE_RANK, Moments, PlaceData, left_out_residuals, settled
+from .place_left_out import left_out_residuals
+from .place_moments import Moments, PlaceData
+from .places import CHOICE_RANK, HOST_CHOICE_RANK, settled
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -27,7 +29,8 @@ lengths on the grid in units of the longest axis."""
 START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 FIELDS, SCORED = 256, 64
 """Fields that a choice learns from and is scored on, without an accelerator."""
-DEVICE_SCORED = 256
+DEVICE_FIELDS, DEVICE_SCORED = 500, 128
+"""The same with one."""
 ROUNDS = 3
 
 
@@ -61,8 +64,8 @@ class Search:
         n, random = problem.n, np.random.RandomState(0)
         foreign = is_foreign(problem.inputs.items)
         order = random.permutation(n)
-        self.rows = None if foreign or n <= FIELDS else np.sort(order[:FIELDS])
-        learnt = n if self.rows is None else FIELDS
+        learnt = min(n, DEVICE_FIELDS if foreign else FIELDS)
+        self.rows = None if learnt == n else np.sort(order[:learnt])
         scored = min(learnt, DEVICE_SCORED if foreign else SCORED)
         self.scored = np.sort(random.permutation(learnt)[:scored])[:, None]
         self.rank = min(kernel.rank, CHOICE_RANK if foreign else HOST_CHOICE_RANK)
@@ -98,11 +101,8 @@ class Search:
         data = PlaceData(self.problem, made, self.outputs, self.rows)
         moments = Moments(data, data.marks)
         alphas = [ridge * moments.scale * data.n for ridge in RIDGES]
-        errors = []
-        for alpha in alphas:
-            (E,) = left_out_residuals(data, moments, [alpha], [self.scored])
-            errors.append(float(namespace(E).mean(E * E)))
-        return min(errors)
+        found = left_out_residuals(data, moments, alphas, [self.scored])
+        return min(float(namespace(E).mean(E * E)) for E in found)
 
 
 def _plain() -> Any:

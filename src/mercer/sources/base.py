@@ -38,6 +38,19 @@ class Source:
         Whether the blocks can be read again.
     pairs
         How many pairs there are; None while that is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> from mercer.sources import Stream
+    >>> X = np.linspace(0, 1, 60)[:, None]
+    >>> blocks = Stream(lambda: ((X[i : i + 20], X[i : i + 20] ** 2) for i in (0, 20, 40)))
+    >>> model = KernelDependency(RBF(0.5), features=IncompleteCholesky(10), alpha=1e-3).fit(blocks)
+    >>> model.predict([[0.5]]).shape
+    (1, 1)
     """
 
     repeats: bool = True

@@ -15,7 +15,23 @@ from ..kernels import Kernel
 
 
 class BadBlock(ValueError):
-    """A block that cannot be learnt from; its message has the block's number."""
+    """A block that cannot be learnt from; its message has the block's number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.features import IncompleteCholesky
+    >>> from mercer.kernels import RBF
+    >>> from mercer.sources import BadBlock, Stream
+    >>> X = np.linspace(0, 1, 40)[:, None]
+    >>> blocks = Stream(lambda: iter([(X, X), (X, X[:3])]))
+    >>> try:
+    ...     KernelDependency(RBF(0.5), features=IncompleteCholesky(10)).fit(blocks)
+    ... except BadBlock as problem:
+    ...     print("block 1" in str(problem))
+    True
+    """
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,14 @@ SAME = 1e-9
 
 
 class BadCheckpoint(ValueError):
-    """A checkpoint that is damaged, of another run, or in use by another process."""
+    """A checkpoint that is damaged, of another run, or in use by another process.
+
+    Examples
+    --------
+    >>> from mercer.sources import BadCheckpoint
+    >>> issubclass(BadCheckpoint, ValueError)
+    True
+    """
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,18 @@ class DaskStream(Source):
         One number for each pair: an array, or a Dask collection in the blocks of `X`.
     sample, random_state, precision
         As in `Stream`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from mercer.sources import DaskStream
+    >>> from mercer import KernelDependency
+    >>> from mercer.features import IncompleteCholesky
+    >>> X = da.from_array(np.linspace(0, 1, 40)[:, None], chunks=(10, 1))
+    >>> model = KernelDependency("rbf", features=IncompleteCholesky(5)).fit(DaskStream(X, X))
+    >>> model.predict(np.array([[0.5]])).shape
+    (1, 1)
     """
 
     def __init__(

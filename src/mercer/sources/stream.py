@@ -227,7 +227,17 @@ class Stream(Source):
 
 
 def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
-    """The source that the arguments of `fit` stand for; None where they are data held whole."""
+    """The source that the arguments of `fit` stand for; None where they are data held whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.sources import as_source
+    >>> as_source(np.zeros((3, 2)), np.zeros(3)) is None            # held whole
+    True
+    >>> type(as_source(lambda: iter([(np.zeros((3, 2)), np.zeros(3))]))).__name__
+    'Stream'
+    """
     source = _source(X, y)
     return source if source is None or weights is None else source.weighted(weights)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
 from .._same import same
+from ..cells import BadTable, Table
+from ..cells.table import Name
 
 
 class Space(BaseEstimator):
@@ -21,6 +23,16 @@ class Space(BaseEstimator):
     A space of one's own derives from this class and overrides what differs: `check` nearly
     always, and the names of the default kernel, decoder and metric. A kernel says by its `space`
     on which items it is.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Kendall
+    >>> space = Kendall().space
+    >>> space
+    Rankings()
+    >>> space.check([[0, 1, 2], [2, 1, 0]])
+    array([[0, 1, 2],
+           [2, 1, 0]])
     """
 
     name = "items"
@@ -96,6 +108,39 @@ class Space(BaseEstimator):
         """Inverse of `plain_item`."""
         return value
 
+    # -- cells of a table ---------------------------------------------------------------------
+
+    columns_: list[Name]
+
+    def learn(self, table: Table, names: Sequence[Name]) -> Items:
+        """The items that some columns of training rows hold; how they are written is kept."""
+        self.columns_ = list(names)
+        return self.read(table)
+
+    def read(self, table: Table) -> Items:
+        """The items of any rows, written as those that `learn` saw."""
+        _, cells = self._only(table)
+        return self._refused_by_table(object_array(list(cells)), table)
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Items as columns of cells, as the training rows have them."""
+        return {self.columns_[0]: list(items)}
+
+    def _refused_by_table(self, items: Items, table: Table) -> Items:
+        """Items that `check` accepts; else an error of the table."""
+        try:
+            return self.check(items, f"{table.source}: {self.columns_[0]!r:.60}")
+        except (TypeError, ValueError) as problem:
+            raise BadTable(str(problem)) from None
+
+    def _only(self, table: Table) -> tuple[Name, Any]:
+        """The one column that there is: its name and its cells."""
+        if len(self.columns_) != 1:
+            names = ", ".join(map(str, self.columns_))
+            raise BadTable(f"{table.source}: {self.name} are one column, got {names:.200}.")
+        (name,) = table.names(self.columns_)
+        return name, table.columns[name]
+
     # -- defaults -----------------------------------------------------------------------------
 
     def kernel(self) -> Any:
@@ -139,7 +184,15 @@ class Space(BaseEstimator):
 
 
 class Opaque(Space):
-    """Items of any kind, of which nothing is known but equality: the space of one's own kernels."""
+    """Items of any kind, of which nothing is known but equality: the space of one's own kernels.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Opaque
+    >>> space = Opaque()
+    >>> space.key({"a": 1}) == space.key({"a": 1}), space.key({"a": 1}) == space.key({"a": 2})
+    (True, False)
+    """
 
     def key(self, item: Any) -> Hashable:
         """Graphs by their content; of all else what pickles alike is equal."""

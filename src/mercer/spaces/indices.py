@@ -15,6 +15,14 @@ class Indices(Space):
     ----------
     size
         The number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Precomputed
+    >>> from mercer.spaces import Indices
+    >>> isinstance(Precomputed(np.eye(3)).space, Indices)
+    True
     """
 
     name = "indices"
@@ -46,7 +54,15 @@ class Indices(Space):
 
 
 class GramRows(Space):
-    """Rows of kernel values, what the kernel "precomputed" takes for X."""
+    """Rows of kernel values, what the kernel "precomputed" takes for X.
+
+    Examples
+    --------
+    >>> from mercer.kernels import as_kernel
+    >>> from mercer.spaces import GramRows
+    >>> isinstance(as_kernel("precomputed").space, GramRows)
+    True
+    """
 
     name = 'rows of kernel values ("precomputed")'
     KERNEL = "kernels.Precomputed"

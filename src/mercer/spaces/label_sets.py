@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -8,6 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from .._arrays import Array, Items, count, host, is_foreign, like, object_array, refuse_masked
+from ..cells import Table
+from ..cells.table import Name
+from ._label_cells import indicators, label_separator, label_set
 from .base import Space, resolve
 
 FEW = 10
@@ -68,6 +71,41 @@ class LabelSets(Space):
         """A threshold where labels enter linearly."""
         undone = kernel.features is not None and kernel.features.inverse is not None
         return resolve("decoders.Threshold" if undone else "decoders.Candidates")()
+
+    def learn(self, table: Table, names: Sequence[Name]) -> Items:
+        """The sets; whether columns are indicators, and what separates labels, is kept."""
+        self.columns_ = list(names)
+        cells = table.columns[names[0]]
+        rows = isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind in "biuf"
+        self.indicators_ = len(names) > 1 or rows
+        texts = [] if rows else [cell for cell in cells if isinstance(cell, str)]
+        self.separator_ = label_separator(texts, certain=True)
+        self.text_ = len(texts) > 0 and not all(text.lstrip().startswith("[") for text in texts)
+        return self.read(table)
+
+    def read(self, table: Table) -> Items:
+        """Rows of zeros and ones, or lists of labels; an empty cell is a set without labels."""
+        names = table.names(self.columns_)
+        if self.indicators_:
+            return indicators(table, names)
+        (name,) = names
+        pairs = enumerate(table.columns[name])
+        return object_array([label_set(table, i, name, c, self.separator_) for i, c in pairs])
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Columns of zeros and ones, labels between separators, or lists."""
+        if self.indicators_:
+            rows = np.asarray(items).astype(int)
+            one = len(self.columns_) == 1
+            named = enumerate(self.columns_)
+            return {self.columns_[0]: list(rows)} if one else {n: rows[:, j] for j, n in named}
+        return {self.columns_[0]: [self._cell([str(label) for label in item]) for item in items]}
+
+    def _cell(self, labels: list[str]) -> Any:
+        between = self.separator_ or ";"
+        joined = self.text_ and (self.separator_ is not None or len(labels) == 1)
+        clear = not any(between in label for label in labels)
+        return between.join(labels) if joined and clear else labels
 
 
 def _check_set(item: Any, index: int, name: str) -> None:

@@ -5,12 +5,22 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, as_items, object_array
+from .._extras import require
+from ..cells import Table
+from ..cells.values import refused
 from .base import resolve
 from .sequences import Sequences
 
 
 class Molecules(Sequences):
-    """Molecules, written as SMILES strings; whether rdkit can read them is the kernel's to say."""
+    """Molecules, written as SMILES strings; whether rdkit can read them is the kernel's to say.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Molecules
+    >>> list(Molecules().check(["CCO", "C1CC1"]))
+    ['CCO', 'C1CC1']
+    """
 
     name = "molecules"
 
@@ -24,6 +34,18 @@ class Molecules(Sequences):
             if not isinstance(smiles, str):
                 raise ValueError(f"{name}[{i}] must be a SMILES string, got {smiles!r:.60}.")
         return object_array([str(smiles) for smiles in items])
+
+    def read(self, table: Table) -> np.ndarray:
+        """SMILES that rdkit can read."""
+        require("rdkit", "molecules")
+        from rdkit import Chem, rdBase
+
+        items = super().read(table)
+        with rdBase.BlockLogs():
+            for i, item in enumerate(items):
+                if Chem.MolFromSmiles(item) is None:
+                    raise refused(table, i, self.columns_[0], f"{item!r:.40} is no SMILES.")
+        return items
 
     def kernel(self) -> Any:
         """Shared substructures."""

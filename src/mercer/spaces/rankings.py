@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Items, host, refuse_masked
+from ..cells import Table
+from ..cells.table import Name
+from ..cells.values import numbers
+from ._ranking_cells import BETTER, no_ranking, order_of, places, ranked, separator_of
 from .base import Space, first_named, resolve
 
 FEW = 6
@@ -55,6 +59,81 @@ class Rankings(Space):
         """The one that is exact for the kernel; the best training ranking for others."""
         exact = first_named(kernel.multiple.kernel, self.DECODERS)
         return resolve(self.DECODER)() if exact is None else exact
+
+    def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
+        """Ranks from 0; whether cells are ranks, orders or places, and the labels, are kept."""
+        self.columns_ = list(names)
+        self.labels_: list[str] | None = None
+        cells = table.columns[names[0]]
+        self.between_ = separator_of(cells) if len(names) == 1 else None
+        by_place = places(table, names)
+        if by_place is not None:
+            self.labels_ = sorted(by_place[0])
+        elif len(names) == 1 and not isinstance(cells, np.ndarray):
+            self.between_ = self.between_ or next((b for b in BETTER if b in str(cells[0])), None)
+            order = order_of(cells[0], self.between_)
+            if order is None:
+                raise no_ranking(table, 0, names[0], cells[0])
+            labels = sorted(label for tied in order for label in tied)
+            if self.between_ in BETTER or not all(label.isdecimal() for label in labels):
+                self.labels_ = labels
+        self.first_ = 0 if self.labels_ else int(self._ranks(table).min())
+        return self.read(table)
+
+    def _ranks(self, table: Table) -> np.ndarray:
+        """Cells that hold ranks rather than labels, as they are."""
+        names = table.names(self.columns_)
+        if self.between_ in (None, " "):
+            return numbers(table, names)
+        cells = table.columns[names[0]]
+        orders = [order_of(cell, self.between_) or [] for cell in cells]
+        rows = [[float(a) for (a,) in order if a.isdecimal()] for order in orders]
+        bad = [i for i, row in enumerate(rows) if not row or len(row) != len(rows[0])]
+        if bad:
+            raise no_ranking(table, bad[0], names[0], cells[bad[0]])
+        return np.array(rows)
+
+    def _from_first(self, table: Table, name: Name) -> np.ndarray:
+        """Ranks from 0; refuse what is none."""
+        R = self._ranks(table) - self.first_
+        wrong = ((np.round(R) != R) | (R.shape[1] <= R) | (R < 0)).any(axis=1)
+        if wrong.any():
+            i = int(np.flatnonzero(wrong)[0])
+            raise no_ranking(table, i, name, table.columns[name][i])
+        return R.astype(int)
+
+    def read(self, table: Table) -> np.ndarray:
+        """Ranks from 0, the best; one column a label."""
+        names, labels = table.names(self.columns_), self.labels_
+        if labels is None:
+            return self._from_first(table, names[0])
+        cells = [table.columns[name] for name in names]
+        rows = []
+        for i, row in enumerate(zip(*cells, strict=True)):
+            order = [[str(a).strip()] for a in row] if len(names) > 1 else None
+            order = order or order_of(row[0], self.between_)
+            if order is None:
+                raise no_ranking(table, i, names[0], row[0])
+            ranks = ranked(order, labels)
+            if ranks is None:
+                raise no_ranking(table, i, names[0], row[0], labels)
+            rows.append(ranks)
+        return np.array(rows)
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Ranks, orders or places, as the training cells have them."""
+        rows = np.asarray(items).astype(int)
+        if self.labels_ is None:
+            rows = rows + self.first_
+            if len(self.columns_) > 1:
+                return {n: rows[:, j] for j, n in enumerate(self.columns_)}
+            joined = [self.between_.join(map(str, r)) for r in rows] if self.between_ else None
+            return {self.columns_[0]: joined or list(rows)}
+        orders = [[self.labels_[j] for j in np.argsort(row, kind="stable")] for row in rows]
+        if len(self.columns_) > 1:
+            return {n: [order[j] for order in orders] for j, n in enumerate(self.columns_)}
+        between = f" {self.between_} " if self.between_ in BETTER else self.between_
+        return {self.columns_[0]: [between.join(o) if between else o for o in orders]}
 
 
 def as_rankings(A: Items, name: str = "X") -> np.ndarray:

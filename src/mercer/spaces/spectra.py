@@ -9,7 +9,16 @@ from .base import Space, resolve
 
 
 class Spectra(Space):
-    """Mass spectra: tuples that begin with mz, intensity, precursor."""
+    """Mass spectra: tuples that begin with mz, intensity, precursor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.spaces import Spectra
+    >>> peaks = (np.array([50.0, 77.1]), np.array([0.2, 1.0]), 105.1)
+    >>> len(Spectra().check([peaks]))
+    1
+    """
 
     name = "spectra"
 

@@ -7,7 +7,14 @@ from .base import Space, resolve
 
 
 class Trees(Space):
-    """Ordered labelled trees: bracketed strings or nested tuples, as the kernel reads them."""
+    """Ordered labelled trees: bracketed strings or nested tuples, as the kernel reads them.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Trees
+    >>> list(Trees().check(["(S (NP I) (VP run))"]))
+    ['(S (NP I) (VP run))']
+    """
 
     name = "trees"
 

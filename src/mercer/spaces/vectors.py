@@ -1,8 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .._arrays import Array, Items, as_output_array
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from .._arrays import (
+    NUMBERS,
+    Array,
+    Items,
+    foreign_vectors,
+    is_foreign,
+    namespace,
+    refuse_masked,
+    refuse_things,
+)
+from ..cells import BadTable, Table
+from ..cells.notation import is_date, written_day
+from ..cells.table import Name
+from ..cells.values import notations_of, numbers
 from .base import Space, resolve
 
 
@@ -24,11 +41,67 @@ class Vectors(Space):
     on_vectors = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """Finite numbers in an array of their own shape."""
-        return as_output_array(A, name, owner="its kernel")
+        """Finite numbers in an array of their own shape, plain numbers as vectors of length 1."""
+        if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
+            refuse_masked(A, name)
+            if is_foreign(A):
+                A = A if A.ndim > 1 else A[:, None]
+                return namespace(A).reshape(foreign_vectors(A, name), A.shape)
+            refuse_things(A, name, "its kernel")
+        A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
+        return A if A.ndim > 1 else A[:, None]
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
-        if kernel.features is None and kernel.radial is not None:
-            return resolve("decoders.FixedPoint")()
-        return super().decoder(kernel)
+        features = kernel.features
+        if features is not None:
+            name = "Direct" if features.inverse is not None else "Candidates"
+        else:
+            name = "Candidates" if kernel.radial is None else "FixedPoint"
+        return resolve(f"decoders.{name}")()
+
+    def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
+        """The numbers of training rows; how columns write them, and which hold dates, is kept."""
+        self.columns_ = list(names)
+        if _is_array(table, names):
+            self.notations_: list[str] | None = None
+            self.shape_ = table.columns[names[0]].shape[1:]
+            return self.read(table)
+        self.notations_ = notations_of(table, names)
+        rows = self.read(table)
+        dates = zip(self.notations_, rows.T, strict=False)
+        self.moments_ = [is_date(n) and bool((cells % 1.0).any()) for n, cells in dates]
+        return rows
+
+    def read(self, table: Table) -> np.ndarray:
+        """Finite numbers, one row a row; arrays of several axes keep their shape."""
+        names = table.names(self.columns_)
+        rows = numbers(table, names, self.notations_)
+        width = int(np.prod(self.shape_)) if self.notations_ is None else rows.shape[1]
+        if rows.shape[1] != width:
+            raise BadTable(
+                f"{table.source}: rows of {rows.shape[1]} numbers, where {width} were learnt from."
+            )
+        return rows if self.notations_ is None and len(self.shape_) < 2 else self._shaped(rows)
+
+    def _shaped(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.notations_ is not None else rows.reshape(len(rows), *self.shape_)
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """One column a number, dates as dates; arrays where the training cells held arrays."""
+        rows = np.asarray(items).reshape(len(items), -1)
+        if len(self.columns_) != rows.shape[1] or self.notations_ is None:
+            arrays = self._shaped(rows) if rows.shape[1] > 1 else rows[:, 0]
+            return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
+        return {name: self._cells(j, rows[:, j]) for j, name in enumerate(self.columns_)}
+
+    def _cells(self, j: int, values: np.ndarray) -> Any:
+        if self.notations_ is None or not is_date(self.notations_[j]):
+            return values
+        return [written_day(float(value), self.moments_[j]) for value in values]
+
+
+def _is_array(table: Table, names: Sequence[Name]) -> bool:
+    """Whether a single column holds arrays: rows of numbers, or images."""
+    cells = table.columns[names[0]]
+    return len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1

@@ -1,15 +1,11 @@
-"""Tables: files of rows and columns, what their columns hold, and models fitted on them.
+"""Files of rows and columns: CSV, TSV, JSON, JSON Lines, Parquet, NPZ and spreadsheets.
 
-A file is read into a `Table` of named columns; a `Space` says what some of its columns hold (text,
-sets of labels, rankings, curves, images, vectors, molecules), guessed from the cells or given; and
-a `TableModel` learns one space from another, everything chosen by leave-one-out.
+A file is read into a `Table` of named columns, which `AutoDependency` learns from as from any other
+table.
 """
 
-from .guess import guess
-from .model import TableModel
+from ..cells import BadTable, Table
 from .read import read
-from .spaces import SPACES, Space
-from .table import BadTable, Table
 from .write import write
 
-__all__ = ["SPACES", "BadTable", "Space", "Table", "TableModel", "guess", "read", "write"]
+__all__ = ["BadTable", "Table", "read", "write"]

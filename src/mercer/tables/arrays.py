@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._extras import require
+from ..cells.table import BadTable, Table, check_names
 from .content import check_unpacked
-from .table import BadTable, Table, check_names
 
 
 def npz(data: bytes, name: str) -> Table:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .._memory import available
+from ..cells.table import BadTable
 from .formats import by_suffix
-from .table import BadTable
 
 SHARE = 8
 """A file may take this part of the free memory: its cells take several times as much."""

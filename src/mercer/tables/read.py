@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..cells.table import MISSING, BadTable, Table
+from ..cells.values import decimal_mark
 from .arrays import npz, parquet
 from .content import content, format_of
 from .formats import FORMATS
 from .records import json_lines, json_records
 from .separated import separated
 from .spreadsheet import read_sheet
-from .table import MISSING, BadTable, Table
-from .values import decimal_mark
 
 
 def read(
@@ -51,6 +51,17 @@ def read(
         "." or ",": the decimal mark of numbers in text; None for a look.
     day_first
         Whether 3/4/2024 is a day in April; None for a look at the other dates.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer.tables import read
+    >>> path = os.path.join(tempfile.mkdtemp(), "towns.csv")
+    >>> with open(path, "w") as file:
+    ...     print("town;height", "Rome;21", "Oslo;23", sep=os.linesep, file=file)
+    >>> table = read(path)
+    >>> list(table.columns), len(table)
+    (['town', 'height'], 2)
     """
     name, data = content(path)
     format = format or format_of(path, data, name)

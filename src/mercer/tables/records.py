@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..cells.table import BadTable, Table
 from .content import check_room
-from .table import BadTable, Table
 
 BYTES = 30
 """Memory that a byte of JSON takes at most, as an empty object does."""

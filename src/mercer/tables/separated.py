@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from ..cells.notation import ISO, day, number
+from ..cells.table import BadTable, Table, check_names
 from .content import check_room
-from .notation import ISO, day, number
-from .table import BadTable, Table, check_names
 
 LOOK = 100
 """Rows that are looked at to see what separates cells and whether the first row names columns."""
@@ -125,15 +125,20 @@ def _is_data(rows: list[list[str]]) -> bool:
 
 
 def _counts(first: list[str], below: list[list[str]]) -> bool:
-    """Whether the first row counts columns from 0, as pandas names them.
+    """Whether the first row counts columns from 0, as pandas names them, perhaps between names.
 
     An empty first name is that of an index. Without one, rows below that hold nothing but such
-    counts too are rankings, or zeros and ones, and so is the first.
+    counts too are rankings, or zeros and ones, and so is the first; and a name comes only once.
     """
     index = not first[0].strip()
-    counts = [str(j) for j in range(len(first) - index)]
-    if [cell.strip() for cell in first[index:]] != counts or not counts:
+    cells = [cell.strip() for cell in first[index:]]
+    counts = [str(j) for j in range(len(cells))]
+    named = [j for j, cell in enumerate(cells) if cell != counts[j]]
+    if any(is_value(cells[j]) or not cells[j] for j in named) or len(named) == len(cells):
         return False
+    if named:
+        again = any(row[index + j].strip() == cells[j] for row in below for j in named)
+        return not again and (index or len(cells) - len(named) > 1)
     return index or (
         len(counts) > 1 and any(cell.strip() not in counts for r in below for cell in r)
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .._extras import require
+from ..cells.table import BadTable, Table, check_names
 from .content import check_unpacked
 from .separated import header_names
-from .table import BadTable, Table, check_names
 
 LONGEST = 32_767
 """Letters of a cell; openpyxl would cut the rest off."""

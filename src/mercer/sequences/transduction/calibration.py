@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ..._progress import Steps
 from ...kernels._sequences import Codes
@@ -17,8 +18,9 @@ TEMPERATURES = np.geomspace(0.03, 1.0, 22)
 WEIGHTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6)
 ENOUGH = 2400
 """Pairs left out that settle two numbers; of a large set not every fold is needed."""
-LISTS, LISTED = 1200, 5
-"""Left-out pairs on which probabilities are calibrated, and the best outputs that are listed."""
+JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45)
+LISTED = 5
+"""The best outputs of left-out pairs on which probabilities are calibrated."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,39 @@ class Calibration:
     weight: float = 0.1
     accuracy: float | None = None
     confidence: Confidence = field(default_factory=Confidence)
+    joint_weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class BestLists:
+    """The best outputs of left-out pairs: scores, those of the joint model, and which is right."""
+
+    values: np.ndarray
+    joint: np.ndarray
+    lengths: np.ndarray
+    right: np.ndarray
+
+    def _scores(self, weight: float) -> np.ndarray:
+        return self.values + weight * self.joint
+
+    def likelihood(self, weight: float) -> float:
+        """The mean log-probability of the right ones in their lists, at the best sharpness."""
+        some = self.right.any(axis=1)
+        scores, right = self._scores(weight)[some], self.right[some]
+        if not len(scores):
+            return 0.0
+        own = scores[right]
+        sharpness = np.geomspace(0.2, 5.0, 15)
+        return max(float((b * own - logsumexp(b * scores, axis=1)).mean()) for b in sharpness)
+
+    def judged(self, weight: float) -> tuple[float, Confidence]:
+        """The share of pairs whose best output is right, and the probabilities of lists."""
+        scores = self._scores(weight)
+        order = np.argsort(-scores, axis=1, kind="stable")
+        scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
+        none = np.hstack([right, np.ones((len(right), 1), dtype=bool)])
+        confidence = Confidence.fitted(scores, self.lengths, np.argmax(none, axis=1))
+        return float(right[:, 0].mean()), confidence
 
 
 @dataclass(frozen=True)
@@ -58,16 +93,20 @@ class Trial:
         seed: int | None,
         temperature: float | None,
         weight: float | None,
+        joint_weight: float | None,
     ) -> Calibration:
-        """Choose what is None: the temperature by likelihood, the weight by exact matches."""
+        """Choose what is None: the temperature by likelihood, the weight by exact matches.
+
+        The weight of the joint n-gram model is chosen with them, by likelihood.
+        """
         groups, labels = np.unique(labels, return_inverse=True)
-        if temperature is not None and weight is not None:
-            return Calibration(temperature, weight)
-        if len(groups) < 2:  # nothing can be left out
+        given = temperature is not None and weight is not None
+        if given or len(groups) < 2:  # nothing is to be chosen, or can be left out
             default = Calibration()
             return Calibration(
                 default.temperature if temperature is None else temperature,
                 default.weight if weight is None else weight,
+                joint_weight=joint_weight or 0.0,
             )
         folds = min(folds, len(groups))
         deal = np.random.default_rng(seed).permutation(len(groups))[labels] % folds
@@ -77,10 +116,12 @@ class Trial:
         tried = WEIGHTS if weight is None else (weight,)
         told = self.steps(models, "decoding left-out pairs")
         hits = np.sum([self._hits(*trial, temperature, tried) for trial in told], axis=0)
-        best, total = int(np.argmax(hits)), sum(len(words) for _, words in models)
-        weight = float(tried[best])
-        confidence = self._confidence(models, temperature, weight)
-        return Calibration(temperature, weight, float(hits[best]) / total, confidence)
+        weight = float(tried[int(np.argmax(hits))])
+        lists = self._lists(models, temperature, weight)
+        if joint_weight is None:
+            joint_weight = max(JOINT_WEIGHTS, key=lists.likelihood)
+        accuracy, confidence = lists.judged(joint_weight)
+        return Calibration(temperature, weight, accuracy, confidence, joint_weight)
 
     def accuracy(self, labels: np.ndarray, seed: int | None, n: int) -> float:
         """The share of a third of the pairs that a model of the others decodes rightly.
@@ -96,25 +137,22 @@ class Trial:
         hits = max(self._hits(model, out, temperature, (0.05, 0.15, 0.3)))
         return hits / len(out) * len(labels) / n
 
-    def _confidence(
+    def _lists(
         self, models: list[tuple[Model, np.ndarray]], temperature: float, weight: float
-    ) -> Confidence:
-        """Fit probabilities on lists of the best outputs of left-out pairs."""
-        scores, lengths, right = [], [], []
+    ) -> BestLists:
+        """The best outputs of left-out pairs."""
+        parts = []
         for model, words in models:
-            words = words[: max(LISTS // len(models), 1)]
             inputs = self.pairs.inputs.take(words)
+            prepared = model.prepare(inputs)
             beam = None if self.beam is None else max(self.beam, 2 * LISTED)
-            out, sizes, values = model.search(
-                model.prepare(inputs), temperature, weight, LISTED, beam
-            )
+            found = model.search(prepared, temperature, weight, LISTED, beam)
+            joint = model.joint_of_found(prepared, *found)
+            out, sizes, values = found
             target, _ = sliced(self.pairs.alignment.target, words)
-            hits = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
-            hits = np.hstack([hits & np.isfinite(values), np.ones((len(words), 1), dtype=bool)])
-            scores.append(values)
-            lengths.append(inputs.last - inputs.first)
-            right.append(np.argmax(hits, axis=1))
-        return Confidence.fitted(*map(np.concatenate, (scores, lengths, right)))
+            right = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
+            parts.append((values, joint, inputs.last - inputs.first, right & np.isfinite(values)))
+        return BestLists(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _models(self, deal: np.ndarray, folds: int) -> list[tuple[Model, np.ndarray]]:
         """Models without a fold and the pairs of that fold, until enough were left out."""

@@ -28,6 +28,7 @@ def checked_setting(model: Any) -> tuple[Setting, Operator]:
     one_of(model.direction, "direction", ("forward", "backward", "both"))
     _number_or_none(model.temperature, "temperature", 1e-6)
     _number_or_none(model.lm_weight, "lm_weight", 0.0)
+    _number_or_none(model.joint_weight, "joint_weight", 0.0)
     _number_or_none(model.context_weight, "context_weight", 0.0)
     checked_tiers(model.tiers)
     chosen = LocalWindow() if model.kernel is None else model.kernel

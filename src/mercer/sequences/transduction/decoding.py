@@ -19,8 +19,8 @@ from .trie import prefix_tree
 
 SYMBOLS = 1 << 16
 """Input symbols that are decoded at once."""
-LISTED = 4
-"""The best outputs of each of two models that are compared."""
+LISTED = 6
+"""The best outputs of a model that are compared."""
 WIDER = 8
 """How many times the beam of a search through a lexicon is that of a free one."""
 
@@ -37,6 +37,8 @@ class Decoding:
         Of the softmax, of the n-gram model, and of the search.
     sample
         An output, of whose kind all are.
+    joint_weight
+        Of the joint n-gram model, by which the best outputs are compared.
     """
 
     model: Model
@@ -46,6 +48,7 @@ class Decoding:
     weight: float
     beam: int | None
     sample: Any
+    joint_weight: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
         """The alphabets are those of the model."""
@@ -58,6 +61,7 @@ class Decoding:
         must(len(self.targets) == self.model.ngram.end, "the outputs' symbols do not fit")
         must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
         finite(self.weight, "weight")
+        finite(self.joint_weight, "joint_weight")
         bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
 
     def top(
@@ -105,12 +109,27 @@ class Decoding:
         self, inputs: Prepared, k: int, trie: np.ndarray, words: np.ndarray | None
     ) -> list[Ranked]:
         beam = None if self.beam is None else self.beam * k * (1 if words is None else WIDER)
-        found = self.model.search(inputs, self.temperature, self.weight, k, beam, trie)
-        ranked = [self._ranked(*row) for row in zip(*found, strict=True)]
+        many = max(k, LISTED) if self.joint_weight else k
+        found = self.model.search(inputs, self.temperature, self.weight, many, beam, trie)
+        ranked = [
+            self._ranked(*row)[:k] for row in zip(*self._compared(inputs, *found), strict=True)
+        ]
         if words is not None:  # the beam can lose all words, and some are longer than any output
             for i in [i for i, row in enumerate(ranked) if not row]:
                 ranked[i] = self._scored(inputs, [i] * len(words), words)[:k]
         return ranked
+
+    def _compared(
+        self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Outputs that a search found, best first with the joint n-gram model."""
+        if not self.joint_weight:
+            return out, sizes, values
+        joint = self.model.joint_of_found(inputs, out, sizes, values)
+        values = values + self.joint_weight * joint
+        order = np.argsort(-values, axis=1, kind="stable")
+        rows = np.arange(len(values))[:, None]
+        return out[rows, order], sizes[rows, order], values[rows, order]
 
     def _chosen(self, inputs: Prepared, lists: list[np.ndarray], k: int) -> list[Ranked]:
         for i, outputs in enumerate(lists):
@@ -129,7 +148,10 @@ class Decoding:
     def _scores(self, inputs: Prepared, owner: list[int], outputs: Items) -> np.ndarray:
         codes = directed(self.targets.encode(outputs), self.coder.backward)
         numbers = np.array(owner, dtype=np.int64)
-        return self.model.score(inputs, self.temperature, self.weight, codes, numbers)
+        scores = self.model.score(inputs, self.temperature, self.weight, codes, numbers)
+        if self.joint_weight:
+            scores += self.joint_weight * self.model.joint_scores(inputs, codes, numbers)
+        return scores
 
     def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
         return [

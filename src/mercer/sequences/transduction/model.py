@@ -14,6 +14,7 @@ from .alignment import Alignment
 from .contexts import Columns, Contexts
 from .emission import Chunks, Emissions, Numbered, Ridge
 from .inputs import Inputs, sliced
+from .joint import JointNGram
 from .ngram import NGram
 
 EVERYTHING = 2**62
@@ -40,12 +41,13 @@ class Model:
     """What decodes an input: argmax Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
     The first part is the softmax of the ridge scores over a temperature, the second the n-gram
-    model of outputs.
+    model of outputs. The best few are compared by a joint n-gram model too.
     """
 
     contexts: Contexts
     emissions: Emissions
     ngram: NGram
+    joint: JointNGram | None = None
 
     def check_loaded(self, limits: Limits) -> None:
         """Chunks of symbols that the n-gram model knows, and contexts as long as the history."""
@@ -133,6 +135,31 @@ class Model:
         )  # fmt: skip
         return values
 
+    def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
+        """Log-probabilities of given outputs with their inputs by the joint n-gram model."""
+        from ._joint_loops import joint_scores
+
+        E, joint, values = self.emissions, self.joint, np.zeros(len(owner))
+        if joint is not None:
+            joint_scores(
+                inputs.symbols, inputs.source.starts, E.first, E.width,
+                E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk], joint.keys, joint.table,
+                joint.values, joint.size, outputs.flat, outputs.starts, owner, values,
+            )  # fmt: skip
+        return values
+
+    def joint_of_found(
+        self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """The same of outputs that a search found, (inputs, k); 0 where there is none."""
+        there = np.isfinite(values)
+        rows = [row[:size] for row, size in zip(out[there], sizes[there], strict=True)]
+        starts = np.concatenate([[0], np.cumsum(sizes[there])])
+        flat = np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, dtype=np.int64)
+        found = np.zeros(values.shape)
+        found[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0])
+        return found
+
 
 @dataclass(frozen=True)
 class Aligned:
@@ -189,7 +216,13 @@ class Aligned:
         )
         outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
         ngram = NGram.of(outputs, self.n_targets, max(order, self.contexts.history + 1))
-        return Model(self.contexts, emissions, ngram)
+        return Model(self.contexts, emissions, ngram, self._joint(emissions, source, places))
+
+    def _joint(self, emissions: Emissions, source: Codes, places: np.ndarray) -> JointNGram:
+        """The joint n-gram model of some pairs; very rare chunks are one event."""
+        place = emissions.places(source.flat, self._chunks[1][places])
+        events = np.where(place < 0, len(emissions.chunk), emissions.first[source.flat] + place)
+        return JointNGram.of(Codes(events, source.starts))
 
     def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
         """The mean log-probability of the chunks of some pairs, at each temperature."""

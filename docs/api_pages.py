@@ -1,0 +1,89 @@
+"""Write one page for each public name, and a table of them for each module, before Sphinx reads."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+MODULES = {
+    "mercer": "estimators", "mercer.kernels": "kernels", "mercer.spaces": "spaces",
+    "mercer.operators": "operators", "mercer.losses": "losses", "mercer.decoders": "decoders",
+    "mercer.features": "features", "mercer.sources": "sources",
+    "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.datasets": "datasets",
+    "mercer.plots": "plots", "mercer.tables": "tables", "mercer.testing": "testing",
+}  # fmt: skip
+"""The page under reference/ that lists the names of a module."""
+INTERNAL = {
+    "mercer.embedding": ("OrthonormalFrame", "SpanFrame", "Deferred", "feature_variance"),
+    "mercer.features": ("check_map",),
+    "mercer.losses": ("checked_loss", "middle", "shortened", "tau_risk", "typical"),
+    "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),
+    "mercer.sources": (
+        "Checkpoint", "Expected", "Gathering", "Rows", "gathered", "is_dask", "mapped",
+        "sample_size", "sampled_rows",
+    ),
+}  # fmt: skip
+"""Names that modules of mercer share among themselves; they may change without notice."""
+CLASS = """{name}
+{line}
+
+.. currentmodule:: {module}
+
+.. autoclass:: {name}
+   :members:
+   :inherited-members: {bases}
+
+.. minigallery:: {module}.{name}
+   :add-heading: Examples that use {name}
+"""
+FUNCTION = """{name}
+{line}
+
+.. currentmodule:: {module}
+
+.. autofunction:: {name}
+
+.. minigallery:: {module}.{name}
+   :add-heading: Examples that use {name}
+"""
+ELSEWHERE = (
+    "BaseEstimator, _MetadataRequester, ReprHTMLMixin, _HTMLDocumentationLinkMixin, "
+    "TransformerMixin, _SetOutputMixin, Exception, ValueError, LookupError, dict, tuple, object"
+)
+"""Classes whose members are described by those who wrote them."""
+
+
+def public_names(module: str) -> list[str]:
+    """What a module exports: its `__all__`, else what it defines."""
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", None) or [
+        name for name, value in vars(found).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module
+    ]  # fmt: skip
+    hidden = INTERNAL.get(module, ())
+    return [name for name in names if callable(getattr(found, name)) and name not in hidden]
+
+
+def write_pages(folder: Path) -> None:
+    """Write the pages of all modules; one that has not changed is left alone."""
+    folder.mkdir(exist_ok=True)
+    wanted = {}
+    for module, page in MODULES.items():
+        names = public_names(module)
+        table = "\n".join(f"   {name}" for name in names)
+        tree = "\n".join(f"   generated/{module}.{name}" for name in names)
+        wanted[f"{page}.inc"] = (
+            f".. autosummary::\n   :nosignatures:\n\n{table}\n\n"
+            f".. toctree::\n   :hidden:\n\n{tree}\n"
+        )
+        for name in names:
+            is_class = inspect.isclass(getattr(importlib.import_module(module), name))
+            wanted[f"{module}.{name}.rst"] = (CLASS if is_class else FUNCTION).format(
+                name=name, module=module, line="=" * len(name), bases=ELSEWHERE
+            )
+    for path in folder.iterdir():
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)

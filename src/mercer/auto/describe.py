@@ -1,0 +1,106 @@
+"""What was seen in each column, in a few words, and what was taken for what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..cells import Table
+from ..cells.notation import is_date, written_day
+from ..cells.table import Name
+from ..cells.values import numbers_with_gaps
+from .guess import known
+from .inputs import Inputs
+from .outputs import ARRAYS, Outputs
+
+MOST = 200
+"""Columns that are described."""
+
+
+def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
+    """What the cells of input columns are like."""
+    return {
+        name: _input(table, name, kind, inputs) + _gaps(table, name)
+        for name, kind in list(inputs.kinds_.items())[:MOST]
+    }
+
+
+def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
+    """What the cells of output columns are like."""
+    space: Any = outputs.space_
+    if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
+        rows = np.asarray(y).reshape(len(y), -1)
+        forms = space.notations_ or ["."] * len(outputs.columns_)
+        if len(outputs.columns_) == 1 < rows.shape[1]:
+            return {outputs.columns_[0]: f"rows of {rows.shape[1]} values, {_range(rows, '.')}"}
+        named = enumerate(outputs.columns_[:MOST])
+        return {name: _range(rows[:, j], forms[j]) for j, name in named}
+    seen = {
+        "image": lambda: f"arrays of {' × '.join(map(str, np.shape(y)[1:]))}",
+        "labels": lambda: _sets(y, space),
+        "class": lambda: _values(sorted({str(item) for item in y})),
+        "ranking": lambda: f"orders of {np.shape(y)[1]} labels",
+    }
+    what = seen.get(outputs.kind_, lambda: f"such as {str(y[0])[:30]!r}")()
+    return dict.fromkeys(outputs.columns_[:MOST], what)
+
+
+def notes_on(table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs) -> list[str]:
+    """Decisions that a user may want to undo."""
+    notes = []
+    if outputs.kind_ == "labels" and len(outputs.columns_) == 1:
+        name = outputs.columns_[0]
+        cells = known_outputs.columns[name]
+        empty = 0 if isinstance(cells, np.ndarray) else len(known_outputs.empty(name))
+        if empty:
+            notes.append(f"{empty} empty cells of {name!r} are read as sets without labels.")
+    left_out = [name for name, kind in inputs.kinds_.items() if kind == "nothing"]
+    if left_out:
+        shown = ", ".join(map(repr, left_out[:5]))
+        notes.append(f"not used, because they are empty or count the rows: {shown}.")
+    gaps = [name for name in list(inputs.kinds_)[:MOST] if table.empty(name)]
+    if gaps:
+        shown = ", ".join(map(repr, gaps[:5])) + (", …" if len(gaps) > 5 else "")
+        notes.append(f"empty cells count as the mean, and as empty: {shown}.")
+    return notes
+
+
+def _input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
+    if kind == "nothing":
+        return ""
+    if kind == "category":
+        return _values(inputs.values_[name])
+    full = known(table, name)
+    if kind == "number":
+        form = inputs.forms_[name]
+        return _range(numbers_with_gaps(full, name, form), form)
+    if kind == "labels":
+        return _sets(inputs.forms_[name].read(full), inputs.forms_[name])
+    return "" if kind == "graph" else f"such as {str(full.columns[name][0]).strip()[:30]!r}"
+
+
+def _gaps(table: Table, name: Name) -> str:
+    empty = len(table.empty(name))
+    return f" ({empty} empty)" if empty else ""
+
+
+def _range(values: np.ndarray, notation: str) -> str:
+    low, high = float(np.min(values)), float(np.max(values))
+    if is_date(notation):
+        return f"dates from {written_day(low, False)} to {written_day(high, False)}"
+    return f"{low:.4g} to {high:.4g}"
+
+
+def _values(values: list[str]) -> str:
+    shown = ", ".join(value[:20] for value in values[:4])
+    return shown if len(values) <= 4 else f"{len(values)} values: {shown}, …"
+
+
+def _sets(sets: Any, space: Any) -> str:
+    if space.indicators_:
+        rows = np.asarray(sets)
+        return f"{rows.shape[1]} labels, {rows.sum(axis=1).mean():.3g} a row"
+    labels = {label for item in sets for label in item}
+    between = f" between {space.separator_!r}" if space.separator_ else ""
+    return f"{len(labels)} labels{between}, {sum(map(len, sets)) / len(sets):.3g} a row"

@@ -1,0 +1,41 @@
+"""How good predictions are: several measures of each kind of output, and the error of each row."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+
+from .._arrays import Items
+from ..metrics import character_error_rate, subset_accuracy
+from .outputs import ARRAYS, Outputs
+
+
+def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
+    """Measures by name, the metric of the outputs first."""
+    found = {outputs.metric_name: outputs.metric(truth, predicted)}
+    if outputs.kind_ in ARRAYS:
+        error = np.asarray(truth, dtype=float) - np.asarray(predicted).reshape(np.shape(truth))
+        mean = float(np.sqrt(np.mean(error**2)))
+        varies = bool(np.ptp(np.asarray(truth), axis=0).any())
+        return (found if varies else {}) | {"root mean squared error": mean}
+    if outputs.kind_ == "labels":
+        return found | {"exact match": float(subset_accuracy(truth, predicted))}
+    if outputs.kind_ == "text" and find_spec("rapidfuzz") is not None and any(map(len, truth)):
+        errors = character_error_rate(list(truth), list(predicted))
+        return found | {"character error rate": float(errors)}
+    return found
+
+
+def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
+    """The error of each row: for numbers in units of their spread, else one less the metric."""
+    if outputs.kind_ not in ARRAYS:
+        return 1.0 - np.asarray(outputs.space_.metric(truth, predicted, average=False))
+    Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
+    E = Y - np.asarray(predicted).reshape(Y.shape)
+    spread = Y.std(axis=0)
+    if outputs.kind_ == "number":
+        E = E / np.where(spread > 0, spread, 1.0)
+        return np.sqrt((E**2).mean(axis=1))
+    total = float(np.sqrt((spread**2).mean()))
+    return np.sqrt((E**2).mean(axis=1)) / (total or 1.0)

@@ -1,0 +1,200 @@
+"""``mercer fit``: from a file to a model."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .facts import facts_of, show_columns, verdict
+from .options import data, reading, table_of
+from .out import STDOUT, check_model_out, check_report_out, written
+from .terminal import one_sentence, tell, to_stdout
+
+
+@click.command()
+@data
+@click.option(
+    "--input",
+    "--inputs",
+    "inputs",
+    multiple=True,
+    metavar="COLUMNS",
+    help="What to predict from, if not all other columns: a name, a number, 2-9, first..last, or "
+    "several between commas; repeat it.",
+)
+@click.option(
+    "--output",
+    "--outputs",
+    "outputs",
+    multiple=True,
+    metavar="COLUMNS",
+    help="What to predict, likewise; the last column if not said.",
+)
+@click.option("--groups", metavar="COLUMN", help="Rows with one value are left out together.")
+@click.option("--id", "identity", metavar="COLUMN", help="Names rows, and is no input.")
+@click.option(
+    "--space",
+    "spaces",
+    multiple=True,
+    metavar="[COLUMN=]KIND",
+    help="What a column holds, if the guess errs: number, curve, image, labels, class, ranking, "
+    "text, smiles; of an input also category or nothing. Without a column: the output. Repeat it.",
+)
+@click.option("--input-space", metavar="KIND", help="What all inputs hold.")
+@click.option(
+    "--scoring", help="The metric to choose by: a scorer of scikit-learn's or of mercer.metrics."
+)
+@click.option(
+    "--coverage",
+    type=float,
+    help="Of the sets of predict, such as 0.9; predict can ask for others.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="What fitting may take.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of forests and samples.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="Where to write an HTML report with pictures."
+)
+@click.option(
+    "-o",
+    "--out",
+    default="model.mercer",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where to save the model; - for standard output.",
+)
+@reading
+@one_sentence
+def fit(
+    data: str,
+    inputs: tuple,
+    outputs: tuple,
+    groups: str | None,
+    identity: str | None,
+    spaces: tuple,
+    input_space: str | None,
+    scoring: str | None,
+    coverage: float | None,
+    time_limit: float | None,
+    seed: int,
+    report: Path | None,
+    out: Path,
+    drop_missing: bool,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Learn some columns of DATA from others, and save the model.
+
+    DATA is CSV, TSV, JSON, JSON Lines, Parquet, NPZ or a spreadsheet (.xlsx), gzipped or not, or -
+    for standard input. Without columns all others predict the last. What columns hold is seen from
+    their cells and shown; kernels, forests and their blend are chosen by left-out predictions.
+    """
+    from .. import AutoDependency
+
+    check_model_out(out, data)
+    if report is not None:
+        check_report_out(report, data, str(out))
+    table = table_of(data, **how)
+    roles = _roles(table, inputs, outputs, groups, identity)
+    table, given = _chosen(table, roles, spaces, input_space, drop_missing)
+    to_stderr = out == STDOUT
+    model = AutoDependency(
+        given["inputs"],
+        given["output"],
+        roles["groups"],
+        roles["id"],
+        _scorer(scoring),
+        coverage,
+        time_limit,
+        seed,
+        verbose=True,
+    )
+    model.fit(table)
+    model.verbose, model.scoring = False, scoring
+    written(out, partial(_save, model, out))
+    if report is not None:
+        written(report, lambda: model.report(report))
+    if not as_json:
+        show_columns(model, table, roles, err=to_stderr)
+    facts = {"read as": table.read_as} | facts_of(model, as_json)
+    facts |= {"seconds": round(model.seconds_, 2), "model": str(out)}
+    facts |= {} if report is None else {"report": str(report)}
+    tell(facts, table.source, as_json, err=to_stderr)
+    if not as_json:
+        click.echo(verdict(model), err=to_stderr)
+
+
+def _roles(
+    table: Any, inputs: tuple, outputs: tuple, groups: str | None, identity: str | None
+) -> dict[str, Any]:
+    """The columns of each role, by name."""
+    groups, identity = (name and table.names([name])[0] for name in (groups, identity))
+    names = [name for name in table.columns if name not in (groups, identity)]
+    if not names:
+        raise ValueError(f"{table.source} has no column to predict.")
+    chosen = table.names(outputs) if outputs else names[-1:]
+    other = [name for name in names if name not in chosen]
+    wanted = table.names(inputs) if inputs else other
+    both = [name for name in wanted if name in chosen]
+    if both:
+        raise ValueError(f"{table.source}: {both[0]!r} cannot be both input and output.")
+    if not wanted:
+        raise ValueError(f"{table.source} has one column: an input and an output are needed.")
+    return {"inputs": wanted, "outputs": chosen, "groups": groups, "id": identity}
+
+
+def _chosen(
+    table: Any, roles: dict, spaces: tuple, input_space: str | None, drop: bool
+) -> tuple[Any, dict]:
+    """The columns that are learnt from, without rows that are to be dropped, and their kinds."""
+    from dataclasses import replace
+
+    kinds = {name: input_space for name in roles["inputs"] if input_space}
+    output = None
+    for space in spaces:
+        column, equals, kind = space.rpartition("=")
+        names = table.names([column]) if equals else roles["outputs"]
+        kinds |= {name: kind for name in names if name in roles["inputs"]}
+        output = kind if set(names) & set(roles["outputs"]) else output
+    used = [*roles["inputs"], *roles["outputs"]]
+    table = table.filled(used, drop=True) if drop else table
+    kept = {*used, roles["groups"], roles["id"]}
+    columns = {name: cells for name, cells in table.columns.items() if name in kept}
+    outputs = dict.fromkeys(roles["outputs"], output) if output else roles["outputs"]
+    return replace(table, columns=columns), {"inputs": kinds or None, "output": outputs}
+
+
+def _scorer(name: str | None) -> Any:
+    """A scorer of scikit-learn's by name, or one of mercer's metrics."""
+    from sklearn.metrics import get_scorer_names, make_scorer
+
+    from .. import metrics
+
+    if name is None or name in get_scorer_names():
+        return name
+    metric = getattr(metrics, name, None)
+    if not callable(metric) or name.startswith("_"):
+        raise ValueError(
+            f"{name!r} is no scorer of scikit-learn's and no metric of mercer's: try accuracy, "
+            "f1_macro, sample_f1 or hamming_accuracy."
+        )
+    lower = any(word in name for word in ("error", "loss", "distance"))
+    return make_scorer(metric, greater_is_better=not lower)
+
+
+def _save(model: Any, out: Path) -> None:
+    from ..persistence import save
+
+    if out != STDOUT:
+        save(model, out)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        to_stdout(save(model, Path(folder) / "model").read_bytes(), binary=True)

@@ -1,0 +1,143 @@
+"""``mercer predict``, ``evaluate`` and ``info``: what a saved model does with a file."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .facts import facts_of
+from .options import as_json as json_option
+from .options import as_learnt, data, model_file, model_of, reading, table_of
+from .out import STDOUT, check_table_out, written
+from .terminal import busy, one_sentence, tell, to_stdout
+
+
+@click.command()
+@model_file
+@data
+@click.option("--top", type=click.IntRange(1), help="The best so many, with their scores.")
+@click.option(
+    "--coverage",
+    type=float,
+    help="Add sets that hold the true output with this probability, such as 0.9.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Where to write; standard output otherwise (or -). The suffix says the format.",
+)
+@reading
+@one_sentence
+def predict(
+    model: str,
+    data: str,
+    top: int | None,
+    coverage: float | None,
+    out: Path | None,
+    drop_missing: bool,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Predict for every row of DATA with a saved MODEL."""
+    from ..tables import write
+
+    to = STDOUT if out is None else out
+    check_table_out(to, model, data)
+    if top is not None and coverage is not None:
+        raise ValueError("--top and --coverage are two questions: ask one at a time.")
+    learnt = model_of(model)
+    table = table_of(data, **as_learnt(learnt, how))
+    if drop_missing:
+        table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
+    with busy(f"predicting {len(table)} rows"):
+        rows = _predicted(learnt, table, top, coverage)
+    if to != STDOUT:
+        written(to, partial(write, rows, to))
+        return
+    text = write(rows, None, "jsonl" if as_json else None)
+    to_stdout(str(text).encode())
+
+
+@click.command()
+@model_file
+@data
+@reading
+@one_sentence
+def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: Any) -> None:
+    """Measure a saved MODEL on the rows of DATA, whose outputs are known."""
+    learnt = model_of(model)
+    table = table_of(data, **as_learnt(learnt, how))
+    if drop_missing:
+        table = table.filled(table.names(list(learnt.spaces_)), drop=True)
+    with busy(f"predicting {len(table)} rows"):
+        measures = learnt.evaluate(table)
+    tell({"rows": len(table), **measures}, table.source, as_json)
+
+
+@click.command()
+@model_file
+@json_option
+@one_sentence
+def info(model: str, as_json: bool) -> None:
+    """Say what a saved MODEL has learnt from what, and what it chose."""
+    tell(facts_of(model_of(model), as_json), model, as_json)
+
+
+def _predicted(model: Any, table: Any, top: int | None, coverage: float | None) -> list[dict]:
+    """The rows of the table, with what is predicted for each; arrays are not repeated."""
+    from ..auto.set_columns import set_columns
+
+    kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
+    given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]
+    if not kept:
+        given = [{"line": line} for line in table.lines]
+    if top is not None:
+        new = [_ranked(model, ranked) for ranked in model.predict_top(table, top)]
+    else:
+        predicted = model.predict(table)
+        columns = {f"predicted {name}": predicted[name] for name in model.outputs_.columns_}
+        if coverage is not None:
+            columns |= set_columns(model.predict_set(table, coverage), model.outputs_)
+        new = [[{n: cells[i] for n, cells in columns.items()}] for i in range(len(table))]
+    _check_finite(new, table)
+    return [
+        row | {_free(name, row): value for name, value in cells.items()}
+        for row, predicted in zip(given, new, strict=True)
+        for cells in predicted
+    ]
+
+
+def _ranked(model: Any, ranked: list) -> list[dict]:
+    """One row for each of the best outputs."""
+    cells = model.outputs_.space_.write([y for y, _ in ranked])
+    return [
+        {"rank": i + 1, "score": float(score)}
+        | {f"predicted {name}": column[i] for name, column in cells.items()}
+        for i, (_, score) in enumerate(ranked)
+    ]
+
+
+def _check_finite(predicted: list[list[dict]], table: Any) -> None:
+    import numpy as np
+
+    for i, cells in enumerate(predicted):
+        for value in (value for row in cells for value in row.values()):
+            number = isinstance(value, float | np.ndarray) and np.asarray(value).dtype.kind == "f"
+            if number and not np.isfinite(value).all():
+                raise ValueError(
+                    f"{table.at(i)}: the prediction is not finite. The input is far "
+                    "from everything learnt from, or the model is damaged: mend either."
+                )
+
+
+def _free(name: str, row: dict) -> str:
+    """A name that no column of the table has: predictions never replace what was given."""
+    number = 2
+    free = name
+    while free in row:
+        free, number = f"{name} ({number})", number + 1
+    return free

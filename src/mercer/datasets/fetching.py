@@ -1,0 +1,208 @@
+"""Download data sets from their public pages, and check what was parsed."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from .._extras import require
+from .._files import replacing
+from ._files import WrongData, content_hash, data_folder, file_hash
+from .digits import USPS_CONTENT
+from .molecules import QM9_HASH
+from .rankings import CONTENT as RANKING_CONTENT
+from .rankings import LABEL_RANKING
+from .strings import INFLECTION, NAMES, OCR_CONTENT
+
+ESL = "https://hastie.su.domains/ElemStatLearn/datasets"
+OCR = "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz"
+Arrays = dict[str, np.ndarray]
+
+
+def _github(repository: str, commit: str, path: str = "") -> str:
+    return f"https://raw.githubusercontent.com/{repository}/{commit}{path}"
+
+
+RANKINGS = _github(
+    "akorba/Structured_Approach_Label_Ranking", "5bfe2a93b33426bc9d1f6445146d727d6b94f458", "/data"
+)
+MORPHOLOGY = _github(
+    "ryancotterell/sigmorphon2016", "f397ed13b2aac85c08712f984a28a9d9671b2a97", "/data"
+)
+ARABIC = _github("google/transliteration", "b2265a6494f4db49458fd79d586287f1fbbcf2f4")
+QM9 = _github(
+    "kfzyqin/Implementation-MolGAN-PyTorch",
+    "d07a490c841df7644011fe87c796978427fa828b",
+    "/data/qm9_5k.smi",
+)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Where a data set is to be had, and what it must hold.
+
+    Attributes
+    ----------
+    urls
+        The address of each file, by its name in the data folder, or by any name where it is parsed.
+    hashes
+        The SHA-256 of each file that is kept as it is.
+    parse
+        From the files to arrays, kept in one npz; None where files are kept as they are.
+    npz
+        The name of that npz in the data folder.
+    content
+        The hash of the arrays, as `content_hash` takes it.
+    """
+
+    urls: Mapping[str, str]
+    hashes: Mapping[str, str] | None = None
+    parse: Callable[[Mapping[str, bytes]], Arrays] | None = None
+    npz: str = ""
+    content: str | None = None
+
+
+def usps(files: Mapping[str, bytes]) -> Arrays:
+    """Lines of a label and 256 pixels, as the book's page has them."""
+    made: Arrays = {}
+    for part in ("train", "test"):
+        text = gzip.decompress(files[part]).decode("ascii")
+        rows = np.array([line.split() for line in text.splitlines() if line.strip()], dtype=float)
+        made |= {f"X_{part}": rows[:, 1:], f"y_{part}": rows[:, 0].astype(np.int8)}
+    return made
+
+
+def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
+    """Lines of id, letter, next id (-1 ends a word), word, position, fold and 128 pixels."""
+    lines = gzip.decompress(files["letters"]).decode("ascii").splitlines()
+    rows = [line.rstrip().split("\t") for line in lines if line.strip()]
+    ends = np.array([row[2] == "-1" for row in rows])
+    word = np.concatenate([[0], np.cumsum(ends)[:-1]]).astype(np.int32)
+    fold = np.array([row[5] for row in rows], dtype=np.int8)
+    starts = np.concatenate([[0], np.flatnonzero(ends)[:-1] + 1])
+    return {
+        "pixels": np.array([row[6:134] for row in rows], dtype=np.uint8),
+        "letter": np.array([ord(row[1]) - ord("a") for row in rows], dtype=np.int8),
+        "word": word,
+        "word_fold": fold[starts],
+    }
+
+
+def label_rankings(files: Mapping[str, bytes]) -> Arrays:
+    """A header, then features and a ranking such as b>c>a, separated by commas."""
+    made: Arrays = {}
+    for name, data in files.items():
+        rows = [line.split(",") for line in data.decode("ascii").split()][1:]
+        orders = [[ord(label) - ord("a") for label in row[-1].split(">")] for row in rows]
+        made[f"{name}_X"] = np.array([row[:-1] for row in rows], dtype=float)
+        made[f"{name}_rank"] = np.argsort(orders, axis=1).astype(np.int8)
+    return made
+
+
+FETCHABLE: dict[str, Remote] = {
+    "usps": Remote(
+        {part: f"{ESL}/zip.{part}.gz" for part in ("train", "test")},
+        parse=usps, npz="usps/usps.npz", content=USPS_CONTENT,
+    ),
+    "ocr_words": Remote(
+        {"letters": OCR}, parse=ocr_letters, npz="ocr_words/ocr_letters.npz", content=OCR_CONTENT
+    ),
+    "label_ranking": Remote(
+        {name: f"{RANKINGS}/{name}.txt" for name in LABEL_RANKING},
+        parse=label_rankings, npz="label_ranking/label_ranking.npz", content=RANKING_CONTENT,
+    ),
+    "inflection": Remote(
+        {f"inflection/{name}.tsv": f"{MORPHOLOGY}/{name.replace('-', '-task1-')}"
+         for name in INFLECTION},
+        {f"inflection/{name}.tsv": sha256 for name, sha256 in INFLECTION.items()},
+    ),
+    "transliteration": Remote(
+        {f"transliteration_ar_en/{name}": f"{ARABIC}/{name}" for name in NAMES},
+        {f"transliteration_ar_en/{name}": sha256 for name, sha256 in NAMES.items()},
+    ),
+    "qm9": Remote({"molecules/qm9_5k.smi": QM9}, {"molecules/qm9_5k.smi": QM9_HASH}),
+}  # fmt: skip
+"""Data sets with a stable public page, by name."""
+BY_HAND = {
+    "bibtex": "load_bibtex", "emotions": "load_emotions", "dti": "load_dti",
+    "canadian_weather": "load_canadian_weather", "cmudict": "load_cmudict",
+    "cmu_faces": "load_cmu_faces", "massbank": "load_massbank", "darcy": "load_darcy",
+    "burgers": "load_burgers",
+}  # fmt: skip
+"""The others, with the loader whose message says which file to put where."""
+
+
+def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
+    """Download a data set into the data folder, once its content was verified.
+
+    Parameters
+    ----------
+    name
+        One of `FETCHABLE`.
+    data_home
+        The data folder; None for MERCER_DATA or the cache.
+
+    Returns
+    -------
+    list of Path
+        The files, which the set's loader reads from now on.
+
+    Examples
+    --------
+    >>> from mercer.datasets import FETCHABLE, fetch
+    >>> sorted(FETCHABLE)
+    ['inflection', 'label_ranking', 'ocr_words', 'qm9', 'transliteration', 'usps']
+    >>> fetch("usps")                                                      # doctest: +SKIP
+    [PosixPath('.../usps/usps.npz')]
+    """
+    if name not in FETCHABLE:
+        by_hand = (
+            f" The loader says what to put where: {BY_HAND[name]}()." if name in BY_HAND else ""
+        )
+        raise ValueError(
+            f"{name!r} cannot be fetched; these can: {', '.join(sorted(FETCHABLE))}.{by_hand}"
+        )
+    remote, folder = FETCHABLE[name], data_folder(data_home)
+    with TemporaryDirectory() as scratch:
+        files = {file: _downloaded(url, scratch) for file, url in remote.urls.items()}
+    if remote.parse is None:
+        return _kept(remote, files, folder)
+    try:
+        arrays = remote.parse(files)
+    except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:
+        raise WrongData(f"what {name}'s page sent is not in its format: {problem}") from None
+    if remote.content is not None and content_hash(arrays) != remote.content:
+        raise WrongData(f"what {name}'s page sent has changed: its content hash differs.")
+    path = folder / remote.npz
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as draft, draft.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    return [path]
+
+
+def _kept(remote: Remote, files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    hashes = remote.hashes or {}
+    wrong = [name for name, data in files.items() if file_hash(data) != hashes.get(name)]
+    if wrong:
+        raise WrongData(f"what was sent for {wrong[0]} has changed: its SHA-256 differs.")
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / name) as draft:
+            draft.write_bytes(data)
+    return [folder / name for name in files]
+
+
+def _downloaded(url: str, scratch: str) -> bytes:
+    require("pooch", "fetch")
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")
+    try:
+        return Path(pooch.retrieve(url, known_hash=None, path=scratch)).read_bytes()
+    except Exception as problem:  # of requests or urllib3, which have no common base
+        raise OSError(f"{url} cannot be reached: {problem!s:.200}") from None

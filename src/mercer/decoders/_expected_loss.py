@@ -1,0 +1,233 @@
+"""Losses of structured outputs: of all pairs, and the output of the least weighted sum of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, blocks, count, dense, host, object_array, take
+from .._extras import require
+from .._overlap import OVERLAPS
+from ..kernels import Kendall, Kernel, Labels, Spearman
+from ..kernels._sequences import as_given
+from .rankings import Borda, Kemeny
+
+ENTRIES = 2**23
+"""Numbers that are held at once."""
+
+
+class ExpectedLoss:
+    """Δ(y, y_i) against the training outputs y_i, and the best y for weights on them.
+
+    Attributes
+    ----------
+    searches
+        Whether `search` finds an output that need not be a training output.
+    """
+
+    searches = True
+    y: Items
+
+    def pairs(self, outputs: Items) -> np.ndarray:
+        """Δ of each output (row) against each training output (column)."""
+        raise NotImplementedError
+
+    def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
+        """For each row of weights the best output, and a lower bound of Σ_i c_i Δ(y, y_i)."""
+        raise NotImplementedError
+
+    def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
+        """Σ_i c_i Δ(y_t, y_i) for each row of weights and the output beside it."""
+        found = []
+        for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
+            some = take(outputs, np.arange(rows.start, rows.stop))
+            found.append((C[rows] * self.pairs(some)).sum(axis=1))
+        return np.concatenate(found)
+
+
+class OwnLoss(ExpectedLoss):
+    """A function of two outputs."""
+
+    searches = False
+
+    def __init__(self, function: Callable[[Any, Any], float], y: Items):
+        self.function, self.y = function, y
+
+    def pairs(self, outputs: Items) -> np.ndarray:
+        """One call a pair."""
+        rows = [[float(self.function(a, b)) for b in self.y] for a in outputs]
+        return np.array(rows).reshape(count(outputs), count(self.y))
+
+
+class LabelLoss(ExpectedLoss):
+    """One minus F1, Hamming accuracy or subset accuracy of label sets; all searches are exact.
+
+    Notes
+    -----
+    Hamming: label by label, Σ_i c_i (2Y_ij - 1) > 0. F1: among sets of s labels the gains
+    Σ_i 2 c_i Y_ij / (s + |y_i|) add up, so that the best s labels are those of the largest gains,
+    for every s. Subset: a training output, or with the sum of all weights any other set.
+    """
+
+    def __init__(self, name: str, kernel: Kernel, y: Items):
+        known = kernel.multiple.kernel
+        self.labels = known if isinstance(known, Labels) else Labels().fit(Labels().as_outputs(y))
+        self.name, self.y, self.sample = name, y, take(y, [0])
+        self.Y = self._indicators(y)
+        self.sizes = self.Y.sum(axis=1)
+
+    def _indicators(self, y: Items) -> np.ndarray:
+        return np.asarray(host(dense(self.labels.check(y, "y"))) > 0, dtype=float)
+
+    def pairs(self, outputs: Items) -> np.ndarray:
+        """From overlaps and sizes."""
+        Z = self._indicators(outputs)
+        sizes = Z.sum(axis=1)[:, None]
+        return 1.0 - OVERLAPS[self.name](Z @ self.Y.T, sizes, self.sizes[None, :], Z.shape[1])
+
+    def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
+        """Exact: the bound is the value."""
+        step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
+        search = getattr(self, f"_{self.name}")
+        chosen = np.concatenate([search(C[rows]) for rows in blocks(len(C), step)])
+        found = self.labels.decoded(chosen, self.sample)
+        return found, self.values(C, found)
+
+    def _hamming(self, C: np.ndarray) -> np.ndarray:
+        return C @ (2.0 * self.Y - 1.0) > 0
+
+    def _f1(self, C: np.ndarray) -> np.ndarray:
+        labels = self.Y.shape[1]
+        sizes = np.arange(1, labels + 1)
+        gains = np.zeros((len(C), labels, labels))  # point, label, size
+        for size in np.unique(self.sizes[self.sizes > 0]).astype(int):
+            own = self.sizes == size
+            gains += (C[:, own] @ self.Y[own])[:, :, None] * (2.0 / (sizes + size))
+        order = np.argsort(-gains, axis=1, kind="stable")
+        summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+        worth = np.einsum("tss->ts", summed)  # of the best s labels at size s
+        best = worth.argmax(axis=1)
+        ranks = np.argsort(order[np.arange(len(C)), :, best], axis=1)
+        chosen = ranks <= best[:, None]
+        chosen[C[:, self.sizes == 0].sum(axis=1) > worth.max(axis=1)] = False
+        return chosen
+
+    def _subset(self, C: np.ndarray) -> np.ndarray:
+        rows, number = np.unique(self.Y, axis=0, return_inverse=True)
+        votes = np.zeros((len(C), len(rows)))
+        np.add.at(votes.T, number.reshape(-1), C.T)
+        return rows[votes.argmax(axis=1)] > 0
+
+
+class RankingLoss(ExpectedLoss):
+    """(1 - tau) / 2 of Kendall or (1 - rho) / 2 of Spearman; both searches are exact.
+
+    Both are inner products of embeddings, so that weighted sums are points of these.
+    """
+
+    def __init__(self, name: str, y: Items):
+        self.kernel: Any = (Kendall() if name == "kendall" else Spearman()).fit(y)
+        self.decoder: Any = (Kemeny() if name == "kendall" else Borda()).fit(self.kernel, y)
+        self.y, self.F = y, self.kernel.features(y)
+
+    def pairs(self, outputs: Items) -> np.ndarray:
+        """By the embedding."""
+        return (1.0 - self.kernel.features(outputs) @ self.F.T) / 2.0
+
+    def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
+        """Exact, unless `Kemeny` warns that a programme ran out of time."""
+        found = self.decoder._ranks(C @ self.F).astype(self.decoder.dtype_)
+        return found, self.values(C, found)
+
+
+class EditLoss(ExpectedLoss):
+    """The edit distance of sequences; the search is local, with a bound of the optimum.
+
+    Notes
+    -----
+    Only the `SUPPORT` outputs of the largest weights count. The best of them is improved by single
+    insertions, deletions and replacements while that helps. With c⁺ and c⁻ the parts of the
+    weights, C⁺ and C⁻ their sums and π = c⁺ / C⁺, the triangle inequality gives for every y
+
+        Σ_i c_i d(y, y_i) ≥ (1 - C⁻/C⁺) Σ_{i<j} c⁺_i c⁺_j d_ij / C⁺ - Σ_k c⁻_k Σ_i π_i d_ik.
+    """
+
+    SUPPORT, STARTS, ROUNDS = 48, 24, 8
+
+    def __init__(self, y: Items):
+        require("rapidfuzz", "strings")
+        symbols = dict.fromkeys(symbol for item in y for symbol in item)
+        self.code = {symbol: chr(0xF0000 + i) for i, symbol in enumerate(symbols)}
+        self.symbol = {code: symbol for symbol, code in self.code.items()}
+        self.y, self.texts = y, [self._coded(item) for item in y]
+
+    def _coded(self, item: Any) -> str:
+        return "".join(self.code.get(symbol, "\0") for symbol in item)
+
+    def pairs(self, outputs: Items) -> np.ndarray:
+        """By rapidfuzz."""
+        return _distances([self._coded(item) for item in outputs], self.texts)
+
+    def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
+        """For each point a local optimum, and the bound."""
+        found, bounds = [], np.empty(len(C))
+        for t, weights in enumerate(C):
+            text, bounds[t] = self._search(weights)
+            found.append(as_given([self.symbol[code] for code in text], self.y[0]))
+        return object_array(found), bounds
+
+    def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
+        """Over the outputs of the largest weights."""
+        found = []
+        for weights, output in zip(C, outputs, strict=True):
+            own = _largest(weights, self.SUPPORT)
+            distances = _distances([self._coded(output)], [self.texts[i] for i in own])[0]
+            found.append(float(distances @ weights[own]))
+        return np.array(found)
+
+    def _search(self, weights: np.ndarray) -> tuple[str, float]:
+        own = _largest(weights, self.SUPPORT)
+        texts, c = [self.texts[i] for i in own], weights[own]
+        D = _distances(texts, texts)
+        starts = np.argsort(D @ c, kind="stable")[: self.STARTS]
+        best, value = texts[starts[0]], float((D @ c)[starts[0]])
+        letters = sorted({code for text, weight in zip(texts, c, strict=True)
+                          for code in text if weight > 0})  # fmt: skip
+        for _ in range(self.ROUNDS):
+            near = _one_edit_away(best, letters)
+            values = _distances(near, texts) @ c
+            k = int(values.argmin())
+            if values[k] >= value - 1e-12:
+                break
+            best, value = near[k], float(values[k])
+        return best, min(value, _lower_bound(D, c))
+
+
+def _largest(weights: np.ndarray, number: int) -> np.ndarray:
+    return np.argsort(-np.abs(weights), kind="stable")[:number]
+
+
+def _distances(left: list[str], right: list[str]) -> np.ndarray:
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    return cdist(left, right, scorer=Levenshtein.distance, dtype=np.int32).astype(float)
+
+
+def _one_edit_away(text: str, letters: list[str]) -> list[str]:
+    near = {text[:i] + text[i + 1 :] for i in range(len(text))}
+    for letter in letters:
+        near |= {text[:i] + letter + text[i:] for i in range(len(text) + 1)}
+        near |= {text[:i] + letter + text[i + 1 :] for i in range(len(text))}
+    return sorted(near)
+
+
+def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
+    up, down = np.maximum(c, 0.0), np.maximum(-c, 0.0)
+    most, least = up.sum(), down.sum()
+    if not most > least:
+        return -np.inf
+    apart = 0.5 * float(up @ D @ up) / most
+    return (1.0 - least / most) * apart - float(down @ D @ up) / most

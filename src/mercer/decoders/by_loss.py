@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, blocks, count, host, take
+from ..embedding import Embedding
+from ..kernels import Kernel
+from ._expected_loss import ENTRIES, EditLoss, ExpectedLoss, LabelLoss, OwnLoss, RankingLoss
+from .base import Decoder
+from .candidates import Candidates
+
+LOSSES = {
+    "f1": "label sets", "hamming": "label sets", "subset": "label sets", "kendall": "rankings",
+    "spearman": "rankings", "edit": "sequences",
+}  # fmt: skip
+"""The losses that have a name, and the outputs that they are for."""
+USUAL = {"LabelSets": "f1", "Rankings": "kendall", "Sequences": "edit"}
+
+
+class ByLoss(Decoder):
+    """The output of the least expected loss: f(x) = argmin_y Σ_i c_i(x) Δ(y, y_i).
+
+    The weights c(x) on the training outputs are those of the prediction, `points.weights`: what
+    the model says of an input is decoded for any loss, whatever the output kernel.
+
+    Parameters
+    ----------
+    loss
+        "f1", "hamming" or "subset" (one minus these) of label sets; "kendall" or "spearman" of
+        rankings; "edit", the edit distance of sequences; a function Δ of two outputs; or None for
+        that of the space: "f1", "kendall", "edit".
+    candidates
+        The outputs to choose from; "training" for the training outputs; None for all outputs by
+        the search of the loss (exact for label sets and rankings, local for sequences), or for a
+        function the training outputs.
+
+    Attributes
+    ----------
+    values_, bounds_
+        For the latest batch the expected loss of each output, and a lower bound of the least
+        possible: equal where the search is exact. Over given outputs both are exact.
+
+    Notes
+    -----
+    Where Δ(y, y') = ⟨ψ(y), χ(y')⟩ in some space, as every loss on finitely many outputs is,
+    Σ_i c_i(x) Δ(y, y_i) estimates E[Δ(y, Y) | x] consistently (the SELF framework).
+    Left-out weights are those of the models that did not see the example, under the identity;
+    under other operators the smallest weights that give the point.
+
+    References
+    ----------
+    Ciliberto, Rosasco, Rudi: A consistent regularization approach for structured prediction, 2016.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.decoders import ByLoss
+    >>> from mercer.kernels import Labels, RBF
+    >>> X, y = [[0.0], [0.1], [1.0], [1.1]], [["sea"], ["sea"], ["sea", "sun"], ["sea", "sun"]]
+    >>> model = KernelDependency(RBF(0.5), Labels(), alpha=0.1, decoder=ByLoss("subset"))
+    >>> model.fit(X, y).predict([[0.05], [1.2]])
+    array([list(['sea']), list(['sea', 'sun'])], dtype=object)
+    """
+
+    def __init__(
+        self,
+        loss: str | Callable[[Any, Any], float] | None = None,
+        candidates: Items | str | None = None,
+    ):
+        self.loss = loss
+        self.candidates = candidates
+
+    def fit(self, kernel: Kernel, y: Items) -> ByLoss:
+        """Prepare the loss for the training outputs."""
+        self.expected_ = _expected(self.loss, kernel, y)
+        training = isinstance(self.candidates, str)
+        if training and self.candidates != "training":
+            raise ValueError(
+                f'candidates must be outputs, "training" or None, got {self.candidates!r}.'
+            )
+        self.pool_ = None
+        if self.candidates is not None or not self.expected_.searches:
+            self.pool_ = Candidates(None if training else self.candidates).fit(kernel, y)
+        return self
+
+    def decode(self, points: Embedding) -> Items:
+        """The output of the least expected loss for each point."""
+        C = host(points.weights)
+        if self.pool_ is None:
+            found, self.bounds_ = self.expected_.search(C)
+            self.values_ = self.expected_.values(C, found)
+            return found
+        best, self.values_ = self._scan(C, points)
+        self.bounds_ = self.values_
+        return take(self.pool_.outputs_, best)
+
+    def _scan(self, C: np.ndarray, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
+        """The best of the candidates, block by block."""
+        assert self.pool_ is not None
+        owners, outputs = self.pool_._owners(points), self.pool_.outputs_
+        best, least = np.zeros(len(C), dtype=np.intp), np.full(len(C), np.inf)
+        for columns in blocks(count(outputs), max(1, ENTRIES // C.shape[1])):
+            D = self.expected_.pairs(take(outputs, np.arange(columns.start, columns.stop)))
+            S = C @ D.T
+            if owners is not None and points.left_out is not None:
+                S[points.left_out[:, None] == owners[None, columns]] = np.inf
+            k = S.argmin(axis=1)
+            value = S[np.arange(len(C)), k]
+            better = value < least
+            best[better], least[better] = columns.start + k[better], value[better]
+        return best, least
+
+
+def _expected(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
+    """The loss by name, by the space of the outputs, or a function."""
+    if callable(loss):
+        return OwnLoss(loss, y)
+    space = type(kernel.space).__name__
+    name = USUAL.get(space) if loss is None else loss
+    if name is None:
+        raise ValueError(f"{kernel.space.name} have no loss of their own here: name one, or give a "
+                         "function of two outputs.")  # fmt: skip
+    if name not in LOSSES:
+        raise ValueError(f"loss must be one of {sorted(LOSSES)} or a function, got {loss!r}.")
+    if LOSSES[name] == "label sets":
+        return LabelLoss(name, kernel, y)
+    return RankingLoss(name, y) if LOSSES[name] == "rankings" else EditLoss(y)

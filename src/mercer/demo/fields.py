@@ -1,0 +1,82 @@
+"""The field tab: a coefficient is drawn, and the solution of its equation predicted with a band."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import ConformalSets, KernelDependencyCV
+from ..kernels import L2, RBF
+from ..operators import Covariance, Identity
+
+PLACES = 40
+"""Cells of the bar."""
+RUNS = 300
+"""Simulations that are learnt from, a quarter of them to calibrate the band."""
+LOW, HIGH = 0.2, 5.0
+"""Conductivities that can be drawn."""
+COVERAGE = 0.9
+
+
+def solve(conductivity: np.ndarray) -> np.ndarray:
+    """Solve -(a u')' = 1 on [0, 1], u = 0 at both ends, by finite volumes, at the cell centres.
+
+    Neighbouring cells exchange by the harmonic mean of their conductivities.
+    """
+    h = 1.0 / len(conductivity)
+    inner = 2.0 / (1.0 / conductivity[1:] + 1.0 / conductivity[:-1])
+    flow = np.concatenate([[2.0 * conductivity[0]], inner, [2.0 * conductivity[-1]]])
+    matrix = np.diag(flow[1:] + flow[:-1]) - np.diag(inner, 1) - np.diag(inner, -1)
+    return np.linalg.solve(matrix, np.full(len(conductivity), h * h))
+
+
+class Fields:
+    """A model of simulated bars, fitted when the tab is first asked."""
+
+    def __init__(self) -> None:
+        self.places = (np.arange(PLACES) + 0.5) / PLACES
+
+    def some(self, request: dict) -> dict:
+        """A conductivity that was not learnt from, to begin with."""
+        seed = int(request.get("seed", 0))
+        a = self._draw(np.random.default_rng([7, abs(seed)]), 1)[0]
+        return {"places": self.places.tolist(), "low": LOW, "high": HIGH, "a": np.exp(a).tolist()}
+
+    def predict(self, request: dict) -> dict:
+        """The solution for a drawn conductivity: predicted, its band, and as simulated."""
+        a = np.asarray(request["a"], dtype=float)
+        if a.shape != (PLACES,) or not np.isfinite(a).all():
+            raise ValueError(f"a conductivity is {PLACES} finite numbers, got {a.shape}.")
+        if a.min() < 0.99 * LOW or a.max() > 1.01 * HIGH:
+            raise ValueError(f"conductivities must be between {LOW} and {HIGH}.")
+        X = np.log(a)[None, :]
+        band = self.sets.predict(X)[0]
+        return {
+            "places": self.places.tolist(),
+            "predicted": self.sets.model_.predict(X)[0].tolist(),
+            "band": [np.asarray(band.lower).tolist(), np.asarray(band.upper).tolist()],
+            "truth": solve(a).tolist(),
+            "coverage": COVERAGE,
+        }
+
+    @cached_property
+    def sets(self) -> Any:
+        """Bands around a model of simulated bars."""
+        X = self._draw(np.random.default_rng(0), RUNS)
+        Y = np.array([solve(np.exp(x)) for x in X])
+        kernels = [
+            RBF(scale) * operator
+            for scale in (2.0, 4.0, 8.0)
+            for operator in (Identity(), Covariance(0.5))
+        ]
+        model = KernelDependencyCV(kernels, L2(self.places))
+        return ConformalSets(model, coverage=COVERAGE, kind="band", random_state=0).fit(X, Y)
+
+    def _draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """Logarithms of conductivities: a few waves and a jump, within what can be drawn."""
+        waves = np.cos(np.pi * np.outer(np.arange(6), self.places))
+        a = rng.normal(size=(n, 6)) / np.arange(1, 7) @ waves
+        jump = rng.normal(size=(n, 1)) * (self.places > rng.uniform(0.1, 0.9, size=(n, 1)))
+        return np.clip(0.7 * (a + jump), np.log(LOW), np.log(HIGH))

@@ -1,0 +1,89 @@
+"""The kernels that are chosen from where none is given, by what the inputs are."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arrays import Items, count, host, is_foreign
+from ..kernels import (
+    RBF,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    ShortestPath,
+    Spectrum,
+    Standardized,
+    WeisfeilerLehman,
+    Words,
+)
+
+SCALES = (1.0, 3.0, 0.4, 12.0)
+"""Length scales in units of the distance that standardised rows have, likely ones first."""
+SMOOTH = 0.8
+"""Neighbouring values of a curve correlate at least this much."""
+POINTS = 8
+"""Values of a curve, at least."""
+SENTENCE = 2
+"""Blanks in the middle one of texts from which on words are compared, too."""
+
+
+def default_kernels(X: Items) -> list[Kernel]:
+    """Kernels on inputs such as these; inputs of no known kind get that of vectors."""
+    first = _first(X)
+    if isinstance(first, str):
+        return on_texts([str(text) for text in list(X)[:200]])
+    if hasattr(first, "nodes") and hasattr(first, "adjacency"):
+        return [Normalized(WeisfeilerLehman()), Normalized(ShortestPath())]
+    try:
+        A = RBF().check(X, "X")
+    except (TypeError, ValueError):
+        return [RBF("median")]  # whose fit says what is wrong
+    return on_vectors(int(A.shape[1]), are_curves(A))
+
+
+def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
+    """Stationary kernels over scales up to 12√d of the spread, and the linear one."""
+    kernels = [
+        Standardized(Linear()),
+        *(Standardized(RBF(c * sqrt(d))) for c in SCALES),
+        *(Standardized(Laplacian(c * d)) for c in SCALES),
+        *(Standardized(Matern(c * sqrt(d))) for c in SCALES[:2]),
+    ]
+    if curves:  # all values of a curve have one unit
+        more = [Linear(), *(RBF(c * sqrt(d)) for c in SCALES)]
+        kernels += [Standardized(kernel, "common") for kernel in more]
+    return kernels
+
+
+def on_texts(some: list[str]) -> list[Kernel]:
+    """Pieces of words, of several lengths; and words, where texts have several."""
+    kernels: list[Kernel] = [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 5)]
+    if np.median([text.count(" ") for text in some]) >= SENTENCE:
+        kernels += [Normalized(Words(Spectrum(n, blended=True))) for n in (1, 2)]
+    return kernels
+
+
+def are_curves(A: Any) -> bool:
+    """Whether neighbouring columns vary together, as the values of a curve do, in any units."""
+    if issparse(A) or A.shape[1] < POINTS or count(A) < 4:
+        return False
+    A = host(A)
+    A = A - A.mean(axis=0)
+    sizes = np.abs(A).max(axis=0)
+    A = A / np.where(sizes > 0, sizes, 1.0)
+    norms = np.sqrt((A**2).sum(axis=0))
+    A = A[:, norms > 0] / norms[norms > 0]
+    return A.shape[1] >= POINTS and float((A[:, 1:] * A[:, :-1]).sum(axis=0).mean()) > SMOOTH
+
+
+def _first(X: Items) -> Any:
+    if issparse(X) or is_foreign(X) or hasattr(X, "columns") or not hasattr(X, "__len__"):
+        return None
+    items = X.to_numpy() if hasattr(X, "iloc") else X
+    return items[0] if len(items) else None

@@ -1,0 +1,127 @@
+"""Warnings about a choice: the edge of a grid, pairs that come again, labels that never occur."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arrays import Items, count, dense, host
+from ..problem import Problem
+from ..spaces import LabelSets
+
+CALLER = 8
+"""Frames from a warning here to the code that called `fit`."""
+GRID = 4
+"""Values from which on a grid is a search whose end is worth a word."""
+WORTH = 0.02
+"""The share of the outputs' variance by which the end must be better than its neighbour."""
+AGAIN = 0.2
+"""The share of pairs that come again, in another group, from which on left-out risks mislead."""
+FEWEST, LOOKED_AT = 20, 20_000
+"""Pairs from which on, and up to which, that is looked for."""
+
+
+def warn_at_edges(rows: list[dict[str, Any]], chosen: dict[str, Any], scales: bool) -> None:
+    """Warn where the chosen ridge or length scale ends its grid and the next one was worse.
+
+    Parameters
+    ----------
+    rows, chosen
+        The trials as reported, and the one that was chosen.
+    scales
+        Whether length scales were given, not only ridges.
+    """
+    variance = max(row["risk"] for row in rows)  # about that of the mean, at the largest ridge
+    path = [r for r in rows if all(r[k] == chosen[k] for k in SAME)]
+    _warn_at_end([(r["alpha"], r["risk"]) for r in path], chosen["alpha"], variance, "alphas")
+    found = _by_length_scale(rows, chosen) if scales else {}
+    own = next((s for s, (name, _) in found.items() if name == chosen["kernel"]), None)
+    if own is not None:
+        pairs = [(scale, risk) for scale, (_, risk) in found.items()]
+        _warn_at_end(pairs, own, variance, "length scales of kernel")
+
+
+SAME = ("kernel", "output_kernel", "decoder", "loss")
+
+
+def _warn_at_end(
+    grid: Sequence[tuple[float, float]], chosen: float, variance: float, name: str
+) -> None:
+    grid = sorted(grid)
+    values = [value for value, _ in grid]
+    if len(grid) < GRID or chosen not in (values[0], values[-1]):
+        return
+    end, next_to = (0, 1) if chosen == values[0] else (-1, -2)
+    if grid[next_to][1] - grid[end][1] > WORTH * variance:
+        way = "smaller" if end == 0 else "larger"
+        warnings.warn(
+            f"the choice sits at the edge of the {name}, {chosen:.3g}, and was still getting "
+            f"better there: give {way} ones too.",
+            stacklevel=CALLER,
+        )
+
+
+def _by_length_scale(rows: list[dict], chosen: dict) -> dict[float, tuple[str, float]]:
+    """The best risk at each length scale, of the kernels that differ from the chosen by that."""
+    found: dict[float, tuple[str, float]] = {}
+    form = _split(chosen["kernel"])
+    for row in rows:
+        parts = _split(row["kernel"])
+        same = all(row[k] == chosen[k] for k in SAME[1:])
+        if form and parts and same and parts[0] == form[0]:
+            known = found.get(parts[1])
+            if known is None or row["risk"] < known[1]:
+                found[parts[1]] = row["kernel"], row["risk"]
+    return found
+
+
+def _split(kernel: str) -> tuple[str, float] | None:
+    """A kernel in words without its one length scale, and the length scale."""
+    before, found, after = kernel.partition("length_scale=")
+    number, _, rest = after.partition(")")
+    number, comma, more = number.partition(",")
+    try:
+        return (before + comma + more + ")" + rest, float(number)) if found else None
+    except ValueError:  # "median"
+        return None
+
+
+def warn_of_data(problem: Problem) -> None:
+    """Warn of labels that never occur, and of pairs that come again where one is left out."""
+    space, y = problem.outputs.kernel.space, problem.outputs.items
+    if isinstance(space, LabelSets) and getattr(y, "ndim", 1) == 2:
+        _warn_of_absent(y)
+    wide = any(issparse(side.items) for side in (problem.inputs, problem.outputs))
+    if FEWEST <= count(y) <= LOOKED_AT and not (wide or problem.inputs.kernel.pairwise):
+        _warn_of_copies(problem)
+
+
+def _warn_of_absent(y: Items) -> None:
+    absent = np.flatnonzero(~(host(dense(y)) > 0).any(axis=0))
+    if len(absent):
+        some = ", ".join(map(str, absent[:5]))
+        warnings.warn(
+            f"{len(absent)} of the labels never occur in y and will not be predicted (columns "
+            f"{some}): leave them out, or give examples.",
+            stacklevel=CALLER,
+        )
+
+
+def _warn_of_copies(problem: Problem) -> None:
+    """Pairs equal in input and output whose groups differ: one is known when the other is left."""
+    inputs, outputs = problem.inputs, problem.outputs
+    numbers = [side.kernel.space.unique(side.items)[1] for side in (inputs, outputs)]
+    pair = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)[1].ravel()
+    both = np.unique(np.column_stack([pair, problem.left_out_labels]), axis=0)
+    groups = np.bincount(both[:, 0])  # groups that each distinct pair is in
+    share = float((groups[pair] > 1).mean())
+    if share > AGAIN:
+        warnings.warn(
+            f"{share:.0%} of the pairs come again in another group that is left out alone, so that "
+            "left-out scores are too good: remove copies, or give them one label in groups=.",
+            stacklevel=CALLER,
+        )

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from .._arrays import Array, Items, count, host
+from ..decoders import Decoder, natural
+from ..embedding import Embedding, PointMap
+from ..features import FeatureMap, KernelPCA
+from ..kernels import Kernel, Linear, as_kernel
+from ..kernels.base import whole
+from ..operators import as_operator_kernel
+from ..problem import Problem, Side, group_labels, sample_weights
+from ..solvers.outputs import Outputs
+from ..solvers.weights import LeastWeights
+from .base import StructuredEstimator
+from .checks import output_default, warn_if_constant
+from .choice import calibrated
+
+RANK = 128
+"""Principal directions of outputs without finite features, where the user names none."""
+
+
+class RegressorDependency(StructuredEstimator):
+    """Any regressor with structured outputs: it learns output coordinates, which are decoded.
+
+    Outputs become coordinates of their feature space (`targets`), a regressor of any library
+    learns them, and its predictions are read as points again (`points_from`): with every decoder,
+    calibration, left-out metric and prediction set.
+
+    Parameters
+    ----------
+    regressor
+        A regressor of several numbers with scikit-learn's ``fit`` and ``predict``; None where the
+        predictions come from elsewhere (`fit_outputs`).
+    output_kernel, output_features, decoder
+        As in `KernelDependency`. Outputs of infinitely many features, or of more than there are
+        examples, are written in their 128 principal directions where no feature map is given.
+    kernel
+        A kernel with finite features, which the regressor sees; None for vectors as they are.
+    cv
+        The number of folds that left-out predictions are made by, groups kept whole.
+
+    References
+    ----------
+    El Ahmad, Brogat-Motte, Laforgue, d'Alché-Buc: Deep sketched output kernel regression, 2024.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from mercer.estimators import RegressorDependency
+    >>> from mercer.kernels import Labels
+    >>> X = [[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]]
+    >>> y = [["sea"], ["sea"], ["sea"], ["sea", "sun"], ["sea", "sun"], ["sea", "sun"]]
+    >>> model = RegressorDependency(Ridge(0.01), Labels(), cv=3).fit(X, y)
+    >>> model.predict([[0.05], [1.2]])
+    array([list(['sea']), list(['sea', 'sun'])], dtype=object)
+
+    A model that was trained elsewhere:
+
+    >>> head = RegressorDependency(output_kernel=Labels()).fit_outputs(y)
+    >>> targets = head.targets(y)                      # what it is to learn
+    >>> head.decode(targets[:2] + 0.1)                 # what it says of two inputs
+    array([list(['sea']), list(['sea'])], dtype=object)
+    """
+
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "left_out_": "left-out predictions",
+    }
+
+    def __init__(
+        self,
+        regressor: Any = None,
+        output_kernel: Any = None,
+        output_features: FeatureMap | None = None,
+        decoder: Decoder | None = None,
+        kernel: Any = None,
+        cv: int = 5,
+    ):
+        self.regressor = regressor
+        self.output_kernel = output_kernel
+        self.output_features = output_features
+        self.decoder = decoder
+        self.kernel = kernel
+        self.cv = cv
+
+    def fit(
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+    ) -> RegressorDependency:
+        """Fit the regressor to output coordinates, and calibrate the decoder on left-out folds.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        groups
+            A label for each pair: pairs of one label are left out together.
+        sample_weight
+            How much each pair counts, for regressors that take weights.
+        """
+        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
+
+    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
+        if self.regressor is None:
+            raise ValueError(
+                "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
+                "points_from(predictions of a model trained elsewhere)."
+            )
+        kernel, given = self._input_kernel(), X
+        X, y = self._check_pairs(kernel, output_default(self.output_kernel), X, y)
+        self.input_kernel_ = kernel.fit(X)
+        labels, w = group_labels(groups, count(y)), sample_weights(sample_weight, count(y))
+        V = host(self._prepare(y))
+        A = _features(self.input_kernel_, X)
+        fitted = _fitted(self.regressor, A, V, w)
+        weigher = LeastWeights(self.frame_, y)
+        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, self.frame_, weigher)
+        C = np.empty_like(V)
+        for out in self._folds(labels):
+            seen = np.setdiff1d(np.arange(len(V)), out)
+            some = _fitted(self.regressor, A[seen], V[seen], None if w is None else w[seen])
+            C[out] = _predicted(some, A[out])
+        self.left_out_ = Embedding(
+            C, self.frame_, labels, given, weigh=lambda: weigher.weights(None, C)
+        )
+        self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
+
+    def fit_outputs(self, y: Items) -> RegressorDependency:
+        """Prepare coordinates and decoder for a model that is trained elsewhere.
+
+        Parameters
+        ----------
+        y
+            Its training outputs.
+        """
+        kernel = output_default(self.output_kernel)
+        outputs = kernel.as_outputs(y)
+        from .checks import is_flat
+
+        self.flat_, self.back_ = is_flat(kernel, outputs, y), False
+        self._prepare(outputs)
+        return self
+
+    def _prepare(self, y: Items) -> Array:
+        """Fit output kernel, coordinates and decoder; return the coordinates."""
+        self.output_kernel_ = clone(output_default(self.output_kernel)).fit(y)
+        warn_if_constant(self.output_kernel_, y)
+        self.outputs_ = y
+        linear = Linear()
+        side = Side(self.output_kernel_, y, self.output_features)
+        problem = Problem(Side(linear, np.zeros((count(y), 1))), side, as_operator_kernel(linear))
+        if problem.spanned and count(y) > RANK:
+            side = Side(self.output_kernel_, y, KernelPCA(RANK))
+            problem = Problem(problem.inputs, side, problem.kernel)
+        outputs = Outputs.of(problem)
+        self.frame_ = outputs.frame
+        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
+        self.decoder_ = decoder.fit(self.output_kernel_, y)
+        return outputs.rows
+
+    def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
+        """Calibrate the decoder on predictions of a model trained elsewhere.
+
+        Parameters
+        ----------
+        predicted
+            Its predictions for examples that it was not trained on.
+        y
+            The outputs of those examples.
+        """
+        points, outputs = self.points_from(predicted), self.output_kernel_.as_outputs(y)
+        self.decoder_ = calibrated(self.decoder_, points, outputs)
+        return self
+
+    def decode(self, predicted: Array) -> Items:
+        """The outputs of predicted coordinates."""
+        return self._flattened(self.decoder_.decode(self.points_from(predicted)))
+
+    def _folds(self, labels: np.ndarray) -> list[np.ndarray]:
+        groups = int(labels.max()) + 1
+        folds = np.random.RandomState(0).permutation(groups)[labels] % min(
+            whole(self.cv, "cv"), groups
+        )
+        return [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
+
+    def loo_embed(self) -> Embedding:
+        """The point of every training example by a regressor that did not see its fold."""
+        check_is_fitted(self)
+        return self.left_out_
+
+    def loo_predict(self) -> Items:
+        """The decoded left-out prediction of every training example."""
+        return self._flattened(self.decoder_.decode(self.loo_embed()))
+
+    def _input_kernel(self) -> Kernel:
+        kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
+        if kernel.features is None:
+            raise ValueError(
+                f"a regressor sees features, and {kernel} has no finite ones: use a linear kernel, "
+                "such as Linear() or Words()."
+            )
+        return kernel
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [self._input_kernel()]
+
+
+class Predicted(FeatureMap):
+    """Output coordinates as a fitted regressor predicts them.
+
+    Parameters
+    ----------
+    kernel
+        The kernel whose features the regressor sees.
+    regressor
+        The fitted regressor.
+    """
+
+    def __init__(self, kernel: Kernel, regressor: Any):
+        self.kernel = kernel
+        self.regressor = regressor
+
+    def transform(self, A: Items) -> Array:
+        """The predictions, one row an input."""
+        return _predicted(self.regressor, _features(self.kernel, A))
+
+
+def _features(kernel: Kernel, A: Items) -> np.ndarray:
+    return host(kernel.features(A))
+
+
+def _fitted(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:
+    fresh, single = clone(regressor), V[:, 0] if V.shape[1] == 1 else V
+    if weights is not None and has_fit_parameter(fresh, "sample_weight"):
+        return fresh.fit(A, single, sample_weight=weights)
+    return fresh.fit(A, single)
+
+
+def _predicted(regressor: Any, A: np.ndarray) -> np.ndarray:
+    found = np.asarray(regressor.predict(A), dtype=float)
+    return found if found.ndim == 2 else found[:, None]

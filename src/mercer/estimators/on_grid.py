@@ -1,0 +1,126 @@
+"""Predictions of fields on another grid than the one learnt on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, like, namespace
+from ..kernels import Linear
+from ..operators.windows import like_index
+from ..solvers.places import PlaceMap
+from ..spaces import Fields
+from ..spaces.grid import Grid
+
+
+def predict_on(model: Any, X: Items, grid: Fields) -> Array:
+    """The predicted fields at the places of another grid.
+
+    A kernel shared by all places is evaluated there, and X may be on the new grid; other
+    predictions are interpolated between the places learnt at.
+    """
+    if not isinstance(grid, Fields):
+        raise TypeError(f"grid must be Fields(…), got {grid!r}.")
+    map, plain = model.points_.map, getattr(model.output_kernel_, "inner", model.output_kernel_)
+    if isinstance(map, PlaceMap) and isinstance(plain, Linear):
+        return model._returned(_evaluated(model, map, X, grid))
+    shape = model._output_shape()
+    if getattr(plain, "fields", None) is not None:
+        own = plain.fields
+    else:
+        own = getattr(model.kernel_, "output_fields", None) or Fields(
+            channels=int(shape[-1]) if len(shape) > 3 else 1
+        )
+    known = own.grid(tuple(shape))
+    warnings.warn(
+        f"{model.kernel_} knows the places that it learnt at alone: predictions on another grid "
+        "are interpolated.",
+        stacklevel=3,
+    )
+    wanted = _output_grid(grid, known, {})
+    Y = model.predict(X)
+    values = between(known, wanted, known.split(Y))
+    return _shaped(values, wanted)
+
+
+def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
+    kernel, known = map.kernel, map.kernel.input_grid
+    X = X if hasattr(X, "shape") else np.asarray(X, dtype=float)
+    inputs, sizes = known, {}
+    if tuple(X.shape[1:]) != kernel.input_shape_:
+        axes = [a for a in grid.grid_axes(len(kernel.output_grid.axes)) if a in known.axes]
+        if list(known.axes) != axes:
+            raise ValueError(
+                f"X has the shape {tuple(X.shape[1:])}, which is neither that of the training "
+                f"inputs {kernel.input_shape_} nor of fields along {known.axes} on the new grid."
+            )
+        own: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
+        picked = [grid.grid_axes(len(kernel.output_grid.axes)).index(a) for a in axes]
+        for name in ("origin", "spacing"):
+            value = np.asarray(getattr(grid, name), dtype=float)
+            if value.ndim:
+                own.set_params(**{name: tuple(value[picked])})
+        closed = [a for a, c in zip(known.axes, known.periodic, strict=True) if c]
+        own.set_params(axes=known.axes, periodic=tuple(closed))
+        inputs = own.grid(tuple(X.shape[1:]))
+        sizes = dict(zip(inputs.axes, inputs.shape, strict=True))
+    outputs = _output_grid(grid, kernel.output_grid, sizes)
+    values = map.on(X, inputs, outputs)
+    offset = model.points_.offset
+    if offset is not None:
+        offset = kernel.output_grid.split(offset[None, :])
+        values = values + between(kernel.output_grid, outputs, offset)
+    return _shaped(values, outputs)
+
+
+def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
+    """The new grid, as long along each axis as told, as X, or as the grid learnt on."""
+    told = clone(grid).set_params(
+        axes=known.axes if grid.axes is None else grid.axes,
+        channels=known.channels,
+        periodic=[a for a, c in zip(known.axes, known.periodic, strict=True) if c],
+    )
+    if told.points is not None:
+        told.set_params(periodic=())
+        count = len(np.asarray(told.points))
+        return told.grid((count, known.channels) if known.channels > 1 else (count,))
+    if tuple(told.axes) != known.axes:
+        raise ValueError(f"the new grid has the axes {told.axes}, outputs have {known.axes}.")
+    shape = grid.shape
+    if shape is None:
+        spacing = np.broadcast_to(np.asarray(grid.spacing, dtype=float), (len(known.axes),))
+        shape = [
+            sizes.get(a, max(1, round(n * h / new)))
+            for a, n, h, new in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
+        ]
+    return told.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
+
+
+def between(known: Grid, wanted: Grid, values: Array) -> Array:
+    """Values at the places of a grid, (n, places, channels), interpolated at those of another."""
+    at = wanted.places[wanted.live].copy()
+    if known.points is None:
+        for axis, (n, h, start) in enumerate(
+            zip(known.shape, known.spacing, known.origin, strict=True)
+        ):
+            if not known.periodic[axis]:
+                at[:, axis] = np.clip(at[:, axis], start, start + (n - 1) * h)
+    index, weight = known.between(at)
+    xp = namespace(values)
+    shown = xp.take(values, like_index(index.reshape(-1), values), axis=1)
+    shown = xp.reshape(shown, (values.shape[0], *index.shape, values.shape[2]))
+    return xp.sum(shown * like(weight[None, :, :, None], values), axis=2)
+
+
+def _shaped(values: Array, grid: Grid) -> Array:
+    """Values at the places that count as arrays; masked places are zero."""
+    xp = namespace(values)
+    if grid.mask is not None:
+        full = like(np.zeros((values.shape[0], grid.size, grid.channels)), values)
+        full[:, like_index(grid.live, values), :] = values
+        values = full
+    shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
+    return xp.reshape(values, (values.shape[0], *shape))

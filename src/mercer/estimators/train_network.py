@@ -1,0 +1,224 @@
+"""Networks in front of a kernel, trained through the closed-form solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array, Items, count, host, like, namespace, take
+from .._extras import require
+from .._linalg import PositiveDefinite, eigh, ridged
+from ..kernels import Mapped
+from ..kernels.gradients import with_parameters
+from ..kernels.networks import Network, is_module
+from ..operators import Separable, as_operator_kernel
+from .checks import output_default
+from .kernel_dependency import KernelDependency
+from .kernel_dependency_cv import KernelDependencyCV
+
+SAMPLE = 1000
+"""Items that the kernel after the network is settled on."""
+
+
+def train_network(
+    model: KernelDependency,
+    X: Items,
+    y: Items,
+    groups: Items | None = None,
+    *,
+    epochs: int = 30,
+    batch_size: int = 512,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 1e-4,
+    augment: Callable[[Items, Items, np.random.Generator], tuple[Items, Items]] | None = None,
+    device: str = "cpu",
+    random_state: int = 0,
+    verbose: bool = False,
+) -> KernelDependency:
+    """Train the network of a model whose kernel is ``Mapped(network, kernel)``, and fit the model.
+
+    On every minibatch the ridge equation is solved, and the gradient of its leave-one-out error in
+    the output feature space goes through the kernel into the network: the last layer is solved,
+    not learnt. In the end the ridge is chosen by leave-one-out over all examples.
+
+    Parameters
+    ----------
+    model
+        The model to start from, which is not changed; its network is any `torch.nn.Module` that
+        maps a batch to rows of features. Under any operator the network is trained by the identity.
+    X, y, groups
+        As in `KernelDependency.fit`; groups are kept whole when the ridge is chosen.
+    epochs, batch_size, learning_rate, weight_decay
+        Of AdamW, whose rate rises and falls once.
+    augment
+        A function of inputs and outputs of a minibatch and a generator that returns others.
+    device
+        Where the network is trained: "cpu", "cuda".
+    random_state
+        The seed of minibatches and dropout: the same seed gives the same network.
+    verbose
+        Whether the error of every epoch is printed.
+
+    Returns
+    -------
+    KernelDependency
+        The model with the trained network, fitted; `training_errors_` holds the mean leave-one-out
+        error of the minibatches of every epoch. It is saved as layers and arrays, never as a
+        pickle, where its layers are those of `mercer.kernels.networks.LAYERS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency, train_network          # doctest: +SKIP
+    >>> from mercer.kernels import RBF, Mapped
+    >>> from torch import nn                                        # doctest: +SKIP
+    >>> network = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 4))  # doctest: +SKIP
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = KernelDependency(Mapped(network, RBF()))            # doctest: +SKIP
+    >>> model = train_network(model, X, np.sin(3 * X), epochs=5)    # doctest: +SKIP
+    """
+    require("torch", "torch")
+    import torch
+
+    kernel = as_operator_kernel(model.kernel)
+    scalar = kernel.separated().scalar if kernel.separable else None
+    if not isinstance(scalar, Mapped) or not _is_network(scalar.function):
+        raise TypeError(f"train_network wants kernel=Mapped(network, kernel), got {kernel}.")
+    with torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
+        torch.manual_seed(random_state)
+        trainer = _Trainer(model, scalar, X, y, batch_size, device, augment)
+        errors = trainer.run(epochs, learning_rate, weight_decay, random_state, verbose)
+    trained = Mapped(Network.of(trainer.module.eval().cpu()), trainer.inner, scalar.space)
+    found = clone(model).set_params(kernel=Separable(trained, kernel.separated().operator))
+    parameters = found.get_params(deep=False)
+    shared = {name: parameters[name] for name in parameters if name not in ("kernel", "alpha")}
+    chosen = KernelDependencyCV(found.kernel, **shared).fit(X, y, groups=groups)
+    found.set_params(alpha=chosen.alpha_).fit(X, y, groups=groups)
+    found.training_errors_ = errors
+    return found
+
+
+def _is_network(function: Any) -> bool:
+    return is_module(function) or isinstance(function, Network)
+
+
+class _Trainer:
+    """A copy of the network, the kernel after it, and the pairs."""
+
+    def __init__(
+        self,
+        model: KernelDependency,
+        scalar: Mapped,
+        X: Items,
+        y: Items,
+        batch_size: int,
+        device: str,
+        augment: Any,
+    ):
+        import torch
+
+        network = scalar.function
+        module = network.module if isinstance(network, Network) else network
+        self.module = deepcopy(module).to(device).train()
+        self.X = np.asarray(host(scalar.check(X)), dtype=np.float64)
+        output = output_default(model.output_kernel)
+        self.y = output.as_outputs(y)
+        self.output = clone(output).fit(self.y)
+        self.size, self.device, self.augment = min(batch_size, count(self.y)), device, augment
+        sample = np.linspace(0, len(self.X) - 1, min(len(self.X), SAMPLE)).astype(int)
+        dtype = next(self.module.parameters()).dtype
+        some = torch.as_tensor(self.X[sample], dtype=dtype, device=device)
+        with torch.no_grad():  # as in training: layers that normalise have seen nothing yet
+            features = self.module(some).flatten(1).to(torch.float64)
+        inner = clone(scalar.inner).fit(host(features.cpu()))
+        self.inner = with_parameters(inner, inner.parameter_gradient.values).fit(self.X[:1])
+        if self.inner.item_gradient is None:
+            raise ValueError(f"{inner} has no derivatives in its items: use a smooth kernel.")
+        self.intercept = model.fit_intercept
+        self.log_ridge = torch.zeros((), dtype=torch.float64, requires_grad=True)
+
+    def run(self, epochs: int, rate: float, decay: float, seed: int, verbose: bool) -> list[float]:
+        """All epochs; the mean error of each."""
+        import torch
+
+        random, n = np.random.default_rng(seed), len(self.X)
+        steps = max(1, n // self.size)
+        optimizer = torch.optim.AdamW(
+            [
+                {"params": list(self.module.parameters()), "weight_decay": decay},
+                {"params": [self.log_ridge], "weight_decay": 0.0, "lr": 10.0 * rate},
+            ],
+            lr=rate,
+        )
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, max_lr=[rate, 10.0 * rate], total_steps=epochs * steps
+        )
+        errors = []
+        for epoch in range(epochs):
+            order, total = random.permutation(n), 0.0
+            for step in range(steps):
+                rows = order[step * self.size : (step + 1) * self.size]
+                optimizer.zero_grad()
+                total += self._backward(rows, random)
+                optimizer.step()
+                schedule.step()
+            errors.append(total / steps)
+            if verbose:
+                print(f"epoch {epoch + 1}: {errors[-1]:.4f}", flush=True)
+        return errors
+
+    def _backward(self, rows: np.ndarray, random: np.random.Generator) -> float:
+        """The left-out error of a minibatch; its gradient is left in the parameters."""
+        import torch
+
+        X, y = self.X[rows], take(self.y, rows)
+        if self.augment is not None:
+            X, y = self.augment(X, y, random)
+        dtype = next(self.module.parameters()).dtype
+        Z = self.module(torch.as_tensor(X, dtype=dtype, device=self.device)).flatten(1)
+        F = Z.detach().to(torch.float64)
+        T = _root(like(host(self.output(self.output.as_outputs(y))), F), self.intercept)
+        K = self.inner._gram(F, F)
+        value, ridge, A = _left_out(K, T, float(torch.exp(self.log_ridge.detach())), self.intercept)
+        Z.backward(self.inner.item_gradient.vjp(F, F, A + A.T).to(Z.dtype))
+        self.log_ridge.grad = torch.as_tensor(ridge, dtype=torch.float64)
+        return value
+
+
+def _root(L: Array, intercept: bool) -> Array:
+    """T with TTᵀ = L, centred where there is an intercept."""
+    xp = namespace(L)
+    if intercept:
+        L = L - xp.mean(L, axis=0)[None, :]
+        L = L - xp.mean(L, axis=1)[:, None]
+    s, Q = eigh(L, "output Gram matrix")
+    return Q * xp.sqrt(s)
+
+
+def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[float, float, Array]:
+    """The mean squared left-out residual, its slope in the log ridge, and that in K.
+
+    The ridge is `relative` hundredths of the mean diagonal of K, held.
+    """
+    xp, n = namespace(K), int(K.shape[0])
+    unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))
+    alpha = max(relative * unit, 1e-10 * unit) + 1e-300
+    if intercept:  # the constant is fitted nearly freely
+        level = 1e3 * float(xp.mean(xp.abs(K)))
+        P = PositiveDefinite.of(ridged(K + level, alpha)).inverse()
+    else:
+        P = PositiveDefinite.of(ridged(K + 0.0, alpha)).inverse()
+    d = xp.linalg.diagonal(P)[:, None]
+    z = P @ T
+    e = z / d
+    a = (2.0 / n) * e / d
+    y = P @ a
+    half = y @ xp.matrix_transpose(z)
+    TP = xp.sum(a * e, axis=1)[:, None] * P
+    A = P @ TP - 0.5 * (half + xp.matrix_transpose(half))
+    slope = float(xp.sum(P * TP)) - float(xp.sum(y * z))
+    return float(xp.sum(e * e)) / n, slope * alpha, A

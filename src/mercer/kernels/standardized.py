@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, issparse
+
+from .._arrays import Array, Items, host, like
+from .base import Kernel, Wrapper
+from .capabilities import Features
+from .gradients import after
+
+UNITS = ("each", "common")
+CONSTANT = 1e-12
+"""A column that varies by less than this share of its largest value does not vary."""
+
+
+class Standardized(Wrapper):
+    """k((a - m) / s, (b - m) / s): a kernel on vectors whose columns are in units of their spread.
+
+    The units of the columns then change nothing. Sparse rows are not moved, only scaled: no kernel
+    of differences, and no linear one with an intercept, can tell.
+
+    Parameters
+    ----------
+    kernel
+        The kernel on the scaled vectors.
+    units
+        "each" for columns in units of their own spread. "common" for one unit, the mean spread, as
+        the values of a curve have it: columns whose spread is powers of ten apart from the others'
+        are brought to their unit first. Or s itself, one number a column.
+
+    Attributes
+    ----------
+    mean_, spread_
+        m and s.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, Standardized
+    >>> Standardized(Linear()).fit([[0.0, 1e6], [2.0, 3e6]])([[2.0, 1e6]])
+    array([[2.]])
+    """
+
+    def __init__(self, kernel: Kernel, units: str | Array = "each"):
+        self.kernel = kernel
+        self.units = units
+
+    def fit(self, A: Items) -> Kernel:
+        """Settle the units, and fit the kernel on what is scaled."""
+        A = self.check(A, "A")
+        mean, spread = _moments(A)
+        self.mean_ = np.zeros_like(mean) if issparse(A) else mean
+        self.spread_ = self._spread(spread)
+        return super().fit(self._apply(A))
+
+    def _spread(self, spread: np.ndarray) -> np.ndarray:
+        if not isinstance(self.units, str):
+            given = np.asarray(self.units, dtype=float)
+            if given.shape != spread.shape or not (given > 0).all():
+                raise ValueError(f"units must be {len(spread)} positive numbers, one a column.")
+            return given
+        if self.units not in UNITS:
+            raise ValueError(f"units must be numbers or one of {UNITS}, got {self.units!r}.")
+        return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
+
+    def _apply(self, A: Array) -> Array:
+        if issparse(A):
+            return csr_array(A @ diags_array(1.0 / self.spread_))
+        return (A - like(self.mean_, A)) / like(self.spread_, A)
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        left = self._apply(A)
+        return self.inner._gram(left, left if A is B else self._apply(B))
+
+    def _diag(self, A: Items) -> Array:
+        return self.inner._diag(self._apply(A))
+
+    parameter_gradient = property(lambda k: after(k.inner.parameter_gradient, k._apply))
+
+    @property
+    def features(self) -> Features | None:
+        """Those of the kernel inside, undone where they can be."""
+        inner = self.inner.features
+        if inner is None:
+            return None
+        rows, undo = inner.sparse, inner.inverse
+
+        def back(F: Array) -> Array:
+            A = undo(F)
+            return A * like(self.spread_, A) + like(self.mean_, A)
+
+        return Features(
+            lambda A: inner(self._apply(self.check(A, "A"))),
+            None if rows is None else lambda A: rows(self._apply(self.check(A, "A"))),
+            None if undo is None else back,
+        )
+
+
+def common_units(spread: np.ndarray) -> np.ndarray:
+    """One unit for all columns, up to powers of ten: the mean square of what remains is one."""
+    varies = spread > 0
+    if not varies.any():
+        return np.ones_like(spread)
+    logs = np.log10(spread[varies])
+    powers = np.zeros_like(spread)
+    powers[varies] = np.round(logs - np.median(logs))
+    unit = np.sqrt(np.mean((spread[varies] / 10.0 ** powers[varies]) ** 2))
+    return unit * 10.0**powers
+
+
+def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every column, 0 where it does not vary."""
+    if issparse(A):
+        top = abs(A).max(axis=0).toarray().ravel()
+        unit = np.where(top > 0, top, 1.0)
+        A = csr_array(A @ diags_array(1.0 / unit))
+        mean = np.asarray(A.mean(axis=0)).ravel()
+        variance = np.asarray(A.multiply(A).mean(axis=0)).ravel() - mean**2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+    else:
+        A = host(A)
+        top = np.abs(A).max(axis=0)
+        unit = np.where(top > 0, top, 1.0)  # squares of tiny or huge entries are no numbers
+        mean, spread = (A / unit).mean(axis=0), (A / unit).std(axis=0)
+    return mean * unit, np.where(spread > CONSTANT, spread, 0.0) * unit

@@ -1,0 +1,100 @@
+"""A joint n-gram model: which symbol and chunk come together after which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..._checks import Limits, array, bounded, finite, must
+from ...kernels._sequences import Codes
+from ._keys import mix, seed, table_size
+
+ORDER = 6
+"""Of the model: a symbol with its chunk, after five of them."""
+BEGIN, END = 0, 1
+"""Numbers of what stands before and after a pair; those of symbols with chunks follow."""
+CONTEXT, EVENT = 800, 801
+
+
+@dataclass(frozen=True)
+class JointNGram:
+    """log p of a pair cut into chunks, by interpolated n-grams of (symbol, chunk).
+
+    Counts c of an n-gram are discounted, and what that leaves goes to shorter contexts (Kneser and
+    Ney): with u the number of distinct events after a context h, and h' the context without its
+    first event,
+
+        p(t | h) = (max(c(h t) - D, 0) + D u(h) p(t | h')) / c(h).
+
+    Shorter contexts count in how many longer ones an n-gram occurs.
+
+    Attributes
+    ----------
+    keys, values
+        Keys of contexts, with what they leave to shorter ones, and of events after contexts, with
+        the discounted share.
+    size
+        The number of distinct events.
+    """
+
+    keys: np.ndarray
+    values: np.ndarray
+    size: int
+
+    def check_loaded(self, limits: Limits) -> None:
+        """A value for each key."""
+        array(self.keys, "keys", np.uint64, None)
+        finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
+        must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
+        bounded(self.size, "size", 1, limits.size)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The hash table by which keys are found."""
+        from ._key_loops import hash_table
+
+        return hash_table(self.keys, table_size(len(self.keys)))
+
+    @classmethod
+    def of(cls, codes: Codes) -> JointNGram:
+        """Count the n-grams of sequences of events, numbered from 0 on."""
+        rows, keys, values = _windows(codes), [], []
+        size = len(np.unique(codes.flat)) + 1
+        for length in range(ORDER, 0, -1):
+            rows = rows[:, -length:]
+            names = _hashed(rows[:, :-1], CONTEXT)
+            events, at, counts = np.unique(
+                mix(mix(names, EVENT), rows[:, -1]), return_index=True, return_counts=True
+            )
+            rows, names = rows[at], names[at]
+            contexts, number = np.unique(names, return_inverse=True)
+            totals, distinct = np.bincount(number, weights=counts), np.bincount(number)
+            once, twice = (counts == 1).sum(), (counts == 2).sum()
+            discount = once / max(once + 2.0 * twice, 1.0)
+            keys += [events, contexts]
+            values += [np.maximum(counts - discount, 0.0) / totals[number],
+                       discount * distinct / totals]  # fmt: skip
+        joined, first = np.unique(np.concatenate(keys), return_index=True)
+        return cls(joined, np.concatenate(values)[first], size)
+
+
+def _windows(codes: Codes) -> np.ndarray:
+    """Every event, and the end, with the events before it, (events, ORDER)."""
+    starts = codes.starts[:-1] + np.arange(len(codes.lengths)) * ORDER
+    tokens = np.full(len(codes.flat) + len(starts) * ORDER, BEGIN, dtype=np.int64)
+    inner = np.repeat(starts + ORDER - 1, codes.lengths) + codes.positions
+    tokens[inner] = codes.flat + 2
+    ends = starts + ORDER - 1 + codes.lengths
+    tokens[ends] = END
+    at = np.sort(np.concatenate([inner, ends]))
+    return tokens[at[:, None] + np.arange(1 - ORDER, 1)]
+
+
+def _hashed(rows: np.ndarray, kind: int) -> np.ndarray:
+    """A key for each row, the last column first."""
+    keys = np.full(len(rows), seed(kind))
+    for column in rows.T[::-1]:
+        keys = mix(keys, column)
+    return mix(keys, rows.shape[1])

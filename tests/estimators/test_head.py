@@ -1,0 +1,81 @@
+"""Regressors of other libraries in front of an output kernel."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+
+from mercer import ConformalSets, KernelDependency, RegressorDependency
+from mercer.decoders import ByLoss, Candidates, Threshold
+from mercer.features import KernelPCA
+from mercer.kernels import RBF, Kendall, Labels, Linear, Spectrum
+from mercer.metrics import sample_f1
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+SETS = (X @ RNG.normal(size=(3, 4)) + 0.3 * RNG.normal(size=(60, 4)) > 0).astype(int)
+RANKS = np.argsort(np.argsort(X @ RNG.normal(size=(3, 4)), axis=1), axis=1)
+WORDS = ["".join("ab"[int(v > 0)] for v in row) * 2 for row in X]
+
+
+def test_kernel_ridge_as_a_regressor_is_the_model_itself():
+    ours = KernelDependency(RBF(1.0), Labels(), 0.5, fit_intercept=False).fit(X, SETS)
+    head = RegressorDependency(KernelRidge(alpha=0.5, kernel="rbf", gamma=0.5), Labels())
+    head.fit(X, SETS)
+    points = head.embed(X[:9])
+    np.testing.assert_allclose(points.coordinates, ours.embed(X[:9]).coordinates, atol=1e-8)
+    np.testing.assert_allclose(points.weights @ head.targets(SETS), points.coordinates, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("output", "y"), [(Labels(), SETS), (Kendall(), RANKS), (Spectrum(2, True), WORDS),
+                      (Linear(), X), (RBF(1.0), X), (None, X[:, 0])],
+    ids=["sets", "ranks", "words", "vectors", "rbf", "numbers"],
+)  # fmt: skip
+def test_any_output(output, y):
+    head = RegressorDependency(ExtraTreesRegressor(10, random_state=0), output, cv=3).fit(X, y)
+    assert len(head.predict(X)) == len(head.loo_predict()) == 60
+    assert head.score(X, y) > 0.2
+    T = head.targets(y)
+    elsewhere = clone(head.regressor).fit(X, T if T.shape[1] > 1 else T[:, 0]).predict(X)
+    points = head.points_from(elsewhere)
+    np.testing.assert_allclose(points.coordinates, head.embed(X).coordinates, atol=1e-6)
+
+
+def test_left_out_folds_keep_groups_whole_and_calibrate():
+    groups = np.arange(60) // 4
+    head = RegressorDependency(Ridge(), Labels(), decoder=Threshold()).fit(X, SETS, groups=groups)
+    assert head.decoder_.threshold_ != 0.5
+    folds = head._folds(groups)
+    assert all(set(groups[fold]).isdisjoint(np.delete(groups, fold)) for fold in folds)
+
+
+def test_a_model_trained_elsewhere():
+    head = RegressorDependency(output_kernel=Labels(), decoder=Threshold()).fit_outputs(SETS[:40])
+    W = np.linalg.lstsq(X[:40], head.targets(SETS[:40]), rcond=None)[0]
+    head.calibrate(X[:40] @ W, SETS[:40])
+    assert sample_f1(SETS[40:], head.decode(X[40:] @ W)) > 0.6
+    by_loss = RegressorDependency(output_kernel=Labels(), decoder=ByLoss("f1")).fit_outputs(SETS)
+    assert by_loss.decode(X @ W).shape == SETS.shape
+    with pytest.raises(ValueError, match="must have the 4 coordinates"):
+        head.points_from(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="nothing to fit"):
+        head.fit(X, SETS)
+
+
+def test_prediction_sets():
+    sets = ConformalSets(RegressorDependency(Ridge(), Kendall(), cv=3), 0.8).fit(X, RANKS)
+    found = sets.predict(X[:5])
+    assert len(found) == 5
+
+
+def test_other_models_tell_targets_too():
+    model = KernelDependency(RBF(1.0), RBF(1.0), output_features=KernelPCA(5)).fit(X, X)
+    T = model.targets(X)
+    assert T.shape == (60, 5)
+    np.testing.assert_allclose(model.points_from(T).inner(X), T @ T.T)
+    spanned = KernelDependency(RBF(1.0), RBF(1.0), decoder=Candidates()).fit(X, X)
+    with pytest.raises(ValueError, match="output_features"):
+        spanned.targets(X)

@@ -1,0 +1,120 @@
+"""Networks in front of kernels: the same code on torch, training, seeds, files."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelDependency, load, save, train_network
+from mercer.estimators.learned_parameters import ParameterSearch
+from mercer.estimators.train_network import _left_out, _root
+from mercer.features import Nystroem
+from mercer.kernels import RBF, Laplacian, Linear, Mapped, Matern, Polynomial
+from mercer.kernels.networks import Network
+from mercer.operators import ConditionalCovariance, Covariance, Identity
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 6))
+Y = np.sin(X[:, :3]) + 0.1 * RNG.normal(size=(80, 3))
+
+
+def small():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 4))
+
+
+def convolutional():
+    return nn.Sequential(
+        nn.Unflatten(1, (1, 2, 3)), nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(),
+        nn.MaxPool2d(2, stride=1), nn.Dropout(0.1), nn.Flatten(), nn.Linear(8, 5),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", [Identity(), ConditionalCovariance(0.1), 0.5 * Covariance()])
+@pytest.mark.parametrize("criterion", ["loo", "evidence"])
+@pytest.mark.parametrize("groups", [None, np.arange(80) // 3], ids=["alone", "groups"])
+@pytest.mark.parametrize("low_rank", [False, True])
+def test_gradients_are_the_same_on_torch(operator, criterion, groups, low_rank):
+    weights = RNG.uniform(0.5, 2.0, 80)
+    values = []
+    for move in (np.asarray, torch.as_tensor):
+        features = Nystroem(landmarks=move(X[:10])) if low_rank else None
+        model = KernelDependency((2.0 * RBF("ard") + Matern([1.0] * 6)) * operator,
+                                 features=features)  # fmt: skip
+        problem, _ = model._problem_of(move(X), move(Y), groups, None, weights)
+        found = ParameterSearch(problem, criterion, learn_landmarks=low_rank)
+        values.append(found(found.start + 0.05))
+    assert values[0][0] == pytest.approx(values[1][0], rel=1e-8)
+    np.testing.assert_allclose(*(gradient for _, gradient in values), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_gradient_of_a_minibatch(intercept):
+    K, T = RBF(1.0)(X), _root(Y @ Y.T, intercept)
+    _, ridge, A = _left_out(K, T, 1.0, intercept)
+    D = RNG.normal(size=K.shape)
+    D = D + D.T
+    np.fill_diagonal(D, 0.0)
+    h = 1e-6
+    rise = _left_out(K + h * D, T, 1.0, intercept)[0] - _left_out(K - h * D, T, 1.0, intercept)[0]
+    assert (A * D).sum() == pytest.approx(rise / (2 * h), rel=1e-5)
+    rise = _left_out(K, T, np.exp(h), intercept)[0] - _left_out(K, T, np.exp(-h), intercept)[0]
+    assert ridge == pytest.approx(rise / (2 * h), rel=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Linear(), Polynomial(2)], ids=str)
+def test_training_lowers_the_error_and_depends_on_the_seed_alone(kernel):
+    model = KernelDependency(Mapped(small(), kernel))
+    before = [p.detach().clone() for p in model.kernel.function.parameters()]
+    one, two = (train_network(model, X, Y, epochs=6, batch_size=40) for _ in range(2))
+    assert one.training_errors_[-1] < one.training_errors_[0]
+    assert one.training_errors_ == two.training_errors_
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    other = train_network(model, X, Y, epochs=6, batch_size=40, random_state=1)
+    assert other.training_errors_ != one.training_errors_
+    after = list(model.kernel.function.parameters())
+    assert all(bool((a == b).all()) for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("network", [small, convolutional])
+def test_files_hold_layers_and_arrays(network, tmp_path):
+    model = KernelDependency(Mapped(network(), RBF(1.0)), alpha=0.1).fit(X, Y)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+    trained = train_network(model, X, Y, epochs=1, batch_size=40)
+    save(trained, tmp_path / "trained")
+    np.testing.assert_array_equal(load(tmp_path / "trained").predict(X), trained.predict(X))
+
+
+def test_a_module_of_ones_own_trains_but_is_not_saved(tmp_path):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inside = nn.Linear(6, 3)
+
+        def forward(self, A):
+            return torch.tanh(self.inside(A))
+
+    model = train_network(KernelDependency(Mapped(Own(), RBF())), X, Y, epochs=2, batch_size=40)
+    assert model.predict(X).shape == Y.shape
+    with pytest.raises((TypeError, ValueError)):
+        save(model, tmp_path / "model")
+
+
+def test_what_is_refused():
+    with pytest.raises(TypeError, match="wants kernel=Mapped"):
+        train_network(KernelDependency(RBF(1.0)), X, Y)
+    with pytest.raises(ValueError, match="no derivatives in its items"):
+        train_network(KernelDependency(Mapped(small(), Laplacian())), X, Y)
+    bad = Network([["Sequential", [["system", {}]]]][0], {})
+    with pytest.raises(ValueError, match="no layer that a model may hold"):
+        bad.check_loaded(None)
+
+
+def test_augmented_minibatches():
+    def noisy(A, y, random):
+        return A + 0.1 * random.normal(size=A.shape), y
+
+    model = KernelDependency(Mapped(small(), RBF()))
+    found = train_network(model, X, Y, epochs=2, batch_size=40, augment=noisy)
+    assert np.isfinite(found.training_errors_).all()

@@ -1,0 +1,86 @@
+"""A newcomer's walk: from the front page, in an empty folder and a fresh Python, to six outputs.
+
+Each page is one or two clicks from the front page; its first examples are pasted as they stand.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+WALK = {
+    "a table of one's own": "auto.md",
+    "a ranking": "rankings.md",
+    "an image": "start.md",
+    "a curve with bands": "functional_data.md",
+    "an inflected word": "plot_plurals",
+    "a field": "surrogates.md",
+}
+MINUTES = 5
+
+
+def clicks(page):
+    """The pages that a page links to."""
+    text = (DOCS / page).read_text() if (DOCS / page).exists() else ""
+    pages = {link.split("#")[0] for link in re.findall(r"\]\(([\w/]+\.md[^)]*)\)", text)}
+    return pages | set(re.findall(r"gallery/(plot_\w+)", text))
+
+
+def first_example(page):
+    """The first examples of a page: all blocks before its second heading, or a whole example."""
+    if page.startswith("plot_"):
+        return (ROOT / "examples" / f"{page}.py").read_text()
+    text = (DOCS / page).read_text()
+    parts = re.split(r"(?m)^## ", text)
+    block = next(part for part in parts if ">>>" in part)
+    return doctest.script_from_examples(block)
+
+
+def run(command, folder, **more):
+    """Run a command in a folder that is not the repository."""
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": path, "MERCER_DATA": str(folder)}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True,
+        timeout=60 * MINUTES, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("goal", WALK)
+def test_it_is_two_clicks_from_the_front_page(goal):
+    near = clicks("index.md")
+    assert WALK[goal] in near | {page for one in near for page in clicks(one)}
+
+
+@pytest.mark.parametrize("goal", WALK)
+def test_its_first_example_runs_in_an_empty_folder(goal, tmp_path):
+    done = run([sys.executable, "-W", "error", "-"], tmp_path, input=first_example(WALK[goal]))
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_walk_in_a_terminal(tmp_path):
+    mercer = [sys.executable, "-c", "from mercer.cli import main; main()"]
+    rows = [f"{w},{w[:-1] + 'ies' if w.endswith('y') else w + 's'}" for w in WORDS]
+    (tmp_path / "words.csv").write_text("\n".join(["singular,plural", *rows]))
+    (tmp_path / "new.csv").write_text("singular\nberry\nlamp\n")
+    start = time.monotonic()
+    for arguments in (["--help"], ["fit", "words.csv", "-o", "words.mercer"], ["fetch"]):
+        done = run(mercer + arguments, tmp_path)
+        assert done.returncode == 0, done.stderr
+    done = run([*mercer, "predict", "words.mercer", "new.csv"], tmp_path)
+    assert "berries" in done.stdout and "lamps" in done.stdout
+    assert time.monotonic() - start < 60 * MINUTES
+
+
+WORDS = [
+    "cherry", "lady", "baby", "city", "party", "story", "army", "pony", "body", "lily", "cat",
+    "dog", "lamb", "map", "lamp", "cup", "pen", "ring", "bird", "tree", "car", "book", "desk",
+    "door", "hand", "stamp",
+]  # fmt: skip
