@@ -245,7 +245,7 @@ def main():
                     step = Training(kind, *pairs[:2], given.device).seconds_a_step()
                     waiting.append((method, name, size, pairs, step))
             print(f"steps timed after {time.monotonic() - start:.0f} s", flush=True)
-            waiting.sort(key=lambda w: -len(w[3][0]) * w[4])
+            waiting.sort(key=lambda w: len(w[3][0]) * w[4])
             jobs = [
                 pool.submit(
                     network_row, m, name, size, pairs, given.device, given.epochs, step,

@@ -255,13 +255,14 @@ class KernelDependencyCV(RidgeEstimator):
                 self._fit_source(source, validation)
             return
         X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
-        if self.kernel is None:
+        open_choice = self.kernel is None and self.search == "grid"
+        if open_choice:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
         kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
         outputs = [on_device(output, self.device) for output in outputs]
         scalars = [self._checking(kernel) for kernel in kernels]
         data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
-        kernels = self._shortlisted(kernels, data) if self.kernel is None else kernels
+        kernels = self._shortlisted(kernels, data) if open_choice else kernels
         want = self._want(kernels)
         if self.search == "gradient":
             kernels = self._learnt_kernels(kernels, outputs, data)
@@ -269,7 +270,7 @@ class KernelDependencyCV(RidgeEstimator):
         check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
-        warn_at_edges(rows, best.row(), scales=self.kernel is not None)
+        warn_at_edges(rows, best.row(), scales=not open_choice)
         warn_of_data(best.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
@@ -542,7 +543,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         outputs = self._output_kernels()
-        default = self.kernel is None and X is not None
+        default = self.kernel is None and self.search == "grid" and X is not None
         kernels = [as_operator_kernel(default_kernels(X)[0])] if default else self._kernels()
         scalars = [kernel.inputs for kernel in kernels]
         data = self._data(X, y, None, None, scalars, outputs[0])

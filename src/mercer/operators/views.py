@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, take
+from .._arrays import Array, blocks, like, namespace
 from .._checks import Limits, array, must
 from ..spaces.grid import Grid
 from .windows import like_index
 
 if TYPE_CHECKING:
     from .shared import Shared
+
+ENTRIES = 2**22
+"""Numbers of windows that are taken out of fields at once."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +84,21 @@ class View:
 
     def marks(self, X: Array, rows: np.ndarray, places: np.ndarray) -> Marks:
         """The windows of given places of given fields."""
-        kernel, inside = self.kernel, self.windows.inside
-        centre = self.windows.centre[places]
-        xp, S = namespace(X), len(kernel.roots_)
-        order, parts = [], []
-        for c in np.unique(centre):
-            own = np.flatnonzero(centre == c)
-            at = np.flatnonzero(inside[c])
-            shown = self.windows.values(self._centred(take(X, rows[own])), c, at)
-            shown = shown * like(kernel.roots_[at][None, :, None], shown)
-            full = xp.zeros((len(own), S, X.shape[2]), dtype=shown.dtype, device=_device(shown))
-            full[:, like_index(at, shown), :] = shown
-            parts.append(xp.reshape(full, (len(own), -1)))
-            order.append(own)
-        shown = take(xp.concat(parts), np.argsort(np.concatenate(order)))
-        known = like(inside[centre].astype(float), shown)
-        return Marks(shown, known, like(self.positions[places], X))
+        kernel, windows = self.kernel, self.windows
+        centre = windows.centre[places]
+        xp, parts = namespace(X), []
+        X64, X = X, self._centred(X)
+        roots = like(kernel.roots_[None, :, None], X)
+        step = max(1, ENTRIES // windows.index[0].size)
+        for some in blocks(len(rows), step):
+            index = like_index(windows.index[centre[some]], X)
+            shown = X[like_index(rows[some][:, None, None], X), index]
+            weight = like(windows.weight[centre[some]], X)
+            shown = xp.sum(shown * weight[:, :, :, None], axis=2) * roots
+            parts.append(xp.reshape(shown, (shown.shape[0], -1)))
+        shown = xp.concat(parts)
+        known = like(windows.inside[centre].astype(float), shown)
+        return Marks(shown, known, like(self.positions[places], X64))
 
     def values(self, X: Array, marks: Marks) -> Iterator[tuple[int, Array]]:
         """The kernel between each place of all fields (n, places, channels) and the marks.
@@ -104,7 +106,7 @@ class View:
         Place by place, (n, m) in float64; places that share a window come together.
         """
         kernel, windows = self.kernel, self.windows
-        roots, inside = kernel.roots_, windows.inside
+        roots = kernel.roots_
         apart = self._apart(marks)
         lengths = namespace(marks.shown).sum(marks.shown * marks.shown, axis=1)
         shown = namespace(X).reshape(marks.shown, (marks.shown.shape[0], len(roots), -1))
@@ -112,15 +114,13 @@ class View:
         X = self._centred(X)
         xp = namespace(X)
         radial = kernel.window_.radial
-        for c in range(len(inside)):
-            at = np.flatnonzero(inside[c])
-            own = windows.values(X, c, at) * like(roots[at][None, :, None], X)
+        for c, (at, own) in enumerate(windows.on(X, roots)):
             own = xp.reshape(own, (X.shape[0], -1))
             if radial is None:
-                K = self._other(own, at, c, marks)
+                K = self._other(own, np.flatnonzero(windows.inside[c]), c, marks)
             else:
-                whole = len(at) == len(roots)
-                other = shown if whole else xp.take(shown, like_index(at, X), axis=1)
+                whole = at.shape[0] == len(roots)
+                other = shown if whole else xp.take(shown, at, axis=1)
                 other = xp.reshape(other, (shown.shape[0], -1))
                 D2 = own @ xp.matrix_transpose(other)
                 D2 *= -2.0

@@ -11,9 +11,8 @@ import numpy as np
 from .._arrays import Array, namespace, take
 from ..kernels.gradients import added
 from ..problem import Problem
-from .constants import Constants
 from .coupled import fitted_kernel
-from .inputs import weight_roots
+from .inputs import Reduction
 from .inverse_slopes import left_out_parts
 from .outputs import Outputs
 from .parameter_slopes import ParameterSlopes
@@ -79,18 +78,11 @@ def _inverses(
 ) -> Iterator[tuple[np.ndarray, Array, Array | None, float]]:
     """For each scalar kernel its components, (√w K √w + αI)⁻¹ off the constants, √w, log det."""
     for own, K in kernel.by_component(problem.inputs.items).by_scalar():
-        xp, roots = namespace(K), weight_roots(problem.weights, K)
-        K = K + 0.0 if roots is None else roots * K * xp.matrix_transpose(roots)
-        constants = None
-        if problem.intercept:
-            ones = np.ones(problem.n) if problem.weights is None else np.sqrt(problem.weights)
-            constants = Constants.of(ones, K)
-            K = constants.reduced(K)
-        factor = factored(K, alpha)
-        P = factor.inverse()
-        if constants is not None:
-            P = constants.back(xp.matrix_transpose(constants.back(P)))
-        yield own, P, roots, factor.log_determinant()
+        reduction = Reduction.of(problem.weights, problem.intercept, K)
+        factor = factored(reduction.reduced(K + 0.0), alpha)
+        P = reduction.back(factor.inverse())
+        P = reduction.back(namespace(P).matrix_transpose(P))
+        yield own, P, reduction.roots, factor.log_determinant()
 
 
 def _columns(V: Array, own: np.ndarray) -> Array:
