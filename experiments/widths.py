@@ -97,7 +97,7 @@ def trial(name: str, seed: int) -> dict[str, np.ndarray]:
     for kind, scale in SCALES.items():
         sets = ConformalSets(task.model, ASKED, kind="band", scale=scale, random_state=seed)
         sets.fit(task.X[train], task.Y[train], groups)
-        bands = sets.predict(task.X[test])
+        bands: Any = sets.predict(task.X[test])
         half = ((bands.upper - bands.lower) / 2).reshape(len(test), -1)
         errors = np.abs(task.Y[test] - (bands.upper + bands.lower) / 2).reshape(half.shape)
         hard = difficulty(sets.model_, task.X[test])  # the model is the same for every kind
@@ -140,7 +140,7 @@ def run(
     report = Report("widths", wide=True, baseline="", lower_is_better=["width"])
     tasks = [delayed(trial)(name, seed) for name in names for seed in range(repeats)]
     done = Parallel(jobs, return_as="generator")(tasks)
-    done = track(done, "splits", len(tasks), console=console, transient=True)
+    done = iter(track(done, "splits", len(tasks), console=console, transient=True))
     for name in names:
         every = [next(done) for _ in range(repeats)]
         found = {kind: summary(np.hstack([one[kind] for one in every])) for kind in SCALES}

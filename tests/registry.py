@@ -7,7 +7,6 @@ parameters, items and wrappers, for the contracts alone.
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
@@ -210,7 +209,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
-    (RegressorDependency(Ridge(), cv=2), NUMBERS, VECTORS),
+    (RegressorDependency(KernelDependency(k.RBF(0.5)), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),

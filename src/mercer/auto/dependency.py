@@ -3,7 +3,8 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from .frames import as_table, named
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
+from .measures import scorer_of
 from .outputs import Outputs
 from .progress import Progress
 from .reader import outputs_table
@@ -54,7 +56,7 @@ class AutoDependency(LearntFromTable):
     scoring
         None for the metric of the outputs (mean R² of numbers, R² of curves, F1 by example of label
         sets, accuracy of classes, Kendall's tau of rankings, else exact matches), or a scorer of
-        scikit-learn's.
+        scikit-learn's, or the name of one or of a function of `mercer.metrics`.
     coverage
         The share of new outputs that `predict_set` is to cover; None for no sets.
     time_limit
@@ -144,6 +146,7 @@ class AutoDependency(LearntFromTable):
 
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
         clock = Clock(self.time_limit)
+        scorer_of(self.scoring)  # refuse one that is not there before anything is fitted
         table = as_table(X)
         known = table if y is None else outputs_table(y)
         if len(known) != len(table):
@@ -178,26 +181,28 @@ class AutoDependency(LearntFromTable):
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         warn_if_constant(self.outputs_.kernel().fit(pairs.y), pairs.y)
+        compared = partial(baselines, self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
         if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._by_letters(pairs)
+            self.baselines_ = compared()
         else:
-            self._by_kernels(pairs, clock, seed)
-        self.baselines_ = baselines(self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
+            self._by_kernels(pairs, clock, seed, compared)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
 
-    def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int) -> None:
+    def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int, compared: Callable) -> None:
         search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
         with Progress(search.planned(pairs), self.time_limit) as progress:
             clock.tell = progress.step if self.verbose else None
             self.best_estimator_ = search.run(pairs)
+            self.baselines_ = compared()
         self.leaderboard_ = sorted(search.board, key=lambda row: -row["score"])
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search._score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = LeftOutSets.of(self.best_estimator_)
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
         if self.coverage is not None:
             self.sets_.check(self.coverage)
 

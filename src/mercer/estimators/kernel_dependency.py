@@ -207,7 +207,8 @@ class KernelDependency(RidgeEstimator):
         calibrates = self.decoder_.calibrates
         want = replace(want, left_out=calibrates or problem.symmetry is not None)
         factorization = route(problem, want).factor(problem, want, Cache())
-        check_symmetries(factorization, want.alphas[0], want)
+        if problem.symmetry is not None:
+            check_symmetries(factorization, want.alphas[0], want)
         self._adopt(factorization.problem, want, want.alphas[0], factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)

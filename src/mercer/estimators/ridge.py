@@ -144,6 +144,9 @@ class RidgeEstimator(StructuredEstimator):
             if inputs is None:
                 inputs = data.side(parts.inputs, data.X, self.features)
             kernel = Separable(inputs.kernel, parts.operator)
+        symmetry = None
+        if self.symmetries is not None:
+            symmetry = symmetry_of(self.symmetries, kernel, outputs, data.given)
         return Problem(
             inputs,
             outputs,
@@ -153,7 +156,7 @@ class RidgeEstimator(StructuredEstimator):
             data.weights,
             loss,
             data.given,
-            symmetry=symmetry_of(self.symmetries, kernel, outputs, data.given),
+            symmetry=symmetry,
         )
 
     def _placed(self, kernel: OperatorKernel) -> OperatorKernel:
@@ -167,9 +170,8 @@ class RidgeEstimator(StructuredEstimator):
 
     def _checking(self, kernel: OperatorKernel) -> Kernel:
         """The kernel that inputs are checked by, on the device where one is named."""
-        if self.device is None or not kernel.movable:
-            return kernel.inputs
-        return OnDevice(kernel.inputs, self.device)
+        moved = self.device is not None and kernel.movable
+        return OnDevice(kernel.inputs, str(self.device)) if moved else kernel.inputs
 
     def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
         """A decoder as given, or the natural one, fitted on the training outputs."""
