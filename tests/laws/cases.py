@@ -17,6 +17,7 @@ from mercer.operators import (
     CurlFree,
     DivergenceFree,
     Identity,
+    Local,
     Matrix,
     Patchwise,
 )
@@ -197,6 +198,7 @@ COUPLED = {
     "sum": Problem(lambda s: RBF(s) * Covariance() + RBF(2 * s) * Identity(), _sum),
     "sum apart": Problem(lambda s: RBF(s) * Covariance() + RBF(2 * s) * Matrix(B), _apart),
     "fields": Problem(lambda s: CurlFree(s) + DivergenceFree(1.5 * s), data=fields),
+    "local": Problem(lambda s: Local(RBF(s), width=1.0, floor=0.1), data=images),
     "patchwise": Problem(lambda s: Patchwise(RBF(s), (2, 3), size=2, overlap=1), data=images),
 }
 LINES = {
