@@ -263,12 +263,13 @@ class KernelDependencyCV(RidgeEstimator):
             return
         given = Given(X, y, groups, unlabelled, sample_weight)
         X, y, groups, unlabelled, sample_weight = given.parted()
-        if self.kernel is None:
+        by_default = self.kernel is None and self.search == "grid"
+        if by_default:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
         kernels = informed(kernels, unlabelled)
         checks = on_device(kernels[0].inputs, self.device), on_device(outputs[0], self.device)
         data = self._data(X, y, groups, sample_weight, *checks)
-        kernels = self._shortlisted(kernels, data) if self.kernel is None else kernels
+        kernels = self._shortlisted(kernels, data) if by_default else kernels
         want = self._want(kernels)
         if self.search == "gradient":
             kernels = self._learnt_kernels(kernels, outputs, data)
