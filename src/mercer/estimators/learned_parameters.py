@@ -26,10 +26,9 @@ from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
 from ..solvers.parts import Parts
+from .parameter_vector import ParameterVector
 
 CRITERIA = ("auto", "evidence", "loo")
-RANGE = log(1e6)
-"""How far the logarithm of a parameter may move from its start."""
 RIDGES = tuple(np.logspace(-8, 2, 21))
 """The ridges that a search starts from, in units of the data."""
 PENALTY = 5.0
@@ -69,41 +68,6 @@ class Learnt:
     n_evaluations: int
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a parameter stands in the vector of logarithms.
-
-    Attributes
-    ----------
-    owner
-        "scalar", "operator", "alpha" or "landmarks".
-    name
-        As the owner names it.
-    start
-        Its value where the search starts.
-    most
-        The largest value that it may have.
-    at
-        Its entries of the vector.
-    """
-
-    owner: str
-    name: str
-    start: np.ndarray
-    most: float
-    at: slice
-
-    @property
-    def logarithm(self) -> bool:
-        """Whether the vector holds its logarithm."""
-        return self.owner != "landmarks"
-
-    @property
-    def by_feature(self) -> bool:
-        """Whether the spread of its entries is penalised."""
-        return self.logarithm and self.start.ndim == 1 and self.start.size > 1
-
-
 class ParameterSearch:
     """The penalised objective of a ridge problem as a function of the logarithms of parameters.
 
@@ -132,8 +96,8 @@ class ParameterSearch:
         outputs = _balanced(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = self._first_ridge()
-        self.places = self._places(learn_landmarks)
-        self.learn_landmarks = any(not place.logarithm for place in self.places)
+        self.vector = self._vector(learn_landmarks)
+        self.start, self.learn_landmarks = self.vector.start, learn_landmarks
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -156,7 +120,7 @@ class ParameterSearch:
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
 
-    def _places(self, learn_landmarks: bool) -> list[Place]:
+    def _vector(self, learn_landmarks: bool) -> ParameterVector:
         """Every parameter in turn: kernel, operator, ridge, landmarks."""
         gradient, operator = self._gradients()
         most = {"scalar": gradient.most, "operator": operator.most}
@@ -168,46 +132,13 @@ class ParameterSearch:
                 raise ValueError("learn_landmarks=True needs features= with landmarks: an exact "
                                  "fit has none.")  # fmt: skip
             named += [("landmarks", "landmarks", host(self.problem.inputs.features.landmarks))]
-        places, end = [], 0
-        for owner, name, value in named:
-            start = np.array(value, dtype=float)
-            largest = most.get(owner, {}).get(name, np.inf)
-            places.append(Place(owner, name, start, largest, slice(end, end + start.size)))
-            end += start.size
-        return places
-
-    @property
-    def start(self) -> np.ndarray:
-        """The vector at which the search starts."""
-        starts = [np.log(p.start) if p.logarithm else p.start for p in self.places]
-        return np.concatenate([np.ravel(start) for start in starts])
-
-    @property
-    def bounds(self) -> list[tuple[float, float]]:
-        """The smallest and largest value of every entry of the vector."""
-        found: list[tuple[float, float]] = []
-        for place in self.places:
-            for start in np.ravel(place.start):
-                middle = log(start) if place.logarithm else 0.0
-                far = RANGE if place.logarithm else np.inf
-                found.append((middle - far, min(middle + far, log(place.most))))
-        return found
-
-    def values(self, vector: np.ndarray) -> dict[str, dict[str, Any]]:
-        """The parameters of a vector, by owner and name."""
-        found: dict[str, dict[str, Any]] = {"scalar": {}, "operator": {}, "landmarks": {}}
-        for place in self.places:
-            entries = vector[place.at].reshape(place.start.shape)
-            value = np.exp(entries) if place.logarithm else entries
-            value = np.minimum(value, place.most)
-            found.setdefault(place.owner, {})[place.name] = value if value.ndim else float(value)
-        return found
+        return ParameterVector.of(named, most)
 
     # -- the objective ------------------------------------------------------------------------
 
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
         """The problem and the ridge at a vector."""
-        values, side = self.values(vector), self.problem.inputs
+        values, side = self.vector.values(vector), self.problem.inputs
         if self._components:
             kernel_at = with_parameters(self.problem.kernel, values["scalar"])
             return replace(self.problem, kernel=kernel_at), values["alpha"]["alpha"]
@@ -245,8 +176,11 @@ class ParameterSearch:
             number = problem.n
             factor = 0.5 * number / max(found.value, 1e-300)
             value = 0.5 * number * log(max(found.value, 1e-300))
-        gradient = factor * self._in_order(found, vector)
-        return self._penalised(value, gradient, vector)
+        slopes = {"scalar": found.kernel, "operator": found.operator}
+        slopes |= {"alpha": {"alpha": found.alpha}, "landmarks": {"landmarks": found.landmarks}}
+        gradient = factor * self.vector.in_order(slopes, vector)
+        price, pull = self.vector.spread(vector)
+        return value + self.penalty * price, gradient + self.penalty * pull
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
         """By a Cholesky factor where the identity lets it, else by the spectrum."""
@@ -261,29 +195,6 @@ class ParameterSearch:
                 pass  # the ridge is lost in the rounding of the Gram matrix
         parts = self._factored(problem)
         return parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
-
-    def _in_order(self, found: ParameterSlopes, vector: np.ndarray) -> np.ndarray:
-        """The derivatives as a vector like that of the parameters."""
-        owners = {"scalar": found.kernel, "operator": found.operator}
-        owners |= {"alpha": {"alpha": found.alpha}, "landmarks": {"landmarks": found.landmarks}}
-        parts = []
-        for place in self.places:
-            slope = np.ravel(host(owners[place.owner][place.name])).astype(float)
-            parts.append(slope * np.exp(vector[place.at]) if place.logarithm else slope)
-        return np.concatenate(parts)
-
-    def _penalised(
-        self, value: float, gradient: np.ndarray, vector: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        """Add penalty / 2 · Σ_p (δ_p - mean δ)², δ the move of each feature's logarithm."""
-        for place in self.places:
-            if not place.by_feature:
-                continue
-            moved = vector[place.at] - np.log(place.start)
-            spread = moved - moved.mean()
-            value += 0.5 * self.penalty * float(spread @ spread)
-            gradient[place.at] += self.penalty * spread
-        return value, gradient
 
     def _first_ridge(self) -> float:
         """The best of a path of ridges at the starting parameters."""
@@ -315,10 +226,10 @@ class ParameterSearch:
 
             start = self.start
             if number:
-                start = start + SPREAD * random.normal(size=start.shape) * self._moving()
-                start = np.clip(start, *np.array(self.bounds).T)
+                start = start + SPREAD * random.normal(size=start.shape) * self.vector.moving
+                start = np.clip(start, *np.array(self.vector.bounds).T)
             found = minimize(
-                recorded, start, jac=True, method="L-BFGS-B", bounds=self.bounds,
+                recorded, start, jac=True, method="L-BFGS-B", bounds=self.vector.bounds,
                 options={"maxiter": max_iter, "maxls": 20},
             )  # fmt: skip
             if best is None or found.fun < best.fun:
@@ -338,13 +249,8 @@ class ParameterSearch:
                 raise
         return max(steps, default=0.0) + 1e6, np.zeros_like(vector)
 
-    def _moving(self) -> np.ndarray:
-        """One for logarithms, which restarts change, and zero for landmarks."""
-        sizes = [np.full(place.start.size, float(place.logarithm)) for place in self.places]
-        return np.concatenate(sizes)
-
     def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
-        values = self.values(vector)
+        values = self.vector.values(vector)
         alpha = values["alpha"]["alpha"]
         if self._components:
             kernel: Any = with_parameters(self.problem.kernel, values["scalar"])
