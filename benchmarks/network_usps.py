@@ -21,7 +21,7 @@ from torch import nn
 from mercer import KernelDependency, KernelDependencyCV, RegressorDependency, train_network
 from mercer.datasets import load_usps
 from mercer.decoders import FixedPoint
-from mercer.features import KernelPCA
+from mercer.features import Nystroem
 from mercer.kernels import RBF, Mapped
 from mercer.metrics import rbf_loss
 from mercer.spaces import Vectors
@@ -57,42 +57,59 @@ def shifted(X, y, random):
     return moved[:, :8].reshape(len(images), -1), moved[:, 8:].reshape(y.shape)
 
 
+def all_shifts(X, y):
+    """The nine versions of all pairs that `shifted` draws from."""
+    images = np.concatenate([X.reshape(-1, 8, 16), y.reshape(-1, 8, 16)], axis=1)
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1)), constant_values=-1.0)
+    for down, right in np.ndindex(3, 3):
+        moved = padded[:, down : down + 16, right : right + 16]
+        yield moved[:, :8].reshape(len(images), -1), moved[:, 8:]
+
+
 class Elsewhere:
     """A network that regresses on given targets by the squared error, with `fit` and `predict`."""
 
     def __init__(self, outputs, epochs, device, seed=0):
         torch.manual_seed(seed)
-        self.net = nn.Sequential(encoder(), nn.ReLU(), nn.Linear(256, outputs)).to(device)
-        self.epochs, self.device = epochs, device
+        front = encoder(64, 512, 0.3)
+        self.net = nn.Sequential(front, nn.ReLU(), nn.Dropout(0.3), nn.Linear(512, outputs))
+        self.net, self.epochs, self.device = self.net.to(device), epochs, device
 
     def fit(self, X, y, targets):
         """Train on pairs; `targets` makes coordinates of outputs."""
-        random, n, size = np.random.default_rng(0), len(X), 256
-        optimizer = torch.optim.AdamW(self.net.parameters(), 2e-3, weight_decay=1e-4)
+        pairs = [(A, targets(b)) for A, b in all_shifts(X, y)]
+        plain = pairs[4][1]
+        self.mean, self.unit = plain.mean(axis=0), float(plain.std(axis=0).mean())
+        A = torch.stack([self._moved(A) for A, _ in pairs])
+        T = torch.stack([self._moved((T - self.mean) / self.unit) for _, T in pairs])
+        n, size = len(X), min(128, len(X))
         steps = n // size
+        optimizer = torch.optim.AdamW(self.net.parameters(), 2e-3, weight_decay=1e-3)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
             optimizer, 2e-3, total_steps=self.epochs * steps
         )
         self.net.train()
         for _ in range(self.epochs):
-            order = random.permutation(n)
+            order = torch.randperm(n, device=self.device)
+            shifts = torch.randint(9, (n,), device=self.device)
             for step in range(steps):
                 rows = order[step * size : (step + 1) * size]
-                A, b = shifted(X[rows], y[rows], random)
-                T = torch.as_tensor(targets(b), dtype=torch.float32, device=self.device)
-                P = self.net(torch.as_tensor(A, dtype=torch.float32, device=self.device))
+                P, wanted = self.net(A[shifts[rows], rows]), T[shifts[rows], rows]
                 optimizer.zero_grad()
-                ((P - T) ** 2).sum(dim=1).mean().backward()
+                ((P - wanted) ** 2).mean().backward()
                 optimizer.step()
                 schedule.step()
         self.net.eval()
         return self
 
+    def _moved(self, A):
+        return torch.as_tensor(A, dtype=torch.float32, device=self.device)
+
     def predict(self, X):
         """Coordinates of the points."""
         with torch.no_grad():
-            T = torch.as_tensor(X, dtype=torch.float32, device=self.device)
-            return self.net(T).cpu().numpy().astype(float)
+            found = self.net(self._moved(X)).cpu().numpy().astype(float)
+        return found * self.unit + self.mean
 
 
 def measured(name, predict, X, truth, results, start):
@@ -109,7 +126,7 @@ def main(options):
     X, y = images[:, :8].reshape(len(images), -1), images[:, 8:]
     new, truth = tests[:, :8].reshape(len(tests), -1), tests[:, 8:]
     device, results = options.device, {}
-    on = {"device": device} if device.startswith("cuda") else {}
+    on = {"device": device}
     if "fixed" in options.methods:
         start = time.perf_counter()
         kernels = [RBF(scale) for scale in (4.0, 6.0, 8.0)]
@@ -128,9 +145,12 @@ def main(options):
     if "head" in options.methods:
         start = time.perf_counter()
         head = RegressorDependency(
-            output_kernel=RBF(SCALE), output_features=KernelPCA(options.rank), decoder=FixedPoint()
+            output_kernel=RBF(SCALE),
+            output_features=Nystroem(options.rank, random_state=0),
+            decoder=FixedPoint(),
         ).fit_outputs(y)
-        elsewhere = Elsewhere(options.rank, options.epochs, device).fit(X, y, head.targets)
+        elsewhere = Elsewhere(head.targets(y[:1]).shape[1], 2 * options.epochs, device)
+        elsewhere.fit(X, y, head.targets)
         predict = lambda A: head.decode(elsewhere.predict(A))  # noqa: E731
         measured("head on a network trained elsewhere", predict, new, truth, results, start)
     print("wanted: the network and the head at most 0.1485 (ten per cent under .165)")
@@ -143,8 +163,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--n", type=int, default=7291)
     parser.add_argument("--tests", type=int, default=2007)
-    parser.add_argument("--epochs", type=int, default=60)
-    parser.add_argument("--rank", type=int, default=128)
+    parser.add_argument("--epochs", type=int, default=80)
+    parser.add_argument("--rank", type=int, default=300, help="landmarks of the outputs' head")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--methods", nargs="*", default=["fixed", "network", "head"])
     parser.add_argument("--verbose", action="store_true")

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 OUTPUTS = (
-    "images", "plurals", "words", "pronunciation", "rankings", "label_sets", "curves", "graphs",
-    "spectra_to_molecules", "simulation", "fields", "vector_field",
+    "images", "plurals", "words", "pronunciation", "inflection", "trees", "rankings", "label_sets",
+    "curves", "graphs", "spectra_to_molecules", "simulation", "fields", "vector_field",
 )  # fmt: skip
 
 

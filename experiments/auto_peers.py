@@ -88,7 +88,8 @@ def label_sets(
     A, B = scaler.transform(X), scaler.transform(new)
     if X.size > WIDE:  # words: as they are, sparse
         A, B = (csr_array(part) if name in SPARSE else part for part in (X, new))
-    Y, folds, best = Y.astype(int), tuning_folds(len(X), None, 3), (-1.0, 0.0, None)
+    Y, folds = Y.astype(int), tuning_folds(len(X), None, 3)
+    best: Any = (-1.0, 0.0, None)
     with warnings.catch_warnings():  # a label may be absent from a fold, and is never predicted
         warnings.simplefilter("ignore")
         for model, score in _classifiers(name, X.size, X.shape[1], quick):
@@ -99,7 +100,7 @@ def label_sets(
                 found = sample_f1(Y, sets_of(held_out, threshold))
                 if found > best[0]:
                     best = found, threshold, (model, score)
-        model, score = best[2]  # type: ignore[misc]
+        model, score = best[2]
         return sets_of(score(model.fit(A, Y), B), best[1])
 
 

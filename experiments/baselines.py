@@ -118,9 +118,27 @@ class Letters:
         return str(self.search.best_params_)
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Each letter alone, without its neighbours and its place."""
-        letters = iter(self.search.predict(np.vstack(list(X))))
-        return {"letters": np.array(["".join(next(letters) for _ in x) for x in X], dtype=object)}
+        """Each letter alone, without its neighbours; and the word with the largest sum of scores.
+
+        Scores are scikit-learn's one-vs-rest decision values; words are as long as the input.
+        """
+        scores = self.search.decision_function(np.vstack(list(X)))
+        classes, ends = self.search.classes_, np.cumsum([len(x) for x in X])
+        number = {letter: i for i, letter in enumerate(classes)}
+        letters, found = [], []
+        for own in np.split(scores, ends[:-1]):
+            letters.append("".join(classes[own.argmax(axis=1)]))
+            fitting = [w for w in words if len(w) == len(own)] or [letters[-1]]
+            found.append(max(fitting, key=lambda word: _summed(own, word, number)))
+        return {"letters": np.array(letters, object), "words": np.array(found, object)}
+
+
+def _summed(scores: np.ndarray, word: str, number: dict[str, int]) -> float:
+    """The sum of the scores of a word's letters; a letter never met has the least."""
+    return sum(
+        row[number[letter]] if letter in number else row.min()
+        for row, letter in zip(scores, word, strict=True)
+    )
 
 
 def each_letter(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Letters:

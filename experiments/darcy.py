@@ -23,7 +23,7 @@ from .report import Report
 GRID = Fields(spacing=1 / 16)
 WIDTHS, FLOORS = (0.1, 0.2), (0.01, 0.1)
 SCALES = (0.5, 1.0, 2.0)
-RANK, QUICK_RANK = 4000, 400
+RANK, QUICK_RANK = 5000, 400
 RIDGES = tuple(np.logspace(-3, 1, 9))
 PUBLISHED = {"Fourier neural operator, three runs": (0.103, 0.108)}
 METRIC = "relative L2 error"

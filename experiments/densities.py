@@ -100,7 +100,7 @@ def run(
     folds = [(s, k) for s in shuffles for k in range(5)]
     tasks = [delayed(fold)(name, s, k, method) for name, method in every for s, k in folds]
     done = Parallel(jobs, return_as="generator")(tasks)
-    done = track(done, "folds", len(tasks), console=console, transient=True)
+    done = iter(track(done, "folds", len(tasks), console=console, transient=True))
     measures = ("negative log density", "CRPS")
     report = Report("densities", baseline="scikit-learn", lower_is_better=measures)
     for name, method in every:

@@ -344,7 +344,7 @@ def run(
     chunks = [list(range(a, min(a + CHUNK, repeats))) for a in range(0, repeats, CHUNK)]
     tasks = [delayed(some_trials)(i, n, seeds) for i, _, n in every for seeds in chunks]
     done = Parallel(jobs, return_as="generator")(tasks)
-    done = track(done, "repeats", len(tasks), console=console, transient=True)
+    done = iter(track(done, "repeats", len(tasks), console=console, transient=True))
     for _, cell, n in every:
         found = np.array([one for _ in chunks for one in next(done)])
         levels, hits = claims(*found.T) if cell.stated else found.T

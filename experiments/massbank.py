@@ -65,6 +65,7 @@ def prepared(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
     number = {y: i for i, y in enumerate(dict.fromkeys(y for pool in pools for y in pool))}
     parts = {of: spectrum_kernel(of)(data.spectra) for of in step(MIXTURES[-1])}
     mixed = {" + ".join(m): sum(parts[of] for of in m) / len(m) for m in MIXTURES}
+    mixed |= {f"({name})²": gram * gram for name, gram in mixed.items()}
     molecules = list(number)
     outputs = sum(molecule_kernel(kind)(molecules) for kind in step(KINDS)) / len(KINDS)
     truth = np.array([number[y] for y in data.molecules])

@@ -17,6 +17,7 @@ from sklearn.model_selection import GroupShuffleSplit
 
 from mercer import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
 from mercer.decoders import Lexicon, PerPosition
+from mercer.decoders.lexicon import likelihood
 from mercer.embedding import Embedding
 from mercer.features import Explicit
 from mercer.kernels import Kernel, Positions
@@ -52,11 +53,17 @@ class Dependency:
     points: Embedding
     texts: np.ndarray
     chosen: str
+    speller: Dependency | None = None
+    """Another model that reads words, where it was the better one."""
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
         """Each letter alone, and the likeliest of the words that are as long as the input."""
-        points = replace(self.model.embed(X), inputs=X)
-        return {"letters": self.letters(points), "words": self.words(points, words)}
+        letters = self.letters(self._at(X))
+        speller = self.speller or self
+        return {"letters": letters, "words": speller.words(speller._at(X), words)}
+
+    def _at(self, X: np.ndarray) -> Embedding:
+        return replace(self.model.embed(X), inputs=X)
 
     def letters(self, points: Embedding) -> np.ndarray:
         """Each letter alone."""
@@ -65,9 +72,20 @@ class Dependency:
 
     def words(self, points: Embedding, words: np.ndarray) -> np.ndarray:
         """The likeliest of the words that are as long as the input."""
+        return self._lexicon(words).decode(points)
+
+    def _lexicon(self, words: np.ndarray) -> Lexicon:
         decoder = Lexicon(words, restrict="length", background="auto")
         decoder.fit(self.model.output_kernel_, self.model.outputs_)
-        return decoder.calibrate(self.points, self.texts).decode(points)
+        return decoder.calibrate(self.points, self.texts)
+
+    def likelihood(self, words: np.ndarray) -> float:
+        """The mean log-probability of the texts, which the model has not learnt from, in words."""
+        lexicon = self._lexicon(words)
+        parts = zip(*lexicon._parts(self.points, True), strict=True)
+        scores, means = (np.concatenate(part) for part in parts)
+        own = np.searchsorted(words, self.texts)
+        return likelihood(scores - lexicon.background_ * means, own)
 
 
 # -- one kernel on whole words ----------------------------------------------------------------
@@ -100,13 +118,14 @@ def by_words(
 
 
 def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
-    """Of several kernels the one that reads half of the words best, learnt from the other half.
+    """The kernels that read half of the words best, learnt from the other half.
 
+    One for letters, by the share of them that is right, and one for words, by their likelihood.
     `kernels` gives those to choose from, told whether words to come will be new ones.
     """
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
-        unseen = groups is not None
+        unseen, words = groups is not None, np.unique(y)
         apart = groups if unseen else np.arange(len(y))
         ours, theirs = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, apart))
         found = []
@@ -114,9 +133,16 @@ def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
             model = _model(kernel).fit(X[ours], y[ours])
             points = replace(model.embed(X[theirs]), inputs=X[theirs])
             half = Dependency(model, points, y[theirs], _described(kernel))
-            found.append((_right(half, np.unique(y), unseen), kernel, half))
-        _, kernel, half = max(found, key=lambda each: each[0])
-        return replace(half, model=_model(kernel).fit(X, y))
+            right = symbol_accuracy(half.texts, half.letters(points))
+            found.append((right, half.likelihood(words), kernel, half))
+        _, _, kernel, half = max(found, key=lambda each: each[0])
+        _, _, spelling, spelt = max(found, key=lambda each: each[1])
+        letters = replace(half, model=_model(kernel).fit(X, y))
+        if spelling is kernel:
+            return letters
+        speller = replace(spelt, model=_model(spelling).fit(X, y))
+        chosen = f"{letters.chosen}; for words {speller.chosen}"
+        return replace(letters, speller=speller, chosen=chosen)
 
     return learn
 
@@ -124,14 +150,6 @@ def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
 def _model(kernel: Positionwise) -> KernelDependency:
     letters, decoder = Positions(letters=LETTERS), PerPosition("input")
     return KernelDependency(kernel, letters, LAMBDA, decoder, fit_intercept=False)
-
-
-def _right(half: Dependency, words: np.ndarray, unseen: bool) -> float:
-    """The share of right letters: alone and in words, or alone where words will be new."""
-    right = symbol_accuracy(half.texts, half.letters(half.points))
-    if unseen:
-        return right
-    return (right + symbol_accuracy(half.texts, half.words(half.points, words))) / 2
 
 
 def _described(kernel: Positionwise) -> str:

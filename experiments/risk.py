@@ -80,6 +80,7 @@ SETS: dict[str, Callable[[bool], Held]] = {"Bibtex": bibtex, "yeast": yeast, "CM
 def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     """For each loss (mean loss on test pairs, whether the bound was reached), one row a split."""
     held, found = SETS[name](quick), {}
+    shape: Any
     if isinstance(held.model, SequenceTransducer):
         view = Ranking(held.model, held.y)
         points, shape, y = view.embed(held.X), RankedShape(), held.y

@@ -44,7 +44,7 @@ def spelled(tree: Any) -> str:
 
 def expressions(n: int, seed: int) -> tuple[list[str], list[Any]]:
     """Different expressions of 3 to 30 symbols with their trees."""
-    rng, found = np.random.default_rng(seed), {}
+    rng, found = np.random.default_rng(seed), dict[str, Any]()
     while len(found) < n:
         tree = expression(rng, 5)
         text = spelled(tree)
@@ -71,7 +71,14 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     seconds = time.perf_counter() - start
     for name, values in hits.items():
         took = seconds if name == "chart" else None
-        report.add(name, setting, "exact match", np.mean(values), np.std(values), seconds=took)
+        report.add(
+            name,
+            setting,
+            "exact match",
+            float(np.mean(values)),
+            float(np.std(values)),
+            seconds=took,
+        )
     report.notes.append(
         "Expressions of 3 to 30 symbols with three levels of precedence, two directions of binding "
         "and brackets; every inner node is called E, so that the grammar alone allows many trees. "

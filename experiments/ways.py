@@ -56,12 +56,10 @@ def shared(unseen: bool) -> Iterable[Positionwise]:
     """Blurred words, and blurred letters that share what they learn over places."""
     for width in (0.7, 1.0, 1.3):
         letters, words = blurred(width, 1.5), cosine(blurred(width, 3.0), 4)
-        if unseen:  # words as wholes are mostly in the way
-            yield Positionwise(letters, words, 0.1, 10.0)
-            yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.01, 0.03))
-        else:
-            pairs = ((0.1, 1.0), (0.01, 10.0), (0.03, 10.0))
-            yield from (Positionwise(letters, words, mu, eta) for mu, eta in pairs)
+        pairs = ((0.1, 10.0),) if unseen else ((0.1, 1.0), (0.01, 10.0), (0.03, 10.0))
+        yield from (Positionwise(letters, words, mu, eta) for mu, eta in pairs)
+        # Words as wholes are in the way where words are new, and where a lexicon tells them apart.
+        yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.01, 0.03))
 
 
 def chains(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:

@@ -40,7 +40,7 @@ class Curves:
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows to learn from, and rows of other groups to test on."""
         labels = np.arange(len(self.Y)) if self.groups is None else self.groups
-        names = np.random.default_rng([seed, 7]).permutation(np.unique(labels))
+        names = np.random.default_rng([seed, 11]).permutation(np.unique(labels))
         test, rest = np.split(names, [self.test])
         rows = (np.flatnonzero(np.isin(labels, some)) for some in (rest[: self.train], test))
         train, tested = rows
@@ -97,7 +97,7 @@ def trial(name: str, seed: int) -> dict[str, np.ndarray]:
     for kind, scale in SCALES.items():
         sets = ConformalSets(task.model, ASKED, kind="band", scale=scale, random_state=seed)
         sets.fit(task.X[train], task.Y[train], groups)
-        bands = sets.predict(task.X[test])
+        bands: Any = sets.predict(task.X[test])
         half = ((bands.upper - bands.lower) / 2).reshape(len(test), -1)
         errors = np.abs(task.Y[test] - (bands.upper + bands.lower) / 2).reshape(half.shape)
         hard = difficulty(sets.model_, task.X[test])  # the model is the same for every kind
@@ -140,7 +140,7 @@ def run(
     report = Report("widths", wide=True, baseline="", lower_is_better=["width"])
     tasks = [delayed(trial)(name, seed) for name in names for seed in range(repeats)]
     done = Parallel(jobs, return_as="generator")(tasks)
-    done = track(done, "splits", len(tasks), console=console, transient=True)
+    done = iter(track(done, "splits", len(tasks), console=console, transient=True))
     for name in names:
         every = [next(done) for _ in range(repeats)]
         found = {kind: summary(np.hstack([one[kind] for one in every])) for kind in SCALES}
@@ -152,7 +152,7 @@ def run(
     report.notes.append(
         f"Bands asked for {ASKED:.0%}, {repeats} random splits; the same model, training, "
         "calibration and test rows for all. Equal coverage: all widths of a method times the one "
-        f"number that makes it cover {ASKED:.0%} of all test rows. Terciles are of the width that "
-        "the residual scale predicts. Settings were tuned on other splits than these."
+        f"number that makes it cover {ASKED:.0%} of all test rows. Terciles are of the largest "
+        "error that a ridge model of left-out errors expects. Settings were tuned on other splits."
     )
     return report

@@ -7,7 +7,6 @@ parameters, items and wrappers, for the contracts alone.
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
@@ -88,7 +87,7 @@ KERNELS = [
     (k.Tanimoto(), POSITIVE), (k.L2(), VECTORS), (k.Sobolev(), VECTORS),
     (k.FieldL2(), IMAGES), (k.FieldSobolev(), IMAGES),
     (k.Precomputed(VECTORS @ VECTORS.T), np.arange(6)), (k.Labels(), SETS), (k.Delta(), CLASSES),
-    (k.Words(), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
+    (k.Words(), TITLES), (k.TfIdf(bits=8), TITLES), (k.Standardized(k.RBF(1.0)), VECTORS),
     (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
     (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
@@ -100,9 +99,10 @@ KERNELS = [
     (k.LaplacianRegularized(k.RBF(1.0)), VECTORS), (k.Smoothed(k.RBF(1.0), 1.0, (4, 4)), IMAGES),
 ]  # fmt: skip
 MORE_KERNELS = [
-    (k.Standardized(k.Linear(), "common"), TWINS),
+    (k.Standardized(k.Linear(), "common"), TWINS), (k.TfIdf("letters", 2, 3, 4, 8), TITLES),
     (k.Polynomial(3, gamma=0.5, coef0=0.0), TWINS), (k.RBF(1.0), TWINS), (k.Laplacian(2.0), IMAGES),
-    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES), (k.Matern(1.0, nu=3.5), VECTORS),
+    (k.Matern(1.0, nu=0.5), TWINS), (k.Matern(1.0, nu=2.5), IMAGES),
+    (k.Matern(1.0, nu=3.5), VECTORS),
     (k.Matern(1.0, nu=np.inf), VECTORS), (k.Normalized(k.Linear()), IMAGES),
     (k.Gaussian(k.Polynomial(2), 3.0), VECTORS), (k.Centered(k.Linear()), TWINS),
     (k.Normalized(k.Centered(k.RBF())), IMAGES), (k.Function(inner_products), VECTORS),
@@ -209,7 +209,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
-    (RegressorDependency(Ridge(), cv=2), NUMBERS, VECTORS),
+    (RegressorDependency(KernelDependency(k.RBF(0.5)), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),

@@ -20,6 +20,10 @@ Array = Any
 Items = Any
 """A batch of things to learn from: an array, or a sequence of arbitrary objects."""
 
+NUMBERS = "fiub"
+"""Kinds of numpy's plain numbers, of which an array needs no further look before scikit-learn's."""
+NUMPY = array_api_compat.array_namespace(np.empty(0))
+
 
 def is_foreign(A: Items) -> bool:
     """Whether `A` is an array-API array of a library other than numpy."""
@@ -28,8 +32,10 @@ def is_foreign(A: Items) -> bool:
 
 def namespace(*arrays: Items) -> Any:
     """The array-API namespace of the arrays among the arguments; numpy's where there is none."""
-    foreign = [A for A in arrays if is_foreign(A)]
-    return array_api_compat.array_namespace(*(foreign or [np.empty(0)]))
+    for A in arrays:
+        if is_foreign(A):
+            return array_api_compat.array_namespace(*filter(is_foreign, arrays))
+    return NUMPY
 
 
 def count(A: Items) -> int:
@@ -55,32 +61,20 @@ def as_vectors(
 
     A sparse matrix stays one, as a CSR array, where its kernel can work on it.
     """
-    refuse_masked(A, name)
-    if sparse.issparse(A) and accept_sparse:
-        return sparse.csr_array(
-            check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
-        )
-    A = _foreign_vectors(A, name) if is_foreign(A) else _numpy_vectors(A, name, owner)
-    return A if A.ndim == 2 else namespace(A).reshape(A, (A.shape[0], -1))
+    if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
+        refuse_masked(A, name)
+        if sparse.issparse(A) and accept_sparse:
+            A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
+            return sparse.csr_array(A)
+        if is_foreign(A):
+            A = foreign_vectors(A, name)
+            return namespace(A).reshape(A, (A.shape[0], -1))
+        refuse_things(A, name, owner)
+    A = check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
+    return A if A.ndim == 2 else A.reshape(len(A), -1)
 
 
-def as_output_array(Y: Items, name: str, owner: str) -> Array:
-    """Real finite outputs as an array in their own shape, plain numbers as vectors of length 1."""
-    refuse_masked(Y, name)
-    if is_foreign(Y):
-        Y = Y if Y.ndim > 1 else Y[:, None]
-        return namespace(Y).reshape(_foreign_vectors(Y, name), Y.shape)
-    _refuse_things(Y, name, owner)
-    Y = check_array(Y, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
-    return Y if Y.ndim > 1 else Y[:, None]
-
-
-def _numpy_vectors(A: Items, name: str, owner: str) -> np.ndarray:
-    _refuse_things(A, name, owner)
-    return check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
-
-
-def _refuse_things(A: Items, name: str, owner: str) -> None:
+def refuse_things(A: Items, name: str, owner: str) -> None:
     """Strings, graphs or ragged lists where vectors are needed: say so, and what to do."""
     if sparse.issparse(A):
         return  # scikit-learn's own message names sparse input and the way out
@@ -98,7 +92,8 @@ def _is_row(a: Any) -> bool:
     return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
 
 
-def _foreign_vectors(A: Array, name: str) -> Array:
+def foreign_vectors(A: Array, name: str) -> Array:
+    """Real finite vectors of another library in float64, or refused."""
     xp = namespace(A)
     if A.ndim < 2:
         raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
@@ -214,12 +209,6 @@ def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
     return (positions, number) if bool(same) else None
 
 
-def products(A: Array, B: Array) -> Array:
-    """⟨a, b⟩ for all pairs of rows; sparse rows are multiplied as such, the result is dense."""
-    P = A @ B.T
-    return P.toarray() if sparse.issparse(P) else P
-
-
 def sqnorms(A: Array) -> Array:
     """‖a‖² for every row, dense or sparse."""
     return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
@@ -237,14 +226,14 @@ def power(A: Array, exponent: int) -> Array:
 
 
 def dense(A: Array) -> Array:
-    """The same rows, dense."""
+    """The same matrix, dense: products of sparse rows are sparse."""
     return A.toarray() if sparse.issparse(A) else A
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices that cover range(n), of at least one each."""
-    size = max(1, size)
-    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+    for start in range(0, n, max(1, size)):
+        yield slice(start, min(start + max(1, size), n))
 
 
 def host(A: Array) -> np.ndarray:

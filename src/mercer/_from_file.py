@@ -28,8 +28,10 @@ class FromFile:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        for name in (ASKED | {"fit"}) & vars(cls).keys():
-            setattr(cls, name, (_renewed if name == "fit" else _guarded)(vars(cls)[name]))
+        for name in ASKED & vars(cls).keys():
+            setattr(cls, name, _guarded(vars(cls)[name]))
+        if "fit" in vars(cls) and not hasattr(cls, "_fit_afresh"):  # which takes the mark away
+            cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 
 def _guarded(method: Callable) -> Callable:

@@ -44,7 +44,11 @@ def eigh(
         return xp.where(S > 0, S, xp.zeros_like(S)), None
     if S.shape[0] == 0:
         return xp.sum(S, axis=1), None
-    values, vectors = xp.linalg.eigh(S) if is_foreign(S) else _numpy_eigh(S)
+    if is_foreign(S):
+        values, vectors = xp.linalg.eigh(S)
+    else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
+        S = S.T if S.flags.c_contiguous else S
+        values, vectors = scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
     largest, smallest = float(values[-1]), float(values[0])
     if smallest < -INDEFINITE * max(largest, -smallest, scale):
         raise NotPositiveSemidefinite(
@@ -57,12 +61,6 @@ def eigh(
         return xp.where(kept, values, xp.zeros_like(values)), vectors
     dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))
     return values[dropped:], vectors[:, dropped:]
-
-
-def _numpy_eigh(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    # A symmetric matrix is its own transpose: the Fortran view lets LAPACK work in place.
-    S = S.T if S.flags.c_contiguous else S
-    return scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
 
 
 def ridged(K: Array, alpha: float | Array) -> Array:

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import sklearn
 
 T = TypeVar("T")
+WATCHERS = {"_skl_callbacks", "_parent_callback_ctx"}
+"""What scikit-learn sets on an estimator, or on a search around it, that somebody watches."""
 
 
 class Observed:
@@ -100,8 +102,8 @@ def untold(items: Iterable[T], what: str) -> Iterable[T]:
 
 
 def is_watched(estimator: Observed) -> bool:
-    """Whether scikit-learn has set somebody to watch, on the estimator or on a search around it."""
-    return any(name in vars(estimator) for name in ("_skl_callbacks", "_parent_callback_ctx"))
+    """Whether scikit-learn has set somebody to watch."""
+    return bool(WATCHERS & vars(estimator).keys())
 
 
 def _support() -> Any:

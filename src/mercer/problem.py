@@ -11,13 +11,12 @@ import numpy as np
 from sklearn.base import clone
 
 from ._arrays import Array, Items, concatenated, count, host, is_foreign, take
-from ._plan import require_low_rank
-from .features import Explicit, FeatureMap, check_map
+from ._plan import SMALL, require_exact, require_low_rank
+from .features import FeatureMap
 from .features.fixed import Fixed
-from .features.triangular import Triangular
 from .kernels import Kernel
 from .losses import Loss
-from .operators import Moments, Operator, OperatorKernel
+from .operators import Moments, Operator, OperatorKernel, Separable
 from .spaces.symmetries import Group
 from .symmetric import SymMatrix
 
@@ -66,9 +65,8 @@ class Side:
     @cached_property
     def width(self) -> int | None:
         """The number of finite features of the kernel; None where it has none."""
-        if self.kernel.features is None:
-            return None
-        return int(self.kernel.features(take(self.items, [0])).shape[1])
+        features = self.kernel.features
+        return None if features is None else int(features.transform(take(self.items, [0])).shape[1])
 
 
 @dataclass(frozen=True)
@@ -108,12 +106,10 @@ class Problem:
     gathered: Any = None
     symmetry: Group | None = None
 
-    def __post_init__(self) -> None:
-        check_map(self.inputs.features, "features")
-        check_map(self.outputs.features, "output_features")
-
     def fixed(self) -> Problem:
         """The problem with what was drawn for it, and without coordinates: what a model keeps."""
+        if self.inputs.features is None and self.outputs.features is None:
+            return self
         return replace(self, inputs=self.inputs.fixed(), outputs=self.outputs.fixed())
 
     @property
@@ -129,12 +125,14 @@ class Problem:
     @property
     def separable(self) -> bool:
         """Whether the kernel is a scalar kernel times an operator, solved as such."""
-        return self.kernel.separable and not self.operator_features
+        features = self.inputs.features
+        return self.kernel.separable and (features is None or not features.operator_valued)
 
     @property
     def operator(self) -> Operator:
         """The operator of a separable problem."""
-        return self.kernel.separated().operator
+        kernel = self.kernel
+        return (kernel if isinstance(kernel, Separable) else kernel.separated()).operator
 
     @property
     def operator_features(self) -> bool:
@@ -159,11 +157,12 @@ class Problem:
         kernel, X = self.inputs.kernel, self.inputs.items
         return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
 
-    @property
-    def where(self) -> Any:
-        """The array or device name that tells where to compute."""
-        X = self.inputs.items
-        return X if is_foreign(X) else vars(self.inputs.kernel).get("device")
+    def require_room(self, squares: float) -> None:
+        """Refuse a fit that holds so many n×n matrices where they have no room."""
+        if 8.0 * squares * self.n**2 > SMALL:
+            X = self.inputs.items
+            where = X if is_foreign(X) else vars(self.inputs.kernel).get("device")
+            require_exact(self.n, squares, where=where)
 
     @cached_property
     def spanned(self) -> bool:
@@ -175,26 +174,6 @@ class Problem:
         kernel, width = self.outputs.kernel, self.outputs.width
         few = width is not None and (kernel.on_vectors or width <= self.n)
         return self.outputs.features is None and not few
-
-    def output_coordinates(self) -> tuple[FeatureMap, Array]:
-        """Outputs in coordinates: as given, in the kernel's finite features, or exact."""
-        if self.outputs.features is not None:
-            return self.outputs.coordinates
-        map = self._default_map()
-        return map, map.fit_transform(self.outputs.kernel, self.outputs.items)
-
-    def exact_outputs(self) -> bool:
-        """Whether output coordinates take a factorisation of their Gram matrix."""
-        return self.outputs.features is None and isinstance(self._default_map(), Triangular)
-
-    def _default_map(self) -> FeatureMap:
-        own, width = self.kernel.own_coordinates, self.outputs.width
-        if own and width is None:
-            raise ValueError(
-                f"{self.kernel} speaks of output components, but {self.outputs.kernel} has no "
-                "finite features to be its components: use output_kernel=Linear()."
-            )
-        return Explicit() if own or (width is not None and width <= self.n) else Triangular()
 
 
 @dataclass(frozen=True)

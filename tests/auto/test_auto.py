@@ -215,5 +215,13 @@ def test_what_is_not_there_is_named(parameters, message):
 def test_constant_inputs_and_missing_outputs_are_refused():
     with pytest.raises(ValueError, match="nothing to learn from"):
         auto().fit(np.ones((10, 2)), np.arange(10.0))
-    with pytest.raises(ValueError, match="row 0: column 0 is empty"):
+    with pytest.raises(ValueError, match="row 0: column 'y' is empty"):
         auto().fit(X[:10], np.r_[np.nan, np.arange(9.0)])
+
+
+def test_images_to_images_try_neighbourhoods():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4, 4))
+    model = AutoDependency(time_limit=20, random_state=0).fit(X, X * np.roll(X, 1, axis=1))
+    assert "patches" in {row["family"] for row in model.leaderboard_}
+    assert model.predict(X[:2]).shape == (2, 4, 4)

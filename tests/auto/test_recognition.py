@@ -250,3 +250,11 @@ def test_text_is_measured_without_edit_distances(monkeypatch):
     numbers.fit(table(y=["1", "2"]), ["y"])
     one = room.measures(numbers, np.ones((1, 1)), np.ones((1, 1)))
     assert set(one) == {"root mean squared error"}  # one row has no variance
+
+
+def test_outputs_of_arrays_have_names_of_their_own(rng):
+    X = rng.normal(size=(30, 1))
+    model = fitted({"X": X[:, 0], "y": X[:, 0] ** 2})
+    assert model.predict({"X": [1.0]}).keys() == {"y"}
+    outputs = np.column_stack([X[:, 0], X[:, 0] ** 2])
+    assert list(AutoDependency(random_state=0).fit(X, outputs).spaces_) == [0, "y 0", "y 1"]

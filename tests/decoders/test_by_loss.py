@@ -84,11 +84,12 @@ def test_sequences_are_searched_beyond_the_training_outputs():
 )  # fmt: skip
 @pytest.mark.parametrize("candidates", [None, "training"])
 def test_left_out_predictions_are_those_of_refits(output, y, loss, candidates):
-    model = KernelDependency(RBF(1.0), output, 0.1, decoder=ByLoss(loss, candidates)).fit(X, y)
+    decoder = ByLoss(loss, candidates, price=0.0)
+    model = KernelDependency(RBF(1.0), output, 0.1, decoder=decoder).fit(X, y)
     left_out = model.loo_predict()
     for i in (0, 7, 29):
         rest = [j for j in range(30) if j != i]
-        again = KernelDependency(RBF(1.0), output, 0.1, decoder=ByLoss(loss, candidates))
+        again = KernelDependency(RBF(1.0), output, 0.1, decoder=decoder)
         y_rest = y[rest] if isinstance(y, np.ndarray) else [y[j] for j in rest]
         assert np.all(again.fit(X[rest], y_rest).predict(X[[i]])[0] == left_out[i])
 
@@ -113,6 +114,17 @@ def test_other_ways_have_weights_too(options):
     model = KernelDependency(output_kernel=Labels(), alpha=0.1, decoder=ByLoss("f1"), **options)
     assert model.fit(X, SETS).predict(X).shape == SETS.shape
     assert model.loo_predict().shape == SETS.shape
+
+
+@pytest.mark.parametrize("name", ["f1", "hamming", "subset"])
+def test_the_price_of_labels_is_calibrated_on_left_out_points(name):
+    def left_out(price):
+        model = KernelDependency(RBF(1.0), Labels(), 5.0, decoder=ByLoss(name, price=price))
+        model.fit(X, SETS)
+        return METRICS[name](SETS, model.loo_predict()), model.decoder_.expected_.price
+
+    assert left_out(None)[0] >= left_out(0.0)[0]
+    assert left_out(0.2)[1] == 0.2
 
 
 def test_a_choice_may_decode_so():

@@ -82,3 +82,16 @@ def test_models_of_different_output_kernels_are_refused():
 def test_nothing_to_blend_is_refused():
     with pytest.raises(ValueError, match="at least one model"):
         Blend([]).fit(X, Y)
+
+
+def test_given_weights_replace_those_of_least_squares(rng):
+    X = rng.normal(size=(40, 2))
+    Y = np.column_stack([X[:, 0] ** 2, X[:, 1]])
+    models = [KernelDependencyCV(RBF(1.0)), KernelDependencyCV(Linear())]
+    blend = Blend(models).fit(X, Y)
+    half = blend.reweighted([0.5, 0.5])
+    wanted = sum(model.predict(X) for model in blend.models_) / 2.0
+    np.testing.assert_allclose(half.predict(X), wanted, atol=1e-12)
+    np.testing.assert_allclose(blend.weights_, Blend(models).fit(X, Y).weights_)
+    with pytest.raises(ValueError, match="2 non-negative numbers"):
+        blend.reweighted([1.0])

@@ -10,7 +10,7 @@ from mercer.estimators.learned_parameters import ParameterSearch
 from mercer.features import IncompleteCholesky, Nystroem, RandomFourier
 from mercer.kernels import RBF, Kendall, Linear, Spectrum, Subsequences
 from mercer.losses import Huber
-from mercer.operators import ConditionalCovariance, Covariance, LearnedOperator
+from mercer.operators import Boxes, ConditionalCovariance, Covariance, LearnedOperator, Local
 from mercer.persistence import load, save
 from registry import RANKS, WORDS
 
@@ -123,3 +123,38 @@ def test_what_has_no_gradient_is_refused():
     with pytest.raises(ValueError, match="infinitely many"):
         tune(KernelDependency(RBF(1.0), RBF(1.0)), X, Y, criterion="evidence")
     assert mercer.tune is tune
+
+
+@pytest.mark.parametrize("criterion", ["loo", "evidence"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Local(RBF(3.0), width=1.0), Local(RBF("ard"), width=1.5, floor=0.1),
+        Local(width=2.0), Local(2.0 * RBF(2.0), windows=Boxes(size=2, overlap=1)),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("more", [{}, {"weights": True, "groups": True}, {"intercept": False}],
+                         ids=["plain", "weighted", "no intercept"])  # fmt: skip
+def test_local_widths(criterion, kernel, more):
+    A = RNG.normal(size=(25, 5))
+    B = A**2 + 0.1 * RNG.normal(size=A.shape)
+    groups = np.arange(25) // 2 if more.get("groups") and criterion == "loo" else None
+    weights = RNG.uniform(0.5, 2, 25) if more.get("weights") else None
+    model = KernelDependency(kernel, fit_intercept=more.get("intercept", True))
+    found = ParameterSearch(model._problem_of(A, B, groups, None, weights)[0], criterion)
+    at = found.start + 0.05
+    _, gradient = found(at)
+    direction, h = RNG.normal(size=at.shape), 1e-4
+    near, far = (found(at + s * direction)[0] - found(at - s * direction)[0] for s in (h, 2 * h))
+    assert gradient @ direction == pytest.approx((8 * near - far) / (12 * h), rel=1e-5)
+
+
+def test_local_kernels_are_learnt():
+    A = RNG.normal(size=(60, 12))
+    B = A**2 + 0.1 * RNG.normal(size=A.shape)
+    wide = Local(RBF(3.0), width=8.0)
+    found = tune(KernelDependency(wide), A[:40], B[:40], max_iter=15)
+    assert found.learnt_.values["width"] < 2.0
+    before = KernelDependency(wide, alpha=0.1).fit(A[:40], B[:40]).score(A[40:], B[40:])
+    assert found.score(A[40:], B[40:]) > before

@@ -59,19 +59,6 @@ EXACT = {
 }  # fmt: skip
 
 
-NOT_YET = {
-    ("line", "narrow, intercept"),
-    ("line, rbf outputs", "narrow, intercept"),
-    ("line, covariance", "repeated, intercept, groups"),
-}
-"""Where the spectral route is more than ten times as far off as a Cholesky solve."""
-
-
-def not_yet(name, condition):
-    far = (name, condition) in NOT_YET
-    return "the spectrum is more than ten times as far off as Cholesky" if far else None
-
-
 @pytest.mark.parametrize(("name", "condition"), under())
 def test_all_solvers_agree(name, condition):
     problem = posed(name, condition)
@@ -82,7 +69,7 @@ def test_all_solvers_agree(name, condition):
     assert max(errors.values()) <= AGREE, errors
 
 
-@pytest.mark.parametrize(("name", "condition"), crossed(EXACT, TELLING, why=not_yet))
+@pytest.mark.parametrize(("name", "condition"), crossed(EXACT, TELLING))
 def test_smaller_ridges_are_as_good_as_a_cholesky_solve(name, condition):
     problem = posed(name, condition, EXACT[name])
     alpha, V = 1e-10 * size(problem), problem.outputs

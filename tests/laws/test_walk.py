@@ -10,6 +10,9 @@ from mercer.kernels import RBF
 from mercer.operators import Covariance
 
 FUNCTIONS, FILES = 60, 18
+"""What the design asks for."""
+REACHED = 95, 28
+"""What the walk may not grow beyond until then."""
 PACKAGE = str(Path(mercer.__file__).parent)
 INLINED = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 """Functions of their own in some versions of Python only."""
@@ -32,14 +35,27 @@ def walked(action):
     return seen
 
 
-@pending("the walk is longer than the design asks for")
-def test_the_walk_of_fit():
+def walk_of_fit():
+    """The functions that a second fit calls: what is imported on first use is no part of it."""
     X, Y = vectors(30)
     model = KernelDependency(RBF(1.0) * Covariance())
-    model.fit(X, Y)  # what is imported on first use is no part of the walk
-    seen = walked(lambda: model.fit(X, Y))
+    model.fit(X, Y)
+    return walked(lambda: model.fit(X, Y))
+
+
+def told(seen):
     files = {file for file, _ in seen}
     listed = "\n".join(sorted(f"{Path(file).name}: {name}" for file, name in seen))
-    assert len(seen) <= FUNCTIONS and len(files) <= FILES, (
-        f"{len(seen)} functions in {len(files)} files:\n{listed}"
-    )
+    return f"{len(seen)} functions in {len(files)} files:\n{listed}"
+
+
+def test_the_walk_does_not_grow():
+    seen = walk_of_fit()
+    functions, files = REACHED
+    assert len(seen) <= functions and len({file for file, _ in seen}) <= files, told(seen)
+
+
+@pending("the walk is longer than the design asks for")
+def test_the_walk_of_fit():
+    seen = walk_of_fit()
+    assert len(seen) <= FUNCTIONS and len({file for file, _ in seen}) <= FILES, told(seen)

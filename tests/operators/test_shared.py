@@ -199,3 +199,20 @@ def test_bands_hold_held_out_fields():
     sets = ConformalSets(KernelDependency(kernel, alpha=0.1), kind="band", random_state=0)
     sets.fit(A[:200], B[:200])
     assert 0.84 < np.mean(sets.covers(A[200:], B[200:])) < 0.96
+
+
+def test_radius_zero_is_positionwise():
+    """Sequences of one length, whose places share what they learn by eta."""
+    from mercer.kernels import Function
+    from mercer.operators import Positionwise
+
+    eta, A = 0.5, RNG.normal(size=(12, 5))
+    Y = np.sin(A) + np.arange(5)
+    same = Function(lambda a, b: (a[:, :1] == b[None, :, 0]) + eta)
+    kernel = Shared(RBF(1.0), same, None, 0.0, radius=0.0)
+    shared = KernelDependency(kernel, alpha=0.1, fit_intercept=False).fit(A, Y)
+    places = Positionwise(RBF(1.0), eta=eta, letters=1)
+    old = KernelDependency(places, alpha=0.1, fit_intercept=False)
+    old.fit([list(a[:, None]) for a in A], Y)
+    expected = old.embed([list(a[:, None]) for a in A]).coordinates
+    assert np.allclose(shared.predict(A), expected, atol=1e-6)

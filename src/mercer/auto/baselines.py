@@ -22,6 +22,8 @@ from .outputs import Outputs
 from .search import Clock, Pairs
 
 FOLDS = 5
+WIDE = 200
+"""Columns from which on trees look at the root of their number at a split."""
 WORDS = 1000
 """Words of a column of text that baselines look at."""
 MOST = 5000
@@ -50,7 +52,7 @@ def baselines(
     map = Explicit().fit(kernel, pairs.y)
     V, scores = host(map.transform(pairs.y)), {}
     decoder = (outputs.decoder() or natural(kernel)).fit(kernel, pairs.y)
-    for name, model in _models(seed).items():
+    for name, model in _models(seed, A.shape[1]).items():
         if not clock.allows("baseline"):
             break
         C = clock.timed("baseline", lambda: _left_out(model, A, V, pairs.groups, seed))  # noqa: B023
@@ -84,12 +86,13 @@ def _labels(cell: list) -> list:
     return list(cell)
 
 
-def _models(seed: int) -> dict[str, Any]:
+def _models(seed: int, width: int) -> dict[str, Any]:
+    share = 1.0 if width < WIDE else "sqrt"
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
         "nearest neighbours": KNeighborsRegressor(10, weights="distance"),
-        "extra trees": ExtraTreesRegressor(50, random_state=seed),
+        "extra trees": ExtraTreesRegressor(50, max_features=share, random_state=seed),
     }
 
 

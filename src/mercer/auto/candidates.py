@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Items
+from ..estimators.default_kernels import are_curves
 from ..kernels import (
     RBF,
     Fingerprint,
+    Gaussian,
     Kernel,
     Labels,
     Laplacian,
@@ -20,29 +23,39 @@ from ..kernels import (
     Spectrum,
     Standardized,
     Tanimoto,
+    TfIdf,
     WeisfeilerLehman,
-    Words,
 )
 from ..kernels.standardized import common_units
+from ..operators import Patchwise
 from .inputs import NUMBERS, Inputs
 
 SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
 """Length scales in units of the distance that standardised rows have, likely ones first."""
+MANY = 2000
+"""Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
+RANK, TOPICS = 400, 40
+"""Principal directions of many texts, and those that trees ask about."""
 WORDS = 2
 """Blanks in the middle one of texts from which on words are compared, too."""
 
 
-def families(inputs: Inputs, sentences: bool) -> dict[str, list[Kernel]]:
-    """Lists of kernels by the name of their family; the first to try come first."""
-    numbers = _on_numbers(inputs) if inputs.width_ else {}
+def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
+    """Lists of kernels by the name of their family; the first to try come first.
+
+    X are rows as `inputs` reads them.
+    """
+    numbers = _on_numbers(inputs, numbers_in(inputs, X)) if inputs.width_ else {}
     if not inputs.texts:
         return numbers
+    rank = RANK if len(X) > MANY else None
     texts = {
         name: _sum([On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
-        for name, make in _text_kernels(sentences).items()
+        for name, make in _text_kernels(are_sentences(inputs, X), rank).items()
     }
-    if not numbers:
-        return {name: [kernel] for name, kernel in texts.items()}
+    if not numbers or rank is not None:  # of many rows, the blend adds them up
+        alone = {f: [On(NUMBERS, k) for k in kernels] for f, kernels in numbers.items()}
+        return {**{name: [kernel] for name, kernel in texts.items()}, **alone}
     return {
         f"{family} + {name}": [
             On(NUMBERS, kernel) + weight * text for kernel in kernels for weight in (0.5, 2.0)
@@ -52,20 +65,55 @@ def families(inputs: Inputs, sentences: bool) -> dict[str, list[Kernel]]:
     }
 
 
-def forest_kernel(inputs: Inputs) -> Kernel | None:
-    """What trees ask about: the numbers; None where there are none."""
-    if not inputs.width_:
+def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
+    """Kernels of neighbourhoods, where outputs are images and inputs have as many numbers."""
+    alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
+    if not alike or inputs.texts or not inputs.varies_.all():
+        return {}
+    size = tuple(-(-side // 2) for side in shape)
+    overlap = tuple(side // 2 for side in size)
+    typical = sqrt(size[0] * size[1])
+    patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
+    return {"patches": patches}
+
+
+def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
+    """What trees ask about: the numbers, and the main directions of texts.
+
+    None where there are neither, and for many texts alone, on which trees are slow and seldom good.
+    """
+    if not inputs.texts:
+        return Linear()
+    if not inputs.width_ and len(X) > MANY:
         return None
-    return On(NUMBERS, Linear()) if inputs.texts else Linear()
+    texts = [name for name in inputs.texts if inputs.kinds_[name] == "text"]
+    pieces = ("words", 1, 1) if are_sentences(inputs, X) else ("letters", 2, 4)
+    parts: list[Kernel] = [On(NUMBERS, Linear())] if inputs.width_ else []
+    parts += [On(str(name), TfIdf(*pieces, TOPICS)) for name in texts]
+    return _sum(parts) if parts else None
 
 
-def _on_numbers(inputs: Inputs) -> dict[str, list[Kernel]]:
+def numbers_in(inputs: Inputs, X: Items) -> np.ndarray:
+    """The numbers of some rows, in units of the columns."""
+    return np.stack([row[NUMBERS] for row in X]) if inputs.texts else X
+
+
+def are_sentences(inputs: Inputs, X: Items) -> bool:
+    """Whether some column of text has several words a cell."""
+    texts = [str(name) for name, kind in inputs.kinds_.items() if kind == "text"]
+    few = list(X[:200]) if texts else []
+    return any(np.median([row[name].count(" ") for row in few]) >= WORDS for name in texts)
+
+
+def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
     """Stationary kernels over scales up to 12√d of the spread, the linear one, those of sets."""
     d = inputs.width_
     sets: dict[str, list[Kernel]] = {"Tanimoto": [Tanimoto()], "cosine": [Normalized(Linear())]}
+    if inputs.bags_ and len(Z) > MANY:  # distances say what overlaps do, and take longer
+        return {**sets, "cosine": [Gaussian(Normalized(Linear()), c) for c in (0.7, 1.0)]}
     return {
         **(sets if inputs.bags_ else {}),
-        **(_on_curves(inputs) if inputs.curves_ else {}),
+        **(_on_curves(inputs) if not inputs.holes_.any() and are_curves(Z) else {}),
         "RBF": [RBF(c * sqrt(d)) for c in SCALES],
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
@@ -84,11 +132,11 @@ def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
     }
 
 
-def _text_kernels(sentences: bool) -> dict[str, Any]:
-    made: dict[str, Any] = {"letters": lambda: Normalized(Spectrum(4, blended=True))}
-    if sentences:
-        made = {"words": lambda: Normalized(Words(Spectrum(1))), **made}
-    return made
+def _text_kernels(sentences: bool, rank: int | None) -> dict[str, Any]:
+    words = {"words": lambda: TfIdf("words", 1, 2, rank)} if sentences else {}
+    if rank is not None:
+        return {**words, "letters": lambda: TfIdf("letters", 3, 4, rank)}
+    return {**words, "letters": lambda: Normalized(Spectrum(4, blended=True))}
 
 
 def _on_text(kind: str, make: Any) -> Kernel:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Sequence
+import re
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,8 @@ from sklearn.utils import check_random_state
 from .._arrays import Items
 from ..cells import BadTable, Table
 from ..cells.table import Name
+from ..estimators.checks import warn_if_constant
+from ..estimators.doubts import warn_of_data
 from ..estimators.left_out_sets import LeftOutSets
 from ..problem import group_labels, sample_weights
 from .baselines import baselines
@@ -18,11 +23,14 @@ from .frames import as_table, named
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
+from .measures import scorer_of
 from .outputs import Outputs
 from .progress import Progress
 from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
+LONG = re.compile(r"\d+\.\d{5,}")
+"""Numbers with more digits than anybody reads."""
 SETS = 4000
 """Rows up to which a model keeps what prediction sets need, asked for or not."""
 
@@ -48,7 +56,7 @@ class AutoDependency(LearntFromTable):
     scoring
         None for the metric of the outputs (mean R² of numbers, R² of curves, F1 by example of label
         sets, accuracy of classes, Kendall's tau of rankings, else exact matches), or a scorer of
-        scikit-learn's.
+        scikit-learn's, or the name of one or of a function of `mercer.metrics`.
     coverage
         The share of new outputs that `predict_set` is to cover; None for no sets.
     time_limit
@@ -138,6 +146,7 @@ class AutoDependency(LearntFromTable):
 
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
         clock = Clock(self.time_limit)
+        scorer_of(self.scoring)  # refuse one that is not there before anything is fitted
         table = as_table(X)
         known = table if y is None else outputs_table(y)
         if len(known) != len(table):
@@ -171,25 +180,29 @@ class AutoDependency(LearntFromTable):
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        warn_if_constant(self.outputs_.kernel().fit(pairs.y), pairs.y)
+        compared = partial(baselines, self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
         if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._by_letters(pairs)
+            self.baselines_ = compared()
         else:
-            self._by_kernels(pairs, clock, seed)
-        self.baselines_ = baselines(self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
+            self._by_kernels(pairs, clock, seed, compared)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
 
-    def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int) -> None:
+    def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int, compared: Callable) -> None:
         search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
         with Progress(search.planned(pairs), self.time_limit) as progress:
             clock.tell = progress.step if self.verbose else None
             self.best_estimator_ = search.run(pairs)
+            self.baselines_ = compared()
         self.leaderboard_ = sorted(search.board, key=lambda row: -row["score"])
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search._score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
+        self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = LeftOutSets.of(self.best_estimator_)
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
         if self.coverage is not None:
             self.sets_.check(self.coverage)
 
@@ -221,12 +234,26 @@ class AutoDependency(LearntFromTable):
 
 def _called(best: str, model: Any, search: Search) -> str:
     """What was chosen in words: the models of a blend with their weights."""
-    models = {row["family"]: row["model"] for row in search.board}
+    models = {
+        row["family"]: LONG.sub(lambda m: f"{float(m[0]):.4g}", row["model"])
+        for row in search.board
+    }
     if best != "blend":
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))
     order = sorted(weights, key=lambda family: -weights[family])
     return " + ".join(f"{weights[f]:.2f} {models[f]}" for f in order if weights[f] > 0.005)
+
+
+def _doubts(search: Search) -> list[str]:
+    """What is odd about the data: labels that never occur, rows that come again."""
+    model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
+    if model is None:
+        return []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warn_of_data(model.fitted_.problem)
+    return [str(one.message) for one in said]
 
 
 def _several(names: Any) -> list[Name]:

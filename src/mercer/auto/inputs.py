@@ -12,7 +12,6 @@ from .._arrays import object_array
 from ..cells import BadTable, Table
 from ..cells.table import Name
 from ..cells.values import notation_of, numbers_with_gaps
-from ..estimators.default_kernels import are_curves
 from ..spaces import LabelSets, Molecules
 from .guess import INPUTS, input_kind, known
 
@@ -71,7 +70,6 @@ class Inputs(BaseEstimator):
         self.varies_ = spread > 1e-12 * np.nan_to_num(largest)
         self.spread_ = np.where(self.varies_, spread, 1.0)
         self._settle_indicators(raw)
-        self.curves_ = not self.holes_.any() and are_curves(raw[:, self.varies_])
         if not self.width_ and not self.texts:
             raise BadTable(
                 f"{table.source}: no input column varies: there is nothing to learn from."

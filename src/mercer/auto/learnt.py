@@ -22,7 +22,7 @@ from ..estimators.prediction_sets import Bands
 from .diagnose import diagnosis
 from .frames import as_table, in_kind, named
 from .inputs import Inputs
-from .measures import measures
+from .measures import measures, scorer_of
 from .outputs import Outputs
 from .reader import TableReader, outputs_table
 from .search import Pairs
@@ -66,7 +66,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
         told = Told(predicted)
-        return float(check_scoring(told, scoring=self.scoring)(told, None, truth))
+        return float(check_scoring(told, scoring=scorer_of(self.scoring))(told, None, truth))
 
     def predict(self, X: Any) -> Any:
         """The outputs of new rows, in the form and under the names of the training outputs.

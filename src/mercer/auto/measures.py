@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
+from .. import metrics
 from .._arrays import Items
 from ..metrics import character_error_rate, subset_accuracy
 from .outputs import ARRAYS, Outputs
@@ -39,3 +42,19 @@ def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
         return np.sqrt((E**2).mean(axis=1))
     total = float(np.sqrt((spread**2).mean()))
     return np.sqrt((E**2).mean(axis=1)) / (total or 1.0)
+
+
+def scorer_of(scoring: Any) -> Any:
+    """A scorer of scikit-learn's, or one made of a metric of mercer's by its name."""
+    from sklearn.metrics import get_scorer_names, make_scorer
+
+    if not isinstance(scoring, str) or scoring in get_scorer_names():
+        return scoring
+    metric = None if scoring.startswith("_") else getattr(metrics, scoring, None)
+    if not inspect.isfunction(metric):
+        raise ValueError(
+            f"{scoring!r:.60} is no scorer of scikit-learn's and no metric of mercer's: try "
+            "accuracy, f1_macro, sample_f1 or hamming_accuracy."
+        )
+    lower = any(word in scoring for word in ("error", "loss", "distance"))
+    return make_scorer(metric, greater_is_better=not lower)

@@ -31,7 +31,13 @@ class TableReader:
 
 
 def outputs_table(y: Any) -> Table:
-    """The outputs as a table; a Series under its name."""
+    """The outputs as a table: a Series under its name, columns of an array as y, y 0 or y 1."""
     table = as_table(y, "y")
-    named_series = not named(y) and getattr(y, "name", None) is not None
-    return replace(table, columns={y.name: table.columns[0]}) if named_series else table
+    if named(y):
+        return table
+    name = getattr(y, "name", None)
+    alone = len(table.columns) == 1
+    called = "y" if name is None else name
+    cells = table.columns.values()
+    columns = {called if alone else f"{called} {j}": column for j, column in enumerate(cells)}
+    return replace(table, columns=columns)

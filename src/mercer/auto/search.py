@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import copy
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import sqrt
+from math import log2, sqrt
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Items, count, take
-from ..decoders import ExpectedF1
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
-from ..estimators.choice import calibrated, some_rows
-from ..features import IncompleteCholesky
+from ..estimators.choice import some_rows
+from ..estimators.forest import DIRECTIONS
+from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
-from ..operators import Covariance, Identity
-from .candidates import families, forest_kernel
+from ..operators import Covariance, Identity, OperatorKernel
+from .blending import by_expected_f1, clearly_better, single_scores, variants
+from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
 from .outputs import Outputs
 
@@ -27,15 +28,21 @@ CHOSEN_ON = 800
 """Rows that length scales are chosen on, at most."""
 EXACT = 2000
 """Rows up to which ridge models are exact; beyond, of low rank."""
+SETS = 6000
+"""Rows of sets up to which the best of their kernels is exact: low ranks suit them badly."""
+COUPLED = 100
+"""Rows from which on the covariance of outputs is tried: left out, it is held fixed, and on few
+rows that looks better than it is."""
 RANK = 600
+MANY, BEST = 20_000, 2
+"""Rows beyond which only the best families are fitted on all of them, and how many."""
 FEW = 500
 """Rows below which forests are left out by folds: out-of-bag predictions understate them."""
 TREES = 100
-LABELS = 64
-"""Labels up to which sets are decoded by expected F1, which takes their cube."""
-MARGIN = 0.3
-"""A single model is taken instead of the blend where it is better by this over √rows, about a
-standard error: on few rows the best of several is often so by luck."""
+WIDE = 500
+"""Columns from which on trees look at three times their root at a split."""
+STEPS = 1e10
+"""Steps of a forest beyond which it has half the trees and comes without a second one."""
 
 
 @dataclass
@@ -110,104 +117,131 @@ class Search:
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
         """How many things of each kind there are to do at most."""
-        lists = families(self.inputs, self._sentences(pairs)).values()
+        lists = self._choices(pairs).values()
         whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
-        forests = sum(1 for _ in self._forests(pairs.n))
+        forests = sum(1 for _ in self._forests(pairs))
         return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
 
     def run(self, pairs: Pairs) -> Any:
         """The model with the best left-out score: the best of a family, a forest or the blend."""
-        for family, kernels in families(self.inputs, self._sentences(pairs)).items():
-            self._family(family, kernels, pairs)
-        for name, forest in self._forests(pairs.n):
+        self._ridges(pairs)
+        for name, forest in self._forests(pairs):
             if self.models and not self.clock.allows("forest", 0.6):
                 break
             self.clock.timed("forest", lambda: self._take(name, name, forest, pairs))  # noqa: B023
-        singles = dict(self.models)
+        singles = list(self.models)
         if len(singles) == 1:
-            return next(iter(singles.values()))
-        blend = Blend(list(singles.values()), self.outputs.decoder(), prefit=True)
-        self._take("blend", "blend", blend, pairs)
-        if self.outputs.kind_ == "labels" and blend.left_out_.coordinates.shape[1] <= LABELS:
-            self._decoded_by_f1(blend, pairs)
-        worth = {"blend": self._score_of("blend")}
-        for (name, model), points in zip(singles.items(), blend.left_out_models_, strict=True):
-            decoder = calibrated(model.decoder_, points, model.outputs_)
-            worth[name] = self.score(pairs.y, model._flattened(decoder.decode(points)))
-        best = max(worth, key=lambda name: worth[name])
-        close = worth[best] - worth["blend"] <= MARGIN / sqrt(pairs.n)
-        return self.models["blend" if close else best]
+            return self.models[singles[0]]
+        first = Blend(list(self.models.values()), self.outputs.decoder(), prefit=True)
+        pairs.fitted(first)
+        scores = single_scores(first, self.score, pairs.y)
+        self._best_blend(first, scores, pairs)
+        best = int(np.argmax(scores))
+        better = clearly_better(scores[best], self._score_of("blend"), pairs.y)
+        return self.models[singles[best] if better else "blend"]
 
-    def _decoded_by_f1(self, blend: Blend, pairs: Pairs) -> None:
-        """Decode the blend by expected F1 where that is better left out."""
-        other = copy.copy(blend)
-        other.decoder_ = ExpectedF1().fit(blend.output_kernel_, pairs.y)
-        before = self._score_of("blend")
-        self._note("blend", "blend, expected F1", other, pairs)
-        if self._score_of("blend") > before:
-            self.models["blend"] = other
-        else:
-            self.board.append(self.board.pop(-2))  # the last row of a family is that of its model
+    def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
+        """Keep the best variant of the blend, whose row comes last on the board."""
+        rows: list[tuple[dict[str, Any], Blend]] = []
+        for how, blend in variants(first, scores, self.outputs.kind_):
+            self._note("blend", f"blend, {how}", blend, pairs)
+            rows.append((self.board.pop(), blend))
+        best = max(rows, key=lambda row: row[0]["score"])
+        decoded = by_expected_f1(best[1]) if self.outputs.kind_ == "labels" else None
+        if decoded is not None:
+            self._note("blend", f"{best[0]['model']}, expected F1", decoded, pairs)
+            rows.append((self.board.pop(), decoded))
+        rows.sort(key=lambda row: row[0]["score"])
+        self.board += [row for row, _ in rows]
+        self.models["blend"] = rows[-1][1]
 
-    def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> None:
-        """Try the kernels of a family, on some of the rows where there are many."""
-        some = pairs
-        if pairs.n > CHOSEN_ON and len(kernels) > 1:
+    def _ridges(self, pairs: Pairs) -> None:
+        """The best kernel of each family; of very many rows those of the best families only."""
+        chosen = {
+            family: kernel
+            for family, kernels in self._choices(pairs).items()
+            if (kernel := self._family(family, kernels, pairs)) is not None
+        }
+        if pairs.n <= CHOSEN_ON:
+            return
+        order = sorted(chosen, key=lambda family: -self._score_of(family))
+        for family in order[: BEST if pairs.n > MANY else len(order)]:
+            if self.models and not self.clock.allows("whole", 0.6):
+                break
+            exact = pairs.n <= EXACT or (self.inputs.bags_ and pairs.n <= SETS and not self.models)
+            self.clock.timed("whole", lambda: self._whole(family, chosen[family], pairs, exact))  # noqa: B023
+
+    def _whole(self, family: str, kernel: Kernel, pairs: Pairs, exact: bool) -> None:
+        self.models[family] = self._ridge(kernel, pairs, exact)
+        self._note(family, _short(kernel), self.models[family], pairs)
+
+    def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> Kernel | None:
+        """The best kernel of a family, on some of the rows where there are many; None if late."""
+        some, best = pairs, None
+        if pairs.n > CHOSEN_ON:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
             some = pairs.rows(some_rows(labels, CHOSEN_ON, self.seed))
-        best: Any = None
         for kernel in kernels:
-            if self.models and not self.clock.allows("ridge", 0.5):
+            if self.board and not self.clock.allows("ridge", 0.4):
                 break
             model = self.clock.timed("ridge", lambda: self._ridge(kernel, some))  # noqa: B023
-            if some is not pairs:
-                self._note(family, str(kernel), model, some, rows=some.n)
             if best is None or model.loo_risk_ < best[0].loo_risk_:
                 best = model, kernel
         if best is None:
-            return
+            return None
         model, kernel = best
+        self._note(family, _short(kernel), model, some)
         if some is pairs:
             self.models[family] = model
-            self._note(family, str(kernel), model, pairs)
-        elif not self.models or self.clock.allows("whole", 0.7):
-            whole = self.clock.timed("whole", lambda: self._ridge(kernel, pairs))
-            self.models[family] = whole
-            self._note(family, str(kernel), whole, pairs)
+        return kernel
 
-    def _ridge(self, kernel: Kernel, pairs: Pairs) -> KernelDependencyCV:
+    def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
+        """Kernels by family; those of neighbourhoods where inputs and outputs are images."""
+        shape = tuple(getattr(pairs.y, "shape", ()))[1:]
+        fields = on_fields(self.inputs, shape) if pairs.n <= EXACT else {}
+        return families(self.inputs, pairs.X) | fields
+
+    def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
         """Operator and ridge chosen for one kernel."""
-        many = pairs.n > EXACT
-        operators = [Identity()] if many else [Identity(), Covariance()]
+        several = exact and COUPLED <= pairs.n <= EXACT
+        operators = [Identity(), Covariance()] if several else [Identity()]
+        rank = RANK if pairs.n <= MANY else RANK // 2
         return pairs.fitted(
             KernelDependencyCV(
-                [kernel * operator for operator in operators],
+                kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
                 self.outputs.kernel(),
                 scoring=None,
                 decoder=self.outputs.decoder(),
-                features=IncompleteCholesky(RANK) if many else None,
+                features=None if exact else _map_of(kernel, rank),
             )
         )
 
-    def _forests(self, n: int) -> Iterator[tuple[str, ForestDependency]]:
-        kernel = forest_kernel(self.inputs)
+    def _forests(self, pairs: Pairs) -> Iterator[tuple[str, ForestDependency]]:
+        kernel = forest_kernel(self.inputs, pairs.X)
         if kernel is None:
             return
-        labels = self.outputs.kind_ in ("labels", "class")
-        bagged = labels or n >= FEW
+        n, d = pairs.n, self.inputs.width_
+        shape: tuple[int, ...] = getattr(pairs.y, "shape", ())
+        q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
+        share = 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
+        steps = TREES * n * log2(n) * share * d * q
         common: dict[str, Any] = {
             "kernel": kernel,
             "output_kernel": self.outputs.kernel(),
-            "n_trees": TREES,
+            "max_features": share,
+            "n_trees": TREES if steps < STEPS else TREES // 2,
             "min_samples_leaf": max(1, n // 5000),
             "decoder": self.outputs.decoder(),
             "random_state": self.seed,
         }
-        width = 0.5 if self.inputs.width_ < 100 else 0.2
+        bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
         folds = 10 if n < FEW // 2 else 5
-        drawn = ForestDependency(max_features=width, bootstrap=bagged, cv=folds, **common)
-        best = ForestDependency(max_features=width, bootstrap=True, random_splits=False, **common)
-        yield from (("extra trees", drawn), ("random forest", best))
+        yield "extra trees", ForestDependency(bootstrap=bagged, cv=folds, **common)
+        if steps < STEPS:
+            yield (
+                "random forest",
+                ForestDependency(bootstrap=True, random_splits=False, **common),
+            )
 
     def _take(self, name: str, kernel: str, model: Any, pairs: Pairs) -> None:
         self.models[name] = pairs.fitted(model)
@@ -230,8 +264,12 @@ class Search:
     def _score_of(self, family: str) -> float:
         return next(row["score"] for row in reversed(self.board) if row["family"] == family)
 
-    def _sentences(self, pairs: Pairs) -> bool:
-        """Whether some column of text has several words a cell."""
-        texts = [str(name) for name, kind in self.inputs.kinds_.items() if kind == "text"]
-        few = list(pairs.X[:200]) if texts else []
-        return any(np.median([row[name].count(" ") for row in few]) >= 2 for name in texts)
+
+def _map_of(kernel: Kernel, rank: int) -> FeatureMap:
+    """The coordinates of a kernel on many rows: its own where it has few."""
+    return IncompleteCholesky(rank) if kernel.features is None else Explicit()
+
+
+def _short(kernel: Kernel) -> str:
+    """A kernel in words, without the units of its columns."""
+    return re.sub(r",\s*units=array\(.*?\)(?=\))", "", " ".join(str(kernel).split()))

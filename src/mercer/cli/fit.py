@@ -111,14 +111,14 @@ def fit(
         given["output"],
         roles["groups"],
         roles["id"],
-        _scorer(scoring),
+        scoring,
         coverage,
         time_limit,
         seed,
         verbose=True,
     )
     model.fit(table)
-    model.verbose, model.scoring = False, scoring
+    model.verbose = False
     written(out, partial(_save, model, out))
     if report is not None:
         written(report, lambda: model.report(report))
@@ -170,24 +170,6 @@ def _chosen(
     columns = {name: cells for name, cells in table.columns.items() if name in kept}
     outputs = dict.fromkeys(roles["outputs"], output) if output else roles["outputs"]
     return replace(table, columns=columns), {"inputs": kinds or None, "output": outputs}
-
-
-def _scorer(name: str | None) -> Any:
-    """A scorer of scikit-learn's by name, or one of mercer's metrics."""
-    from sklearn.metrics import get_scorer_names, make_scorer
-
-    from .. import metrics
-
-    if name is None or name in get_scorer_names():
-        return name
-    metric = getattr(metrics, name, None)
-    if not callable(metric) or name.startswith("_"):
-        raise ValueError(
-            f"{name!r} is no scorer of scikit-learn's and no metric of mercer's: try accuracy, "
-            "f1_macro, sample_f1 or hamming_accuracy."
-        )
-    lower = any(word in name for word in ("error", "loss", "distance"))
-    return make_scorer(metric, greater_is_better=not lower)
 
 
 def _save(model: Any, out: Path) -> None:

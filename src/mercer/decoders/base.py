@@ -72,10 +72,9 @@ def restore(vectors: Array, like: Items) -> Array:
     return namespace(vectors).reshape(vectors, (vectors.shape[0], *shape))
 
 
-def need(condition: bool, decoder: Decoder, kernel: Kernel, what: str) -> None:
-    """Refuse an output kernel that lacks what the decoder stands on."""
-    if not condition:
-        raise ValueError(
-            f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
-            "Use decoder=Candidates(), which works with every kernel."
-        )
+def unsuited(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
+    """The error for an output kernel that lacks what the decoder stands on."""
+    return ValueError(
+        f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
+        "Use decoder=Candidates(), which works with every kernel."
+    )

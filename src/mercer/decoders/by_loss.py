@@ -36,6 +36,10 @@ class ByLoss(Decoder):
         The outputs to choose from; "training" for the training outputs; None for all outputs by
         the search of the loss (exact for label sets and rankings, local for sequences), or for a
         function the training outputs.
+    price
+        Of label sets that are searched for: what each label adds to the expected loss (over the
+        number of labels for "hamming"). 0 leaves the expected loss as it is; None chooses the
+        price of the least loss on left-out points.
 
     Attributes
     ----------
@@ -69,13 +73,28 @@ class ByLoss(Decoder):
         self,
         loss: str | Callable[[Any, Any], float] | None = None,
         candidates: Items | str | None = None,
+        price: float | None = None,
     ):
         self.loss = loss
         self.candidates = candidates
+        self.price = price
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether a price of labels is to be chosen."""
+        priced = isinstance(vars(self).get("expected_"), LabelLoss) and self.candidates is None
+        return priced and self.price is None
+
+    def calibrate(self, points: Embedding, y: Items) -> ByLoss:
+        """Choose the price of labels on left-out points."""
+        self.expected_.calibrate(host(points.weights), y)  # type: ignore[attr-defined]
+        return self
 
     def fit(self, kernel: Kernel, y: Items) -> ByLoss:
         """Prepare the loss for the training outputs."""
         self.expected_ = _expected(self.loss, kernel, y)
+        if isinstance(self.expected_, LabelLoss) and self.price is not None:
+            self.expected_.price = float(self.price)
         training = isinstance(self.candidates, str)
         if training and self.candidates != "training":
             raise ValueError(

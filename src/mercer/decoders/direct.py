@@ -3,7 +3,7 @@ from __future__ import annotations
 from .._arrays import Items, take
 from ..embedding import Embedding
 from ..kernels import Kernel
-from .base import Decoder, need, restore
+from .base import Decoder, restore, unsuited
 
 
 class Direct(Decoder):
@@ -21,7 +21,8 @@ class Direct(Decoder):
     def fit(self, kernel: Kernel, y: Items) -> Direct:
         """Keep the shape of an output."""
         undone = kernel.features is not None and kernel.features.inverse is not None
-        need(undone, self, kernel, "whose features can be undone, such as Linear()")
+        if not undone:
+            raise unsuited(self, kernel, "whose features can be undone, such as Linear()")
         self.kernel_ = kernel
         self.sample_ = take(y, [0])
         return self

@@ -5,7 +5,7 @@ import numpy as np
 from .._arrays import Items, blocks, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
-from .base import Decoder, need
+from .base import Decoder, unsuited
 
 ENTRIES = 2**22
 """Numbers that are held at once."""
@@ -41,7 +41,8 @@ class ExpectedF1(Decoder):
         known = kernel.multiple.kernel
         undone = kernel.features is not None and kernel.features.inverse is not None
         linear = undone and (kernel.on_vectors or isinstance(known, Labels))
-        need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
+        if not linear:
+            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
         own = isinstance(known, Labels)
         self.labels_ = known if own else Labels().fit(Labels().as_outputs(y))
         self.kernel_, self.sample_ = kernel, take(y, [0])

@@ -15,7 +15,7 @@ from ..kernels._sequences import as_given
 from ..kernels.base import whole
 from ._path_graph import PathGraph
 from ._targets import automatic, best_of, targets
-from .base import Decoder, Ranked, need
+from .base import Decoder, Ranked, unsuited
 
 POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
@@ -137,7 +137,8 @@ class NGramPath(Decoder):
     def fit(self, kernel: Kernel, y: Items) -> NGramPath:
         """Lay out the strings that are searched."""
         spectrum = kernel.multiple.kernel
-        need(isinstance(spectrum, Spectrum), self, kernel, "Spectrum(n, ...)")
+        if not isinstance(spectrum, Spectrum):
+            raise unsuited(self, kernel, "Spectrum(n, ...)")
         if self.ngrams not in ("seen", "all"):
             raise ValueError(f'ngrams must be "seen" or "all", got {self.ngrams!r}.')
         self.kernel_: Any = kernel

@@ -12,7 +12,7 @@ from .._checks import Limits, array, bounded, must
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
 from ._targets import automatic, best_of, lengths, targets
-from .base import Decoder, need
+from .base import Decoder, unsuited
 
 BONUSES = np.round(np.linspace(-1.0, 1.0, 21), 2)
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -28,7 +28,8 @@ class PlaceDecoder(Decoder):
         """Keep the alphabet and the kind of sequence."""
         core = kernel.multiple.kernel
         known = isinstance(core, Positions) and core.features is not None
-        need(known, self, kernel, "Positions() of symbols")
+        if not known:
+            raise unsuited(self, kernel, "Positions() of symbols")
         self.kernel_: Any = kernel
         self.like_ = y[0]
         return self

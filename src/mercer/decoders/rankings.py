@@ -13,7 +13,7 @@ from .._arrays import Items, blocks, host
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking
-from .base import Decoder, Ranked, features, need
+from .base import Decoder, Ranked, features, unsuited
 
 ENUMERATED = 7
 """Up to this many labels all rankings are scored, m! of them."""
@@ -28,7 +28,8 @@ class RankingDecoder(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> RankingDecoder:
         """Keep the type of an output."""
-        need(isinstance(kernel.multiple.kernel, self.KERNELS), self, kernel, self.wanted)
+        if not isinstance(kernel.multiple.kernel, self.KERNELS):
+            raise unsuited(self, kernel, self.wanted)
         self.kernel_, self.dtype_ = kernel, np.asarray(host(y)[:1]).dtype
         self.m_ = int(kernel.check(y, "y").shape[1])
         return self

@@ -12,7 +12,7 @@ from .._checks import Limits, bounded
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared
-from .base import Decoder, Ranked, need, restore
+from .base import Decoder, Ranked, restore, unsuited
 from .candidates import Candidates
 
 
@@ -137,7 +137,8 @@ class FixedPoint(Refinement):
 
     def _check(self, kernel: Kernel) -> None:
         fine = kernel.radial is not None and kernel.on_vectors
-        need(fine, self, kernel, "of the distance, such as RBF")
+        if not fine:
+            raise unsuited(self, kernel, "of the distance, such as RBF")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         Y = Y + 0.0
@@ -198,7 +199,8 @@ class Gradient(Refinement):
 
     def _check(self, kernel: Kernel) -> None:
         fine = kernel.item_gradient is not None and kernel.on_vectors
-        need(fine, self, kernel, "with a derivative")
+        if not fine:
+            raise unsuited(self, kernel, "with a derivative")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         if self.max_iter == 0:

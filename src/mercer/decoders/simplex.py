@@ -5,7 +5,7 @@ import numpy as np
 from .._arrays import Array, Items, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import L2, Hellinger, Kernel, Linear
-from .base import Decoder, features, need, restore
+from .base import Decoder, features, restore, unsuited
 
 TOLERANCE = 1e-6
 """How far from one the sum of a training output may be."""
@@ -37,12 +37,10 @@ class Simplex(Decoder):
     def fit(self, kernel: Kernel, y: Items) -> Simplex:
         """Refuse outputs that are no probabilities."""
         inner = kernel.multiple.kernel
-        need(
-            isinstance(inner, Linear | L2 | Hellinger) and inner.features.inverse is not None,
-            self,
-            kernel,
-            "on probabilities or densities: Linear(), L2(grid) or Hellinger()",
-        )
+        if not (isinstance(inner, Linear | L2 | Hellinger) and inner.features.inverse is not None):
+            raise unsuited(
+                self, kernel, "on probabilities or densities: Linear(), L2(grid) or Hellinger()"
+            )
         self.spherical_ = isinstance(inner, Hellinger)
         self.kernel_ = kernel
         self.sample_ = take(y, [0])

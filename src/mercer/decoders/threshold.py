@@ -11,7 +11,7 @@ from .._arrays import Items, dense, host, is_foreign, like, take
 from .._overlap import OVERLAPS
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
-from .base import Decoder, Ranked, need
+from .base import Decoder, Ranked, unsuited
 
 MACRO = "macro"
 PRIOR = 10.0
@@ -75,7 +75,8 @@ class Threshold(Decoder):
         known = kernel.multiple.kernel
         undone = kernel.features is not None and kernel.features.inverse is not None
         linear = undone and (kernel.on_vectors or isinstance(known, Labels))
-        need(linear, self, kernel, "that is linear in the labels, such as Labels() or Linear()")
+        if not linear:
+            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
         metrics = [*sorted(OVERLAPS), MACRO]
         if self.metric not in metrics:
             raise ValueError(f"metric must be one of {metrics}, got {self.metric!r}.")

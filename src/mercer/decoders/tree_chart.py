@@ -13,7 +13,7 @@ from ..kernels import Kernel, Productions
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
 from ._grammar import Grammar, bracketed, largest, listed
-from .base import Decoder, Ranked, need
+from .base import Decoder, Ranked, unsuited
 
 ROUNDS = 12
 """Charts that are filled for one point before its best tree is left unproved."""
@@ -128,7 +128,8 @@ class TreeChart(Decoder):
         """Keep the training trees; the grammar is read when it is first used."""
         plain = kernel.multiple.kernel
         inner = getattr(plain, "kernel", plain)  # of a normalised one
-        need(isinstance(inner, TreeKernel), self, kernel, "on trees")
+        if not isinstance(inner, TreeKernel):
+            raise unsuited(self, kernel, "on trees")
         if self.leaves not in ("input", None):
             raise ValueError(f'leaves must be "input" or None, got {self.leaves!r}.')
         self.kernel_: Any = kernel

@@ -15,9 +15,9 @@ from .prediction_sets import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
 """How far bands follow what is usual at a place; what is usual is known too badly for all of it."""
-TRUST = (0.0, 1.0)
-"""How far radii follow the residual model: not at all or in full proportion."""
-DOUBT = 5.0
+TRUST = tuple(np.linspace(0.5, 1.3, 9))
+"""How far radii may follow the residual model where they do: in full proportion, or about that."""
+DOUBT = 7.0
 """The residual model is to make sets narrower by this over the number of groups, as a share."""
 
 
@@ -48,8 +48,9 @@ class ResidualScale:
     place
         What residuals are usual at each place of an output; None for balls.
     power, trust
-        Those with the least mean width on the left-out residuals; the residual model is trusted
-        only where it makes sets narrower by more than chance would, 5 / groups.
+        The power with the least mean width on the left-out residuals. The residual model is
+        followed only where it makes sets narrower by more than chance would, 7 / groups, and as far
+        as the pinball loss of the wanted quantile of residuals is least.
     """
 
     view: Any
@@ -93,17 +94,37 @@ def residual_scale(
     doubt = 1.0 + DOUBT / len(np.unique(labels))
     for power in POWERS if band else (0.0,):
         unit = np.ones(()) if place is None else place**power
-        sizes = np.maximum(np.abs(errors / unit).reshape(len(errors), -1).max(axis=1), floor)
-        model = size_model(view, seen, np.log(sizes), labels)
-        expected = np.zeros(len(sizes)) if model is None else host(model.loo_predict())
-        for trust in TRUST[: 1 if model is None else None]:
-            scale = np.exp(trust * expected)
-            radius = weighted_quantile(sizes / scale, weights, level)
-            width = float(radius * unit.mean() * scale.mean()) * (doubt if trust else 1.0)
+        sizes = np.abs(errors / unit).reshape(len(errors), -1)
+        largest = np.maximum(sizes.max(axis=1), floor)
+        usual = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
+        # Their mean on the log scale: less noisy than the largest, and nearer to it than the usual.
+        model = size_model(view, seen, np.log(largest * usual) / 2, labels)
+        trials: list[tuple[Any, float, np.ndarray, float]] = [(None, 0.0, np.ones(len(sizes)), 1.0)]
+        if model is not None:
+            expected = host(model.loo_predict())
+            losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUST]
+            trust = TRUST[int(np.argmin(losses))]
+            trials.append((model, trust, np.exp(trust * expected), doubt))
+        for followed, trust, scale, price in trials:
+            width = price * unit.mean() * scale.mean() * _radius(largest / scale, weights, level)
             if best is None or width < best[0]:
-                best = width, ResidualScale(view, model if trust else None, place, power, trust)
+                best = width, ResidualScale(view, followed, place, power, float(trust))
     assert best is not None
     return best[1]
+
+
+def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """The quantile that settles a radius, averaged with its neighbours: one alone is noisy."""
+    near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
+    found = [float(weighted_quantile(scores, weights, some)) for some in near]
+    found = [radius for radius in found if np.isfinite(radius)] or [float(scores.max())]
+    return float(np.exp(np.mean(np.log(found))))
+
+
+def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """How badly one number tells the wanted quantile of all of them: less is better."""
+    over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
+    return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
 
 
 def _usual(errors: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from ..features import Explicit, FeatureMap, RandomFourier, RandomOperatorFourie
 from ..kernels import Kernel
 from ..operators import Moments, Operator, as_operator_kernel
 from ..symmetric import SymMatrix
-from .checks import input_default, output_default
+from .checks import output_default
 from .ridge import RidgeEstimator
 
 SOME = 40
@@ -48,7 +48,7 @@ def _as_given(model: RidgeEstimator, name: str) -> list[Any]:
     kernels = given if isinstance(given, list | tuple) else [given]
     if name == "output":
         return [output_default(kernel) for kernel in kernels]
-    return [as_operator_kernel(input_default(kernel)) for kernel in kernels]
+    return [as_operator_kernel(kernel) for kernel in kernels]
 
 
 def _names_median(kernels: list[Any]) -> bool:

@@ -25,9 +25,9 @@ from .._arrays import (
     namespace,
     take,
 )
-from .._from_file import FromFile
+from .._from_file import MARK, FromFile
 from .._lean import Lean
-from .._progress import Observed, is_watched, observed, untold
+from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import collected
 from ..embedding import Embedding, Frame, PointMap, feature_variance
@@ -87,18 +87,20 @@ class StructuredEstimator(
     def _fit_afresh(self, X: Items, y: Items, **params: Any) -> Any:
         """Fit a bare copy and take its state over last: a failed fit changes nothing."""
         fresh = copy.copy(self)
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(fresh, name)
+        for name in vars(self):
+            if name.endswith("_") or name == MARK:
+                delattr(fresh, name)
+        if self.verbose or WATCHERS & vars(self).keys():
 
-        def fit(steps: Any) -> None:
-            fresh._steps = steps
-            fresh._fit(X, y, **params)
-            del fresh._steps
+            def fit(steps: Any) -> None:
+                fresh._steps = steps
+                fresh._fit(X, y, **params)
 
-        if self.verbose or is_watched(self):
             observed(fresh, fresh._most_steps(), fit, X, y)
         else:
-            fit(untold)
+            fresh._steps = untold
+            fresh._fit(X, y, **params)
+        del fresh._steps
         self.__dict__ = fresh.__dict__
         return self
 
@@ -129,7 +131,7 @@ class StructuredEstimator(
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         checked = kernel.check(X, "X")
-        if kernel.on_vectors or kernel.pairwise:
+        if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
             named = X if hasattr(X, "columns") else checked
             if reset and named is checked:  # nothing but the number is to be remembered

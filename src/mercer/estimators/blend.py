@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -69,6 +70,7 @@ class Blend(StructuredEstimator):
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "left_out_models_": "left-out predictions",
+        "means_": "left-out means",
     }
 
     def __init__(
@@ -109,21 +111,42 @@ class Blend(StructuredEstimator):
         w = np.ones(len(labels)) if weights is None else weights
         left_out = _left_out(self.models_)
         frame = common_frame([points.frame for points in left_out], self.outputs_)
-        G = [in_frame(points, frame) for points in left_out]
         V = in_frame_outputs(frame, self.outputs_)
-        mean, means = w @ V / w.sum(), _means_without(V, labels, w)
-        squares = Squares.of([g - means for g in G], V - means, w, frame)
-        self.weights_ = squares.weights()
-        each = squares.left_out_weights(_folds(self.models_, labels))
-        C = means + sum(each[:, [k]] * (g - means) for k, g in enumerate(G))
+        self.mean_, self.means_ = w @ V / w.sum(), _means_without(V, labels, w)
+        G = [in_frame(points, frame) - self.means_ for points in left_out]
+        squares = Squares.of(G, V - self.means_, w, frame)
         self.left_out_models_ = left_out
-        self.left_out_ = replace(left_out[0], coordinates=C, frame=frame)
-        map = BlendedMap([model.points_ for model in self.models_], self.weights_, frame)
-        rest = (1.0 - self.weights_.sum()) * mean
+        each = squares.left_out_weights(_folds(self.models_, labels))
+        self._weigh(squares.weights(), each, frame)
+
+    def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
+        """Blend by weights; left-out points by those of each row."""
+        self.weights_, C = weights, self.means_
+        for k, points in enumerate(self.left_out_models_):
+            C = C + each[:, [k]] * (in_frame(points, frame) - self.means_)
+        self.left_out_ = replace(self.left_out_models_[0], coordinates=C, frame=frame)
+        map = BlendedMap([model.points_ for model in self.models_], weights, frame)
+        rest = (1.0 - weights.sum()) * self.mean_
         self.points_ = PointMap(map, rest, frame, BlendedWeights(map))
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         fitted = decoder.fit(self.output_kernel_, self.outputs_)
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
+
+    def reweighted(self, weights: Array) -> Blend:
+        """A copy with given weights, its decoder calibrated anew; no model is fitted again.
+
+        Parameters
+        ----------
+        weights
+            One non-negative number for each model.
+        """
+        check_is_fitted(self)
+        given = np.asarray(weights, dtype=float)
+        if given.shape != self.weights_.shape or not (given >= 0).all():
+            raise ValueError(f"weights must be {len(self.weights_)} non-negative numbers.")
+        other = copy.copy(self)
+        other._weigh(given, np.tile(given, (len(self.means_), 1)), self.left_out_.frame)
+        return other
 
     def loo_embed(self) -> Embedding:
         """The blended left-out point of every training example."""

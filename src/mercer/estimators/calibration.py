@@ -23,11 +23,11 @@ from .guarantees import (
 )
 from .left_out_scales import LeftOutScales, Scales
 from .list_summaries import inclusion_of
+from .pairs import rows_of
 from .prediction_sets import row_weights, weighted_quantile
 from .radii import OneRadius, RadiusByClass, categories, fewest_groups, radii_of
 from .risk_control import as_loss, controlled_radius, risk_at, steps
 from .set_shapes import AroundShape, BandShape, CandidateShape, shape_of
-from .unlabelled import rows_of
 
 # -- on pairs held out ----------------------------------------------------------------------------
 

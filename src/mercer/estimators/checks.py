@@ -8,20 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, is_foreign, namespace, take
-from ..kernels import RBF, Kernel, Linear, as_kernel
+from .._arrays import Items, is_foreign, namespace
+from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.on_device import OnDevice
-
-
-def input_default(kernel: Any) -> Any:
-    """`kernel=None` stands for an RBF of the data's own length scale."""
-    return RBF("median") if kernel is None else kernel
 
 
 def output_default(kernel: Any) -> Kernel:
     """`output_kernel=None` stands for the linear kernel; a precomputed y is refused."""
     kernel = Linear() if kernel is None else as_kernel(kernel)
-    if kernel.pairwise:
+    if kernel.space.pairwise:
         raise ValueError(
             'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '
             "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
@@ -45,18 +40,13 @@ def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
 
     Only vectors of length one can have been that; ragged curves have no ndim.
     """
-    single = kernel.on_vectors and tuple(outputs.shape[1:]) == (1,)
+    single = kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
     return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:
     """The kernel, with its values on a device where one is named."""
     return kernel if device is None else OnDevice(kernel, device)
-
-
-def decodable(kernel: Kernel) -> Kernel:
-    """The output kernel as decoders know it: those of structures look at its type."""
-    return kernel.inner if isinstance(kernel, OnDevice) and not kernel.on_vectors else kernel
 
 
 def positive_alpha(alpha: Any) -> float:
@@ -77,10 +67,13 @@ def positive_alpha(alpha: Any) -> float:
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:
     """Outputs that are all one output are nearly always a mistake."""
-    first = take(y, [0])
-    distances = kernel.diag(y) + kernel.diag(first)[0] - 2.0 * kernel(y, first)[:, 0]
-    scale = float(namespace(distances).max(kernel.diag(y)))
-    if float(namespace(distances).max(distances)) <= 1e-12 * scale:
+    space, xp = kernel.space, namespace(y)
+    if space.on_vectors and str(getattr(y, "dtype", "object")) != "object":
+        equal = bool(xp.all(y == y[:1, ...]))
+    else:
+        first = space.key(y[0])
+        equal = all(space.key(item) == first for item in y)
+    if equal:
         warnings.warn(
             "all outputs in y are equal: the model can only predict that one.", stacklevel=4
         )

@@ -116,7 +116,7 @@ def _warn_of_copies(problem: Problem) -> None:
     inputs, outputs = problem.inputs, problem.outputs
     numbers = [side.kernel.space.unique(side.items)[1] for side in (inputs, outputs)]
     pair = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)[1].ravel()
-    both = np.unique(np.column_stack([pair, np.asarray(problem.labels)]), axis=0)
+    both = np.unique(np.column_stack([pair, problem.left_out_labels]), axis=0)
     groups = np.bincount(both[:, 0])  # groups that each distinct pair is in
     share = float((groups[pair] > 1).mean())
     if share > AGAIN:

@@ -45,13 +45,10 @@ class Fitted:
     alpha: float
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    @classmethod
-    def of(cls, problem: Problem, want: Want, alpha: float, factorization: Factorization) -> Fitted:
-        """Keep the factorisation where it is small and gives left-out predictions."""
-        fitted = cls(problem.fixed(), replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out and _kept(factorization):
-            fitted._kept["factorization"] = factorization
-        return fitted
+    def keep(self, factorization: Factorization) -> None:
+        """Keep a factorisation that gives left-out predictions, where it is small."""
+        if factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available():
+            self._kept["factorization"] = factorization
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_kept": {}}
@@ -62,9 +59,8 @@ class Fitted:
         if "factorization" not in self._kept:
             want = replace(self.want, solver=_for_left_out(self.want.solver))
             made = factor(self.problem, replace(want, relative=False))
-            if not _kept(made):
-                return made
-            self._kept["factorization"] = made
+            self.keep(made)
+            return made
         return self._kept["factorization"]
 
     def left_out(self) -> LeftOut:
@@ -111,11 +107,6 @@ class Fitted:
         """The same model, prepared for the models that leave each of these groups out."""
         want = replace(self.want, moves=True)
         return Fitted(replace(self.problem, labels=labels), want, self.alpha)
-
-
-def _kept(factorization: Factorization) -> bool:
-    """Whether a factorisation is small enough to be kept."""
-    return _is_small(factorization.nbytes)
 
 
 def _is_small(nbytes: float) -> bool:

@@ -6,14 +6,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._arrays import Array, Items, count, dense, host
+from .._arrays import Array, Items, count, host
 from ..decoders import Decoder, natural
-from ..embedding import Embedding, OrthonormalFrame, PointMap
+from ..embedding import Embedding, PointMap
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import whole
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side, group_labels, sample_weights
+from ..solvers.outputs import Outputs
 from ..solvers.weights import LeastWeights
 from .base import StructuredEstimator
 from .checks import output_default, warn_if_constant
@@ -155,11 +156,11 @@ class RegressorDependency(StructuredEstimator):
         if problem.spanned and count(y) > RANK:
             side = Side(self.output_kernel_, y, KernelPCA(RANK))
             problem = Problem(problem.inputs, side, problem.kernel)
-        map, V = problem.output_coordinates()
-        self.frame_ = OrthonormalFrame(map)
+        outputs = Outputs.of(problem)
+        self.frame_ = outputs.frame
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(self.output_kernel_, y)
-        return dense(V)
+        return outputs.rows
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
         """Calibrate the decoder on predictions of a model trained elsewhere.

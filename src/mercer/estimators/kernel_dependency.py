@@ -11,17 +11,18 @@ from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel
+from ..kernels.on_device import OnDevice
 from ..losses import Loss, checked_loss
-from ..operators import OperatorKernel, as_operator_kernel
+from ..operators import as_operator_kernel
 from ..problem import Problem, Want
-from ..solvers import factor
+from ..solvers import Cache, route
 from ..solvers.route import check_name
 from ..sources import Source, Stream
-from .checks import input_default, on_device, output_default, positive_alpha
+from .checks import output_default, positive_alpha
 from .gathered import Gathered, separated, streamless
+from .pairs import informed, parted, refuse_in_streams
 from .refuse_symmetries import check_symmetries
-from .ridge import RidgeEstimator, judge_of, planned_sizes
-from .unlabelled import Given, informed, refuse_in_streams
+from .ridge import RidgeEstimator, planned_sizes
 
 
 def _adds_up(model: KernelDependency) -> bool:
@@ -162,9 +163,6 @@ class KernelDependency(RidgeEstimator):
             X, y, groups=groups, unlabelled=unlabelled, sample_weight=sample_weight
         )
 
-    def _operator_kernel(self) -> OperatorKernel:
-        return as_operator_kernel(input_default(self.kernel))
-
     def _fit(
         self,
         X: Items,
@@ -173,47 +171,45 @@ class KernelDependency(RidgeEstimator):
         unlabelled: Items | None,
         sample_weight: Any,
     ) -> None:
-        kernel = self._operator_kernel()
-        alpha, loss = positive_alpha(self.alpha), checked_loss(self.loss)
-        check_name(self.solver)
         source = self._as_source(X, y, groups, sample_weight)
-        if source is not None:
-            refuse_in_streams([kernel], [loss], unlabelled)
-            with source.running():
-                self._learn(self._gathered(source))
+        if source is None:
+            problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
+            side = problem.outputs
+            self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
+            self._solve(problem, want)
             return
-        problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
-        self.decoder_ = self._fitted_decoder(problem.outputs.kernel, problem.outputs.items)
-        self._solve(problem, want, alpha)
+        refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled, choice=False)
+        with source.running():
+            self._learn(self._gathered(source))
 
     def _problem_of(
         self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
     ) -> tuple[Problem, Want]:
         """The ridge problem that the data make, and what is wanted of it."""
-        given = Given(X, y, groups, unlabelled, weights)
-        X, y, groups, unlabelled, weights = given.parted()
-        (kernel,) = informed([self._operator_kernel()], unlabelled)
-        if self.device is not None and not (kernel.separable or kernel.at_places):
-            raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
+        kernel, alpha = as_operator_kernel(self.kernel), positive_alpha(self.alpha)
+        loss = None if self.loss is None else checked_loss(self.loss)
+        if self.solver != "auto":
+            check_name(self.solver)
+        X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
+        if unlabelled is not None:
+            (kernel,) = informed([kernel], unlabelled)
         output_kernel = output_default(self.output_kernel)
-        checks = on_device(kernel.inputs, self.device), on_device(output_kernel, self.device)
-        data = self._data(X, y, groups, weights, *checks)
-        outputs = self._output_side(output_kernel, data)
-        problem = self._problem(
-            self._input_side(kernel, data), outputs, kernel, data, checked_loss(self.loss)
-        )
-        learnt = problem.separable and problem.operator.learnt
-        judge = judge_of(learnt, [self.loss])
-        return problem, Want([positive_alpha(self.alpha)], judge=judge, solver=self.solver)
+        if self.device is not None:
+            kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
+        data = self._data(X, y, groups, weights, [self._checking(kernel)], output_kernel)
+        outputs = data.side(output_kernel, data.y, self.output_features)
+        problem = self._problem(kernel, outputs, data, loss)
+        refit = loss is not None or (kernel.separable and problem.operator.learnt)
+        return problem, Want([alpha], judge="refit" if refit else "closed", solver=self.solver)
 
-    def _solve(self, problem: Problem, want: Want, alpha: float) -> None:
+    def _solve(self, problem: Problem, want: Want) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
-        judged = calibrates or problem.symmetry is not None
-        want = Want(want.alphas, judged, want.judge, want.folds, want.solver)
-        factorization = factor(problem, want)
-        check_symmetries(factorization, alpha, want)
-        self._adopt(factorization.problem, want, alpha, factorization)
+        want = replace(want, left_out=calibrates or problem.symmetry is not None)
+        factorization = route(problem, want).factor(problem, want, Cache())
+        if problem.symmetry is not None:
+            check_symmetries(factorization, want.alphas[0], want)
+        self._adopt(factorization.problem, want, want.alphas[0], factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 
@@ -249,7 +245,9 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _gathered(self, source: Source) -> Gathered:
-        output_kernel, kernel = output_default(self.output_kernel), self._operator_kernel()
+        output_kernel, kernel = output_default(self.output_kernel), as_operator_kernel(self.kernel)
+        positive_alpha(self.alpha)
+        check_name(self.solver)
         check_map(self.features, "features")
         if self.features is None or not self.features.operator_valued:
             parts = self._stream_parts([separated(kernel).scalar], output_kernel)
@@ -266,8 +264,8 @@ class KernelDependency(RidgeEstimator):
                 "features of a stream have none of: fit pairs held whole, or give another decoder."
             )
         alpha = positive_alpha(self.alpha)
-        problem = gathered.problem(0, self._operator_kernel(), self.fit_intercept)
-        self._solve(problem, Want([alpha], solver=self.solver), alpha)
+        problem = gathered.problem(0, as_operator_kernel(self.kernel), self.fit_intercept)
+        self._solve(problem, Want([alpha], solver=self.solver))
 
     # -- what it would cost -------------------------------------------------------------------
 
@@ -275,8 +273,8 @@ class KernelDependency(RidgeEstimator):
         return self._problem_of(X, y, None, None, None)
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [self._operator_kernel().inputs]
+        return [as_operator_kernel(self.kernel).inputs]
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:
         output = output_default(self.output_kernel)
-        return planned_sizes([self._operator_kernel()], output, n, p, q, choice=False)
+        return planned_sizes([as_operator_kernel(self.kernel)], output, n, p, q, choice=False)

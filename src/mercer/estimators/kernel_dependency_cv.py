@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items, count, take
 from .._plan import Sizes
 from .._same import fingerprint
-from ..decoders import Decoder, natural
+from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel
@@ -23,14 +23,7 @@ from ..solvers.left_out_weights import weighed
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
 from ..sources import Gathering, Source, Stream
-from .checks import (
-    all_or_none,
-    decodable,
-    input_default,
-    on_device,
-    output_default,
-    positive_alpha,
-)
+from .checks import all_or_none, on_device, output_default, positive_alpha
 from .choice import (
     AUTO,
     Told,
@@ -45,9 +38,9 @@ from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
+from .pairs import Data, informed, parted, refuse_in_streams
 from .refuse_symmetries import check_symmetries
-from .ridge import Data, RidgeEstimator, judge_of, planned_sizes
-from .unlabelled import Given, informed, refuse_in_streams
+from .ridge import RidgeEstimator, planned_sizes
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
@@ -261,14 +254,15 @@ class KernelDependencyCV(RidgeEstimator):
             with source.running():
                 self._fit_source(source, validation)
             return
-        given = Given(X, y, groups, unlabelled, sample_weight)
-        X, y, groups, unlabelled, sample_weight = given.parted()
-        if self.kernel is None:
+        X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
+        open_choice = self.kernel is None and self.search == "grid"
+        if open_choice:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
-        kernels = informed(kernels, unlabelled)
-        checks = on_device(kernels[0].inputs, self.device), on_device(outputs[0], self.device)
-        data = self._data(X, y, groups, sample_weight, *checks)
-        kernels = self._shortlisted(kernels, data) if self.kernel is None else kernels
+        kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
+        outputs = [on_device(output, self.device) for output in outputs]
+        scalars = [self._checking(kernel) for kernel in kernels]
+        data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
+        kernels = self._shortlisted(kernels, data) if open_choice else kernels
         want = self._want(kernels)
         if self.search == "gradient":
             kernels = self._learnt_kernels(kernels, outputs, data)
@@ -276,7 +270,7 @@ class KernelDependencyCV(RidgeEstimator):
         check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
-        warn_at_edges(rows, best.row(), scales=self.kernel is not None)
+        warn_at_edges(rows, best.row(), scales=not open_choice)
         warn_of_data(best.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
@@ -293,7 +287,9 @@ class KernelDependencyCV(RidgeEstimator):
         return [
             learnt_kernel(problem, criterion, self.restarts)
             for output in outputs
-            for problem in self._problems(kernels, self._output_side(output, data), data)
+            for problem in self._problems(
+                kernels, data.side(output, data.y, self.output_features), data
+            )
         ]
 
     def _want(self, kernels: list[OperatorKernel]) -> Want:
@@ -303,7 +299,7 @@ class KernelDependencyCV(RidgeEstimator):
         return Want(
             RELATIVE if relative else self._alphas(),
             left_out=True,
-            judge=judge_of(learnt, self._losses()),
+            judge="refit" if learnt or self._losses() != [None] else "closed",
             folds=self.cv,
             solver=self.solver,
             relative=relative,
@@ -322,7 +318,7 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> Iterator[Trial]:
         """Every kernel, output kernel, loss and ridge."""
         for output in outputs:
-            side = self._output_side(output, data)
+            side = data.side(output, data.y, self.output_features)
             decoders = self._fitted_decoders(side.kernel, side.items)
             cache = Cache()
             for problem in self._problems(kernels, side, data):
@@ -332,12 +328,13 @@ class KernelDependencyCV(RidgeEstimator):
         """Of many pairs the default kernel that suits some of them best."""
         if len(kernels) < 2 or count(data.y) <= CHOSEN_ON:
             return kernels
-        rows = some_rows(data.labels, CHOSEN_ON)
+        labels = np.arange(count(data.y)) if data.labels is None else data.labels
+        rows = some_rows(labels, CHOSEN_ON)
         some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
         weights = None if data.weights is None else data.weights[rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit on all pairs says the same
-            some.fit(take(data.X, rows), take(data.y, rows), data.labels[rows], None, None, weights)
+            some.fit(take(data.X, rows), take(data.y, rows), labels[rows], None, None, weights)
         return [next(k for k in kernels if str(k) == str(some.kernel_))]
 
     def _problems(
@@ -345,10 +342,11 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> Iterator[Problem]:
         """The problems of all kernels; those of one scalar kernel share its factorisation."""
         for group in by_scalar(kernels):
-            inputs = self._input_side(group[0], data)
+            inputs = None
             for kernel, loss in product(group, self._losses()):
-                side = inputs if kernel.separable else self._input_side(kernel, data)
-                yield self._problem(side, outputs, kernel, data, loss)
+                problem = self._problem(kernel, outputs, data, loss, inputs)
+                inputs = problem.inputs
+                yield problem
 
     def _path(
         self,
@@ -506,7 +504,7 @@ class KernelDependencyCV(RidgeEstimator):
             raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
         if self.search == "gradient":
             given = [RBF("ard") if k is None else k for k in given]
-        return [as_operator_kernel(input_default(k)) for k in given]
+        return [as_operator_kernel(k) for k in given]
 
     def _output_kernels(self) -> list[Kernel]:
         several = isinstance(self.output_kernel, list | tuple)
@@ -532,9 +530,7 @@ class KernelDependencyCV(RidgeEstimator):
         return list(given)
 
     def _fitted_decoders(self, output_kernel: Kernel, y: Items) -> list[Decoder]:
-        kernel = decodable(output_kernel)
-        chosen = [natural(kernel) if d is None else clone(d) for d in self._decoders()]
-        return [decoder.fit(kernel, y) for decoder in chosen]
+        return [self._fitted_decoder(output_kernel, y, given) for given in self._decoders()]
 
     def _losses(self) -> list[Loss | None]:
         given: Any = self.loss if isinstance(self.loss, list | tuple) else [self.loss]
@@ -547,17 +543,18 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         outputs = self._output_kernels()
-        default = self.kernel is None and X is not None
+        default = self.kernel is None and self.search == "grid" and X is not None
         kernels = [as_operator_kernel(default_kernels(X)[0])] if default else self._kernels()
-        data = self._data(X, y, None, None, kernels[0].inputs, outputs[0])
-        side = self._output_side(outputs[0], data)
+        scalars = [kernel.inputs for kernel in kernels]
+        data = self._data(X, y, None, None, scalars, outputs[0])
+        side = data.side(outputs[0], data.y, self.output_features)
         return next(self._problems(kernels, side, data)), self._want(kernels)
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:
         return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
 
     def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.at_places)]
+        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.movable)]
         if self.device is not None and coupled:
             raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
         check_name(self.solver)

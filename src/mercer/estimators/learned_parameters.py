@@ -16,13 +16,16 @@ from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.on_device import OnDevice
-from ..operators import OperatorKernel, Separable
+from ..operators import ComponentKernel, OperatorKernel, Separable
+from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, LowRank, Refused, Spectral
-from ..solvers.factorization import Parts
+from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
+from ..solvers.component_slopes import component_slopes
+from ..solvers.coupled import fitted_kernel
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
+from ..solvers.parts import Parts
 
 CRITERIA = ("auto", "evidence", "loo")
 RANGE = log(1e6)
@@ -126,12 +129,27 @@ class ParameterSearch:
         _refuse(problem)
         self.criterion, self.penalty = _criterion(problem, criterion), penalty
         self.problem = replace(problem, inputs=_held(problem.inputs))
-        self.cache, self.n_evaluations = Cache(_balanced(self.problem)), 0
+        outputs = _balanced(self.problem)
+        self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = self._first_ridge()
         self.places = self._places(learn_landmarks)
         self.learn_landmarks = any(not place.logarithm for place in self.places)
 
     # -- parameters ---------------------------------------------------------------------------
+
+    @property
+    def _components(self) -> bool:
+        """Whether every output component has a kernel of its own."""
+        return not self.problem.separable
+
+    def _gradients(self) -> tuple[Any, Any]:
+        """The parameters of the kernel and of the operator, with their largest values."""
+        if self._components:
+            kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
+            return kernel.component_gradient, OperatorGradient()
+        moments = moments_of(self._factored(self.problem))
+        kernel = self.problem.inputs.kernel.parameter_gradient
+        return kernel, self.problem.operator.gradient(moments)
 
     @property
     def _scalar(self) -> Kernel:
@@ -140,9 +158,7 @@ class ParameterSearch:
 
     def _places(self, learn_landmarks: bool) -> list[Place]:
         """Every parameter in turn: kernel, operator, ridge, landmarks."""
-        gradient = self.problem.inputs.kernel.parameter_gradient
-        moments = moments_of(self._factored(self.problem))
-        operator = self.problem.operator.gradient(moments)
+        gradient, operator = self._gradients()
         most = {"scalar": gradient.most, "operator": operator.most}
         named = [("scalar", name, value) for name, value in gradient.values.items()]
         named += [("operator", name, value) for name, value in operator.values.items()]
@@ -192,6 +208,9 @@ class ParameterSearch:
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
         """The problem and the ridge at a vector."""
         values, side = self.values(vector), self.problem.inputs
+        if self._components:
+            kernel_at = with_parameters(self.problem.kernel, values["scalar"])
+            return replace(self.problem, kernel=kernel_at), values["alpha"]["alpha"]
         kernel: Kernel = with_parameters(self._scalar, values["scalar"])
         if isinstance(side.kernel, OnDevice):
             kernel = OnDevice(kernel, side.kernel.device)
@@ -206,7 +225,8 @@ class ParameterSearch:
         return problem, values["alpha"]["alpha"]
 
     def _factored(self, problem: Problem) -> Parts:
-        solver = Spectral() if problem.inputs.features is None else LowRank()
+        solver: Any = Spectral() if problem.inputs.features is None else LowRank()
+        solver = ByDirection() if self._components else solver
         want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
         self.n_evaluations += 1
         found: Any = solver.factor(problem, want, self.cache)
@@ -230,6 +250,9 @@ class ParameterSearch:
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
         """By a Cholesky factor where the identity lets it, else by the spectrum."""
+        if self._components:
+            self.n_evaluations += 1
+            return component_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
         if by_inverse(problem):
             try:
                 self.n_evaluations += 1
@@ -322,20 +345,25 @@ class ParameterSearch:
 
     def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
         values = self.values(vector)
+        alpha = values["alpha"]["alpha"]
+        if self._components:
+            kernel: Any = with_parameters(self.problem.kernel, values["scalar"])
+            own = dict(values["scalar"])
+            return Learnt(kernel, alpha, None, own, trace, self.n_evaluations)
         scalar = with_parameters(self._scalar, values["scalar"])
         operator = with_parameters(self.problem.operator, values["operator"])
         features = self.problem_at(vector)[0].inputs.features
         named = {f"{o}__{n}": v for o in ("scalar", "operator") for n, v in values[o].items()}
-        alpha = values["alpha"]["alpha"]
         kernel = Separable(scalar, operator)
         return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
 
 
 def _refuse(problem: Problem) -> None:
-    if not problem.separable:
-        raise Refused(f"{problem.kernel} is no scalar kernel times an operator: only such are "
+    own = getattr(type(problem.kernel), "component_gradient", ComponentKernel.component_gradient)
+    if not problem.separable and own is ComponentKernel.component_gradient:
+        raise Refused(f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel "
                       "learnt by gradient.")  # fmt: skip
-    if problem.loss is not None or problem.operator.learnt:
+    if problem.loss is not None or (problem.separable and problem.operator.learnt):
         what = problem.loss or problem.operator
         raise Refused(f"{what} has no closed form to be differentiated: use the square loss and "
                       "an operator made of the moments.")  # fmt: skip
@@ -360,7 +388,7 @@ def _balanced(problem: Problem) -> Outputs:
     """
     outputs, kernel = Outputs.of(problem), problem.outputs.kernel
     plain = kernel.on_vectors and kernel.features is not None and problem.outputs.features is None
-    if problem.operator.uniform is None or not plain:
+    if not plain or (problem.separable and problem.operator.uniform is None):
         return outputs
     xp = namespace(outputs.rows)
     spread = xp.sqrt(xp.sum(outputs.rows * outputs.rows, axis=0))

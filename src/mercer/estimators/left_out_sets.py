@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items
+from ..problem import group_labels
+from .blend import Blend
 from .prediction_sets import Bands, row_weights, weighted_quantile
 from .set_shapes import BandShape, CandidateShape, predicted_directly
 
@@ -51,19 +53,30 @@ class LeftOutSets:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, model: Any) -> LeftOutSets:
-        """Calibrate on the left-out predictions that the model has."""
+    def of(cls, model: Any, groups: Items | None = None) -> LeftOutSets:
+        """Calibrate on the left-out predictions that the model has.
+
+        Parameters
+        ----------
+        model
+            The fitted model.
+        groups
+            A label for each training example; examples of a group count as one together. None for
+            the groups that the model left out (of a `Blend`, which leaves folds out, none).
+        """
         if not hasattr(model, "loo_embed"):
             raise TypeError(
                 f"{type(model).__name__} has no left-out predictions to calibrate sets on: fit "
                 "ConformalSets around it."
             )
         points = model.loo_embed()
-        labels = np.unique(np.asarray(points.left_out), return_inverse=True)[1]
+        left_out = np.unique(np.asarray(points.left_out), return_inverse=True)[1]
+        known = groups is not None or isinstance(model, Blend)
+        labels = group_labels(groups, len(left_out)) if known else left_out
         if predicted_directly(model.output_kernel_):
             shape: Any = BandShape(model, points, model.outputs_)
         else:
-            shape = CandidateShape(model, None, labels)
+            shape = CandidateShape(model, None, left_out)
         return cls(model, shape, shape.scores(points, model.outputs_), row_weights(labels))
 
     def predict(self, X: Items, coverage: float = 0.9) -> Sequence:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from .._arrays import Items, count, host
 from ..problem import group_labels
 from .choice import AUTO, Told, judges
-from .unlabelled import rows_of
+from .pairs import rows_of
 
 
 def nested_score(

@@ -12,7 +12,8 @@ from .._arrays import Array, Items, like, namespace
 from ..kernels import Linear
 from ..operators.windows import like_index
 from ..solvers.places import PlaceMap
-from ..spaces.fields import Fields, Grid
+from ..spaces import Fields
+from ..spaces.grid import Grid
 
 
 def predict_on(model: Any, X: Items, grid: Fields) -> Array:

@@ -16,7 +16,7 @@ from ..kernels.base import whole
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator
-from .checks import input_default, output_default
+from .checks import output_default
 
 DROPS = ("smallest", "oldest")
 
@@ -125,7 +125,7 @@ class OnlineKernelDependency(StructuredEstimator):
         return self
 
     def _fit(self, X: Items, y: Items) -> None:
-        kernel = as_operator_kernel(input_default(self.kernel))
+        kernel = as_operator_kernel(self.kernel)
         output_kernel = clone(output_default(self.output_kernel))
         X, y = self._check_pairs(clone(kernel.inputs), output_kernel, X, y)
         self.output_kernel_ = output_kernel.fit(y)
@@ -222,7 +222,7 @@ class OnlineKernelDependency(StructuredEstimator):
         self.points_ = PointMap(map, None, self.frame_, LeastWeights(self.frame_, self.outputs_))
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [as_operator_kernel(input_default(self.kernel)).inputs]
+        return [as_operator_kernel(self.kernel).inputs]
 
 
 def _joined(first: Items, second: Items) -> Array:

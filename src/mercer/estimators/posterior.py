@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, host, like, namespace
-from ..embedding import Embedding
+from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Side
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
+from ..solvers.parts import Parts
 from ..symmetric import SymMatrix
 from .fitted import Fitted
 
@@ -56,7 +57,13 @@ class Posterior:
         kept = self.fitted._kept
         if "spectra" not in kept:
             problem, outputs = self.fitted.problem, self.fitted.problem.outputs
-            if outputs.features is None and outputs.kernel.on_vectors and outputs.width is not None:
+            whole = outputs.features is None and outputs.kernel.on_vectors
+            whole = whole and outputs.width is not None
+            made = kept.get("factorization")
+            if isinstance(made, Parts) and (not whole or isinstance(_map(made), Explicit)):
+                kept["spectra"] = made  # the fit has made them: nothing is factored again
+                return made
+            if whole:
                 problem = replace(problem, outputs=Side(outputs.kernel, outputs.items, Explicit()))
             want = replace(self.fitted.want, moves=True, relative=False, solver="auto")
             kept["spectra"] = factor(problem, want)
@@ -192,6 +199,12 @@ class Posterior:
             )
 
 
+def _map(parts: Parts) -> Any:
+    """The feature map whose coordinates outputs are written in, if there is one."""
+    frame = parts.outputs.frame
+    return frame.map if isinstance(frame, OrthonormalFrame) else None
+
+
 def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
     """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
     misfit = number = 0.0
@@ -205,7 +218,7 @@ def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
             rows = stream.n
         elif not part.inputs.complete:
             misfit += float(xp.sum(part.outside * part.T))
-        number += (rows - (part.inputs.constants is not None)) * q
+        number += (rows - (part.inputs.N is not None)) * q
     return misfit / number
 
 
@@ -213,7 +226,7 @@ def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:
     """k(x, x') between new inputs, centred as `inputs.prior` centres k(x, x)."""
     kernel = problem.inputs.kernel
     K = host(kernel(X, X))
-    if inputs.constants is None:
+    if inputs.N is None:
         return K
     if hasattr(inputs, "at"):  # low rank: centred in coordinates
         mean, U = host(inputs.mean), host(inputs.at.map.transform(X))
@@ -222,7 +235,8 @@ def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:
     else:
         w = np.ones(problem.n) if problem.weights is None else problem.weights
         w = w / w.sum()
-        r, level = host(kernel(X, inputs.X)) @ w, float(w @ host(kernel(inputs.X, inputs.X)) @ w)
+        known = problem.inputs.items
+        r, level = host(kernel(X, known)) @ w, float(w @ host(kernel(known, known)) @ w)
     return K - r[:, None] - r[None, :] + level
 
 

@@ -23,7 +23,7 @@ def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items)
     """The group of the symmetries that were asked for, on the fields that the kernels know."""
     if names is None or (isinstance(names, tuple | list) and not names):
         return None
-    shapes = [getattr(items, "shape", None) for items in (given, outputs.items)]
+    shapes: list[Any] = [getattr(items, "shape", None) for items in (given, outputs.items)]
     if None in shapes:
         raise ValueError("symmetries are of fields: X and y must be arrays (n, *grid).")
     left, right = shapes

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count, is_foreign, take
+from .._arrays import Items, count, is_foreign
 from .._plan import Plan, Sizes
-from ..decoders import Decoder, natural
+from ..decoders import Decoder
 from ..embedding import Embedding
-from ..features import FeatureMap
-from ..kernels import Kernel
+from ..features import FeatureMap, check_map
+from ..kernels import Kernel, as_kernel
 from ..kernels.base import whole
+from ..kernels.on_device import OnDevice
 from ..losses import Loss
 from ..operators import Covariance, OperatorKernel, Separable
 from ..problem import Problem, Side, Want, group_labels, sample_weights
@@ -25,69 +27,15 @@ from ..solvers import Factorization, Solution
 from ..solvers.route import plan, sizes_of
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator
-from .checks import decodable, is_flat, on_device, warn_if_constant
+from .checks import is_flat, on_device, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .on_grid import predict_on
+from .pairs import Data, rows_of
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
 from .saved_posterior import SavedPosterior
 from .selective import confidence_of
-from .unlabelled import rows_of
-
-MOST = 10**6
-"""Rows that whole weights may stand for when they are written out."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """Training data held whole: checked inputs and outputs, and what goes with each pair.
-
-    Attributes
-    ----------
-    X, y
-        The checked items.
-    labels, weights
-        The group of each pair; the sample weights, None for ones.
-    given
-        The inputs as the user gave them.
-    sample
-        The rows that length scales and landmarks are settled on, where the same pairs could come
-        in blocks; None for all.
-    """
-
-    X: Items
-    y: Items
-    labels: np.ndarray
-    weights: np.ndarray | None
-    given: Items
-    sample: np.ndarray | None = None
-
-    def settled(self, kernel: Kernel, items: Items) -> Kernel:
-        """Fit a kernel on the sample, as sources that are not held whole do.
-
-        Finite features name what occurs in the data (labels, n-grams), and so does whatever a
-        kernel that has seen the sample alone refuses: then on all.
-        """
-        if self.sample is None or kernel.features is not None:
-            return kernel.fit(items if kernel.pairwise else self.counted(items))
-        fitted = clone(kernel).fit(take(items, self.sample))
-        try:
-            fitted.check(items)
-        except ValueError:
-            return kernel.fit(items)
-        return fitted
-
-    def counted(self, items: Items) -> Items:
-        """Items as often as they weigh, for what kernels take from data, such as a median."""
-        return items if self.weights is None else take(items, repeats(self.weights))
-
-
-def repeats(weights: np.ndarray) -> np.ndarray:
-    """Positions repeated by weight: exactly for whole numbers, else to a quarter of the mean."""
-    whole_numbers = bool((weights == np.round(weights)).all())
-    fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
-    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))
 
 
 class RidgeEstimator(StructuredEstimator):
@@ -115,18 +63,18 @@ class RidgeEstimator(StructuredEstimator):
 
         Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
         """
-        if isinstance(X, np.memmap) and not self._low_rank():
+        if type(X) is np.ndarray:
+            return None
+        if isinstance(X, np.memmap) and not self._low_rank(self._scalar_kernels()):
             return None
         source = as_source(X, y, weights)
         if source is not None and groups is not None:
             raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
         return source
 
-    def _low_rank(self) -> bool:
+    def _low_rank(self, kernels: list[Kernel]) -> bool:
         """Whether the inputs have finite coordinates, so that pairs may come in blocks."""
-        return self.features is not None or all(
-            k.features is not None for k in self._scalar_kernels()
-        )
+        return self.features is not None or all(map(attrgetter("features"), kernels))
 
     def _data(
         self,
@@ -134,15 +82,18 @@ class RidgeEstimator(StructuredEstimator):
         y: Items,
         groups: Items | None,
         weights: Any,
-        kernel: Kernel,
+        kernels: list[Kernel],
         output_kernel: Kernel,
     ) -> Data:
         """Check pairs that are held whole; those of weight zero are left out of everything."""
+        for name in ("features", "output_features"):
+            if getattr(self, name) is not None:
+                check_map(getattr(self, name), name)
         given = X
-        X, y = self._check_pairs(kernel, output_kernel, X, y)
-        n = count(y)
-        given_pairs, kept = n, None
-        w = sample_weights(weights, n)
+        X, y = self._check_pairs(kernels[0], output_kernel, X, y)
+        warn_if_constant(output_kernel, y)
+        n = given_pairs = count(y)
+        kept, w = None, None if weights is None else sample_weights(weights, n)
         if w is not None and not (w > 0).all():
             kept = np.flatnonzero(w > 0)
             X, y, given = (rows_of(items, kept) for items in (X, y, given))
@@ -150,13 +101,15 @@ class RidgeEstimator(StructuredEstimator):
             w, n = w[kept], len(kept)
             if n < 2:
                 raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
-        w = None if w is None or (w == 1.0).all() else w
+            w = None if (w == 1.0).all() else w
+        labels = None if groups is None else group_labels(groups, n)
         sample = None
         finite = self.output_features is not None or output_kernel.features is not None
-        if self._low_rank() and finite and not kernel.pairwise:  # they might come in blocks too
+        if self._low_rank(kernels) and finite and not kernels[0].pairwise:
+            # The same pairs might come in blocks.
             size = sample_size(self.features, self.output_features)
             sample = sampled_rows(given_pairs, size, kept)
-        return Data(X, y, group_labels(groups, n), w, given, sample)
+        return Data(X, y, labels, w, given, sample)
 
     def _stream_parts(self, kernels: Sequence[Kernel], output_kernel: Kernel) -> StreamParts:
         """What a stream is learnt with, on the device where one is named."""
@@ -175,26 +128,25 @@ class RidgeEstimator(StructuredEstimator):
 
     # -- problems -----------------------------------------------------------------------------
 
-    def _output_side(self, output_kernel: Kernel, data: Data) -> Side:
-        """The outputs under a kernel, which is fitted here."""
-        kernel = data.settled(on_device(clone(output_kernel), self.device), data.y)
-        warn_if_constant(kernel, data.y)
-        return Side(kernel, data.y, self.output_features, data.sample)
-
-    def _input_side(self, kernel: OperatorKernel, data: Data) -> Side:
-        """The inputs under the scalar kernel, fitted where the kernel separates."""
-        if not kernel.separable:
-            return Side(kernel.inputs, data.X, self.features, data.sample)
-        scalar = on_device(clone(kernel.separated().scalar), self.device)
-        scalar = data.settled(scalar, scalar.check(data.X, "X"))
-        return Side(scalar, data.X, self.features, data.sample)
-
     def _problem(
-        self, inputs: Side, outputs: Side, kernel: OperatorKernel, data: Data, loss: Loss | None
+        self,
+        kernel: OperatorKernel,
+        outputs: Side,
+        data: Data,
+        loss: Loss | None,
+        inputs: Side | None = None,
     ) -> Problem:
-        """The ridge problem of one kernel."""
-        if kernel.separable:
-            kernel = Separable(inputs.kernel, kernel.separated().operator)
+        """The ridge problem of one kernel; `inputs` where its scalar kernel was fitted already."""
+        if not kernel.separable:
+            inputs = Side(kernel.inputs, data.X, self.features, data.sample)
+        else:
+            parts = kernel if isinstance(kernel, Separable) else kernel.separated()
+            if inputs is None:
+                inputs = data.side(parts.inputs, data.X, self.features)
+            kernel = Separable(inputs.kernel, parts.operator)
+        symmetry = None
+        if self.symmetries is not None:
+            symmetry = symmetry_of(self.symmetries, kernel, outputs, data.given)
         return Problem(
             inputs,
             outputs,
@@ -204,13 +156,28 @@ class RidgeEstimator(StructuredEstimator):
             data.weights,
             loss,
             data.given,
-            symmetry=symmetry_of(self.symmetries, kernel, outputs, data.given),
+            symmetry=symmetry,
         )
 
-    def _fitted_decoder(self, output_kernel: Kernel, y: Items) -> Decoder:
-        """The decoder as given, or the natural one, fitted on the training outputs."""
-        kernel = decodable(output_kernel)
-        decoder = natural(kernel) if self.decoder is None else clone(self.decoder)
+    def _placed(self, kernel: OperatorKernel) -> OperatorKernel:
+        """The kernel with its values on the device, where one is named."""
+        if self.device is None or kernel.movable:
+            return kernel
+        if not kernel.separable:
+            raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
+        parts = kernel.separated()
+        return Separable(OnDevice(as_kernel(parts.scalar), self.device), parts.operator)
+
+    def _checking(self, kernel: OperatorKernel) -> Kernel:
+        """The kernel that inputs are checked by, on the device where one is named."""
+        moved = self.device is not None and kernel.movable
+        return OnDevice(kernel.inputs, str(self.device)) if moved else kernel.inputs
+
+    def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
+        """A decoder as given, or the natural one, fitted on the training outputs."""
+        if isinstance(kernel, OnDevice) and not kernel.on_vectors:
+            kernel = kernel.inner  # decoders of structures look at its type
+        decoder = kernel.space.decoder(kernel) if given is None else clone(given)
         return decoder.fit(kernel, y)
 
     # -- models -------------------------------------------------------------------------------
@@ -228,7 +195,10 @@ class RidgeEstimator(StructuredEstimator):
         )
         self.input_kernel_ = solution.kernel.inputs
         self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
-        self.fitted_ = Fitted.of(problem, want, alpha, factorization)
+        wanted = replace(want, alphas=[alpha], left_out=True)
+        self.fitted_ = Fitted(problem.fixed(), wanted, alpha)
+        if want.left_out:
+            self.fitted_.keep(factorization)
 
     def _adopt_stream(self, gathered: Gathered) -> None:
         """Take over what every model of a stream keeps."""
@@ -240,7 +210,7 @@ class RidgeEstimator(StructuredEstimator):
             self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
-        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_)
+        self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
 
     # -- points -------------------------------------------------------------------------------
 
@@ -408,8 +378,3 @@ def planned_sizes(
         for known, operator in zip(uniform, operators, strict=True)
     )
     return Sizes(n, p, None if output.features is None else q, all(uniform), conditional, choice)
-
-
-def judge_of(problems_learnt: bool, losses: list[Loss | None]) -> str:
-    """How left-out predictions are made; one trial without a closed form decides for all."""
-    return "refit" if problems_learnt or any(loss is not None for loss in losses) else "closed"

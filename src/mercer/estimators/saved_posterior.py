@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, host, like, namespace
-from ..solvers.factorization import unit_variance
-from ..solvers.inputs import LowRankInputs
+from ..solvers.low_rank_inputs import LowRankInputs
+from ..solvers.parts import unit_variance
 from .posterior import KINDS, NOISES, Posterior
 
 
@@ -106,7 +106,8 @@ class SavedRanks:
         """Without what is as long as the training data."""
         return cls(inputs.at.map, inputs.mean, inputs.P, inputs.s)
 
-    project, prior, at = LowRankInputs.project, LowRankInputs.prior, property(lambda self: self)
+    project, prior, both = LowRankInputs.project, LowRankInputs.prior, LowRankInputs.both
+    at = property(lambda self: self)
 
 
 @dataclass(frozen=True)

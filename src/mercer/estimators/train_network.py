@@ -130,8 +130,11 @@ class _Trainer:
         self.output = clone(output).fit(self.y)
         self.size, self.device, self.augment = min(batch_size, count(self.y)), device, augment
         sample = np.linspace(0, len(self.X) - 1, min(len(self.X), SAMPLE)).astype(int)
-        inner = clone(scalar.inner).fit(Network.of(self.module.eval())(self.X[sample]))
-        self.module.train()
+        dtype = next(self.module.parameters()).dtype
+        some = torch.as_tensor(self.X[sample], dtype=dtype, device=device)
+        with torch.no_grad():  # as in training: layers that normalise have seen nothing yet
+            features = self.module(some).flatten(1).to(torch.float64)
+        inner = clone(scalar.inner).fit(host(features.cpu()))
         self.inner = with_parameters(inner, inner.parameter_gradient.values).fit(self.X[:1])
         if self.inner.item_gradient is None:
             raise ValueError(f"{inner} has no derivatives in its items: use a smooth kernel.")

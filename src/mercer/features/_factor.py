@@ -10,7 +10,6 @@ from .._arrays import Array, Items, blocks, count, host, namespace, part, take
 from .._linalg import EPS, PositiveDefinite, solve_triangular
 from .._plan import require_low_rank
 from ..kernels import Kernel
-from ..kernels.base import as_float
 
 ROWS = 8192
 """Rows of the factor that are made at once: kernels copy what they are given."""
@@ -23,7 +22,7 @@ class Factor:
 
     def __init__(self, kernel: Kernel, A: Items, rank: int | None):
         self.kernel, self.A = kernel, kernel.check(A, "A")
-        self.residual = kernel.finite_values(as_float(kernel.diag(self.A)) + 0.0)
+        self.residual = kernel.finite_values(kernel.diag(self.A)) + 0.0
         xp, n = namespace(self.residual), count(self.A)
         self.rank = n if rank is None else min(rank, n)
         require_low_rank(n, None if rank is None else self.rank)

@@ -29,25 +29,28 @@ class Explicit(FeatureMap):
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
-        if kernel.features is None:
-            raise ValueError(f"{kernel} has no finite features: leave its features at None.")
-        self.kernel_ = kernel
-        self.width_ = int(self._features(take(kernel.check(A, "A"), [0])).shape[1])
+        self.fit_transform(kernel, take(kernel.check(A, "A"), [0]))
         return self
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """The kernel's own features, whose number is kept."""
+        features = kernel.features
+        if features is None:
+            raise ValueError(f"{kernel} has no finite features: leave its features at None.")
+        F = features.rows(A) if self.sparse else features.transform(A)
+        self.kernel_, self.width_ = kernel, int(F.shape[1])
+        return F
 
     def transform(self, A: Items) -> Array:
         """The kernel's own features."""
-        F = self._features(A)
+        features = self.kernel_.features
+        F = features.rows(A) if self.sparse else features.transform(A)
         if F.shape[1] != self.width_:
             raise ValueError(
                 f"these items have {F.shape[1]} features under {self.kernel_}, but "
                 f"{self.width_} features are expected, as in the items that were fitted."
             )
         return F
-
-    def _features(self, A: Items) -> Array:
-        features = self.kernel_.features
-        return features.rows(A) if self.sparse else features(A)
 
     def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
         """The same with their second moment; sparse rows cannot be centred."""

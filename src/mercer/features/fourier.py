@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, is_foreign, like, namespace, products, take
+from .._arrays import Array, Items, dense, is_foreign, like, namespace, take
 from ..kernels import Kernel
 from .base import FeatureMap
 from .landmarks import check_rank
@@ -16,7 +16,7 @@ class RandomFourier(FeatureMap):
     """u(a) = √(2k(0) / rank) [cos ⟨ω_j, a⟩, sin ⟨ω_j, a⟩]_j, ω_j drawn from the kernel's spectrum.
 
     A kernel of the difference a - b alone is the Fourier transform of a probability measure
-    (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, products and multiples know theirs.
+    (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, dense and multiples know theirs.
     No landmarks, no kernel values: the map depends on the data's width only.
 
     Parameters
@@ -65,7 +65,7 @@ class RandomFourier(FeatureMap):
         if fourier is None:
             raise ValueError(
                 f"{kernel} has no spectrum to draw frequencies from: RandomFourier is for RBF, "
-                "Matern, Laplacian, their sums and products. Use RandomPivotedCholesky(rank)."
+                "Matern, Laplacian, their sums and dense. Use RandomPivotedCholesky(rank)."
             )
         A = kernel.check(A, "A")
         random, shape = check_random_state(self.random_state), ((self.rank + 1) // 2, A.shape[1])
@@ -85,7 +85,7 @@ class RandomFourier(FeatureMap):
                 "features are expected, as in the items that were fitted."
             )
         omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
-        phases = products(A, omega)
+        phases = dense(A @ omega.T)
         xp = namespace(phases)
         return self.scale_ * xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, is_foreign, like, namespace, products, take
+from .._arrays import Array, Items, dense, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite, ridged
 from .base import FeatureMap
 from .landmarks import check_rank
@@ -87,7 +87,7 @@ class RandomOperatorFourier(FeatureMap):
     def transform(self, A: Items) -> Array:
         """The coordinates u: cosines, then sines."""
         A = self.kernel_.check(A, "A")
-        phases = products(A, like(self.frequencies_, A))
+        phases = dense(A @ like(self.frequencies_, A).T)
         xp = namespace(phases)
         return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 

@@ -32,6 +32,7 @@ from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tanimoto import Tanimoto
+from .tf_idf import TfIdf
 from .tree import Productions, SubsetTree, Subtree
 from .vector_graph import VectorGraph
 from .weighted_degree import WeightedDegree
@@ -82,6 +83,7 @@ __all__ = [
     "Subtree",
     "Sum",
     "Tanimoto",
+    "TfIdf",
     "VectorGraph",
     "VectorKernel",
     "WeightedDegree",

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_vectors, count, namespace, take
 from ..spaces import Opaque, Space, Vectors
-from .capabilities import Fourier, ItemGradient, Multiple, Radial, former
+from .capabilities import FORMER, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
@@ -134,9 +134,6 @@ class Kernel(BaseEstimator):
         """The kernel of which this one is a multiple: the one whose structure decoders know."""
         return Multiple(self)
 
-    def __getattr__(self, name: str) -> Any:
-        return former(self, name)
-
     # -- what everybody calls -----------------------------------------------------------------
 
     def __call__(self, A: Items, B: Items | None = None) -> Array:
@@ -154,14 +151,18 @@ class Kernel(BaseEstimator):
 
     def checked_gram(self, A: Items) -> Array:
         """The Gram matrix that a fit stands on: of the right shape and finite, or refused."""
-        K, n = as_float(self(A)), count(A)
+        A = self.check(A, "A")
+        K, n = self._gram(A, A), count(A)
         if tuple(K.shape) != (n, n):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
         return self.finite_values(K)
 
-    def finite_values(self, K: Array) -> Array:
-        """Values of this kernel, refused where they are not finite."""
-        if not bool(namespace(K).all(namespace(K).isfinite(K))):
+    def finite_values(self, K: Any) -> Array:
+        """Values of this kernel in floating point, refused where they are not finite."""
+        xp = namespace(K)
+        K = xp.asarray(K)
+        K = K if xp.isdtype(K.dtype, "real floating") else xp.astype(K, xp.float64)
+        if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "
                 "it, or it is no kernel on them. Rescale them, or choose another kernel."
@@ -198,6 +199,10 @@ class Kernel(BaseEstimator):
         from .algebra import Power
 
         return Power(self, exponent)
+
+
+for _name in FORMER:
+    setattr(Kernel, _name, Former(_name))
 
 
 def _is_zero(value: Any) -> bool:

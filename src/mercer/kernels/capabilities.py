@@ -263,14 +263,19 @@ FORMER: dict[str, Callable[[Any], Any]] = {
 """Names of version 0.1, and where they went."""
 
 
-def former(kernel: Any, name: str) -> Any:
-    """A capability under its former name, with a warning."""
-    if name not in FORMER:
-        return object.__getattribute__(kernel, name)  # says why: it may be a property's error
-    warnings.warn(
-        f"{name} of a kernel is now part of features, radial, fourier or item_gradient: see "
-        "mercer.kernels.Kernel.",
-        FutureWarning,
-        stacklevel=3,
-    )
-    return FORMER[name](kernel)
+@dataclass(frozen=True)
+class Former:
+    """A capability under its former name, with a warning; what a kernel sets itself goes first."""
+
+    name: str
+
+    def __get__(self, kernel: Any, owner: Any = None) -> Any:
+        if kernel is None:
+            return self
+        warnings.warn(
+            f"{self.name} of a kernel is now part of features, radial, fourier or item_gradient: "
+            "see mercer.kernels.Kernel.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return FORMER[self.name](kernel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from .._arrays import (
     is_foreign,
     median,
     namespace,
-    products,
     put,
     sqnorms,
     take,
@@ -34,24 +34,29 @@ FEW = 31
 """Rows whose medians are taken for the middle of a batch."""
 PAIRS = 2**16
 """Pairs, or numbers of pairs, that are looked at together."""
+COLUMNS = 16
+"""Columns up to which differences are as fast as a product."""
 CANCELLED = 1e-5
 """Below this share of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
 
 
 def squared(A: Array, B: Array) -> Array:
-    """‖a - b‖² for all pairs, by one matrix product, each right to about ten digits.
+    """‖a - b‖² for all pairs: of few columns by differences, else by one matrix product.
 
-    Both batches are first moved by a typical row of the second: distances do not change, and data
-    far from the origin keeps its digits. Sparse batches stay where they are, or they would fill
-    up. Pairs much nearer to each other than to that row have lost digits by the subtraction and
-    are computed again, one by one.
+    Differences are right to the last digits, products to about ten. Before a product both batches
+    are moved by a typical row of the second: distances do not change, and data far from the origin
+    keeps its digits. Sparse batches stay where they are, or they would fill up. Pairs much nearer
+    to each other than to that row have lost digits by the subtraction and are computed again, one
+    by one.
     """
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= COLUMNS:
+        return cdist(A, B, "sqeuclidean")
     same = A is B
     if not (issparse(A) or issparse(B)):
         shift = typical(B)
         A = A - shift
         B = A if same else B - shift
-    D2, left, right = products(A, B), sqnorms(A), sqnorms(B)
+    D2, left, right = dense(A @ B.T), sqnorms(A), sqnorms(B)
     size = count(A) if is_foreign(D2) else PAIRS // count(B)  # of a block that stays in the cache
     for rows in blocks(count(A), size):
         some = D2 if is_foreign(D2) else D2[rows]
@@ -60,7 +65,13 @@ def squared(A: Array, B: Array) -> Array:
         some += right[None, :]
         least = (1.0 / CANCELLED) * some
         least -= left[rows, None]
-        D2 = _recomputed(D2, least < right[None, :], A, B, rows.start)
+        near = least < right[None, :]
+        if same and not is_foreign(D2):  # the diagonal is known
+            own = np.arange(rows.start, rows.stop)
+            some[own - rows.start, own] = 0.0
+            near[own - rows.start, own] = False
+        if bool(namespace(near).any(near)):
+            D2 = _recomputed(D2, near, A, B, rows.start)
     return D2
 
 
@@ -121,8 +132,13 @@ def exp(A: Array) -> Array:
 
 def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array]) -> float:
     """A length scale as given, or for "median" the median distance of distinct pairs."""
+    if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
+        return float(value)
     if not isinstance(value, str):
-        return _given(value)
+        raise ValueError(
+            f"length_scale={positive(value, 'length_scale')!r} has a fourth power that is no "
+            "number any more: rescale the data, and the length scale with it."
+        )
     if value != "median":
         raise ValueError(f'length_scale must be a positive number or "median", got {value!r}.')
     n = count(items)
@@ -160,15 +176,6 @@ def settled(kernel: Any, given: bool = False) -> Any:
     if known is not None:
         return known
     if np.ndim(kernel.length_scale) == 0:
-        return _given(kernel.length_scale)
-    return np.array([_given(float(scale)) for scale in kernel.length_scale])
-
-
-def _given(value: Any) -> float:
-    scale = positive(value, "length_scale")
-    if not SMALLEST <= scale <= 1.0 / SMALLEST:
-        raise ValueError(
-            f"length_scale={value!r} has a fourth power that is no number any more: rescale the "
-            "data, and the length scale with it."
-        )
-    return scale
+        return length_scale(kernel.length_scale, None, kernel.distance)
+    scales = [length_scale(float(one), None, kernel.distance) for one in kernel.length_scale]
+    return np.array(scales)

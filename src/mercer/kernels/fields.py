@@ -12,6 +12,7 @@ from .._linalg import solve_triangular
 from ..spaces import Fields
 from .base import Kernel, positive
 from .capabilities import Features
+from .gradients import ParameterGradient
 
 
 class FieldL2(Kernel):
@@ -107,3 +108,13 @@ class FieldSobolev(FieldL2):
         for D in grid.slopes():
             M += length**2 * (D.T * w) @ D
         return scipy.linalg.cholesky(M)
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """Of the length, in whose square the kernel is linear."""
+        length, plain = positive(self.length, "length"), FieldL2(self.fields)
+        return ParameterGradient.of_grams(
+            {"length": length},
+            lambda A, B: {"length": (2.0 / length) * (self._gram(A, B) - plain._gram(A, B))},
+            lambda A: {"length": (2.0 / length) * (self._diag(A) - plain._diag(A))},
+        )

@@ -120,6 +120,17 @@ def product_rule(parts: Any, of_left: ParameterGradient, of_right: ParameterGrad
     )
 
 
+def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:
+    """Of a kernel on what is made of the items."""
+    named = inner.under("kernel")
+
+    def vjp(A: Items, B: Items, C: Array) -> Values:
+        left = made(A)
+        return named.vjp(left, left if A is B else made(B), C)
+
+    return named.through(vjp, lambda A, c: named.diag_vjp(made(A), c))
+
+
 def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     """Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
     xp = namespace(A)
@@ -159,13 +170,13 @@ def _set(part: Any, path: list[str], value: Any) -> None:
         if hasattr(part, "normalise"):
             part.normalise()
         return
-    from .base import as_kernel  # names such as "rbf" become kernels
+    from .base import as_kernel
 
     inner = getattr(part, path[0])
     if isinstance(inner, list | tuple):  # the operators of a mixture
         _set(inner[int(path[1])], path[2:], value)
         return
-    if isinstance(inner, str):
-        inner = as_kernel(inner)
+    if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
+        inner = part._given() if inner is None else as_kernel(inner)
         setattr(part, path[0], inner)
     _set(inner, path[1:], value)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from scipy.sparse import csr_array
 
-from .._arrays import Array, dense, products, sqnorms
+from .._arrays import Array, dense, sqnorms
 from .base import KERNELS, VectorKernel
 from .capabilities import Features, ItemGradient
 
@@ -20,7 +20,7 @@ class Linear(VectorKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        return products(A, B)
+        return dense(A @ B.T)
 
     def _diag(self, A: Array) -> Array:
         return sqnorms(A)

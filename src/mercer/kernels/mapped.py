@@ -14,7 +14,7 @@ from .._lean import Lean
 from ..spaces import Opaque, Space
 from .base import Kernel, Wrapper
 from .capabilities import Features
-from .gradients import ParameterGradient
+from .gradients import ParameterGradient, after
 from .networks import Network, is_module
 
 TRANSFORMERS = {
@@ -78,13 +78,7 @@ class After(Wrapper):
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """Those of the kernel on what is made of the items."""
-        inner = self.inner.parameter_gradient.under("kernel")
-
-        def vjp(A: Items, B: Items, C: Array) -> dict:
-            left = self._after(A)
-            return inner.vjp(left, left if A is B else self._after(B), C)
-
-        return inner.through(vjp, lambda A, c: inner.diag_vjp(self._after(A), c))
+        return after(self.inner.parameter_gradient, self._after)
 
     @property
     def features(self) -> Features | None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, power, products, sqnorms
+from .._arrays import Array, dense, power, sqnorms
 from .base import KERNELS, VectorKernel, positive
 from .capabilities import ItemGradient
 from .gradients import ParameterGradient, Values
@@ -31,7 +31,7 @@ class Polynomial(VectorKernel):
         return positive(self.gamma, "gamma") * inner + self.coef0
 
     def _gram(self, A: Array, B: Array) -> Array:
-        return power(self._affine(products(A, B)), int(self.degree))
+        return power(self._affine(dense(A @ B.T)), int(self.degree))
 
     def _diag(self, A: Array) -> Array:
         return power(self._affine(sqnorms(A)), int(self.degree))
@@ -49,13 +49,13 @@ class Polynomial(VectorKernel):
         values = {"gamma": float(self.gamma), "coef0": float(self.coef0)}
         return ParameterGradient.of_grams(
             {name: value for name, value in values.items() if value > 0},
-            lambda A, B: slopes(products(A, B)),
+            lambda A, B: slopes(dense(A @ B.T)),
             lambda A: slopes(sqnorms(A)),
         )
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
-        base = self._affine(products(A, B)) ** (int(self.degree) - 1)
+        base = self._affine(dense(A @ B.T)) ** (int(self.degree) - 1)
         return (self.degree * self.gamma) * ((C * base) @ B)
 
     def _diag_vjp(self, A: Array, c: Array) -> Array:

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from .._arrays import Array, Items, host, like
 from .base import Kernel, Wrapper
 from .capabilities import Features
+from .gradients import after
 
 UNITS = ("each", "common")
 CONSTANT = 1e-12
@@ -72,6 +73,8 @@ class Standardized(Wrapper):
 
     def _diag(self, A: Items) -> Array:
         return self.inner._diag(self._apply(A))
+
+    parameter_gradient = property(lambda k: after(k.inner.parameter_gradient, k._apply))
 
     @property
     def features(self) -> Features | None:

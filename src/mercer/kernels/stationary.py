@@ -52,6 +52,8 @@ class Stationary(VectorKernel):
         return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
 
     def _both_over(self, A: Array, B: Array) -> tuple[Array, Array]:
+        if not self.by_feature:
+            return A, B
         left = self._over(A)
         return left, left if A is B else self._over(B)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .._arrays import Array, host, is_foreign, like, products
+from .._arrays import Array, dense, host, is_foreign, like
 from .base import KERNELS
 from .histograms import HistogramKernel
 
@@ -24,7 +24,7 @@ class Tanimoto(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        least = products(A, B) if _binary(A) and _binary(B) else _minima(A, B)
+        least = dense(A @ B.T) if _binary(A) and _binary(B) else _minima(A, B)
         total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
         largest = total - least
         empty = largest <= 0

@@ -130,24 +130,24 @@ class Productions(TreeKernel):
             raise ValueError(f"height must be 1 or 2, got {self.height!r}.")
         return super().check(A, name)
 
-    def _bags(self, A: Items) -> Bags:
-        return Bags.of(self._bag(tree) for tree in A)
+    def _bags(self, A: Items, decay: complex) -> Bags:
+        return Bags.of(self._bag(tree, decay) for tree in A)
 
-    def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
+    def _bag(self, tree: FlatTree, decay: complex) -> tuple[np.ndarray, np.ndarray]:
         made = tree.productions()
         made = made[np.diff(tree.pointer) > 0]
         if self.height == 1:
             return made, np.ones(len(made))
         pairs = tree.pairs()
-        weights = np.repeat([1.0, float(self.decay) ** 0.5], [len(made), len(pairs)])
+        weights = np.repeat([1.0, decay**0.5], [len(made), len(pairs)])
         return np.concatenate([made, pairs]), weights
 
-    def _gram(self, A: Items, B: Items) -> Array:
-        left = self._bags(A)
-        return inner(left, left if B is A else self._bags(B))
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        left = self._bags(A, decay)
+        return inner(left, left if B is A else self._bags(B, decay))
 
-    def _diag(self, A: Items) -> Array:
-        return sqnorms(self._bags(A))
+    def _alone(self, A: Items, decay: complex) -> Array:
+        return sqnorms(self._bags(A, decay))
 
 
 class SubsetTree(TreeKernel):

@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays import Array, Items, namespace, take
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
+from .gradients import ComponentGradient
 from .slots import Slots
 
 
@@ -120,6 +121,11 @@ class ComponentKernel(CoupledKernel):
     """
 
     componentwise = True
+
+    @property
+    def component_gradient(self) -> ComponentGradient | None:
+        """Derivatives in the parameters, of a fitted kernel; None where they are held."""
+        return None
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The same as `by_component`."""

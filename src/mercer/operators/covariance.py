@@ -42,7 +42,7 @@ class Covariance(Operator):
         """S_vv / n, to the power."""
         if not isinstance(self.power, Real) or not 0 <= self.power < float("inf"):
             raise ValueError(f"power must be a number ≥ 0, got {self.power!r}.")
-        C = moments.vv / moments.n
+        C = moments.vv * (1.0 / moments.n)
         if self.power == 1:
             return C
         values, vectors = C.eigh("output covariance")

@@ -13,6 +13,23 @@ Terms = list[tuple[float, Array]]
 
 
 @dataclass(frozen=True)
+class ComponentGradient:
+    """Derivatives of a kernel that is diagonal in the components of the outputs.
+
+    Attributes
+    ----------
+    values, most
+        The positive parameters by name, and the largest values that they may have.
+    vjp
+        (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ for each name.
+    """
+
+    values: dict[str, Any]
+    vjp: Callable[[Array, int, Array], dict[str, Any]]
+    most: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class OperatorGradient:
     """Derivatives of B with respect to its parameters and to the Gram matrix of the inputs.
 

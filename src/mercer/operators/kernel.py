@@ -49,6 +49,9 @@ class OperatorKernel(BaseEstimator):
     at_places = False
     """Whether all places of a field share its weights, so that each is an example of its own."""
 
+    movable = False
+    """Whether a kernel that does not separate may be asked to compute on a device."""
+
     __array_ufunc__ = None
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:

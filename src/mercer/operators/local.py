@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, count, like, namespace
+from .._arrays import Array, Items, count, is_foreign, like, namespace
 from .._checks import Limits, array, indices, must
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
-from ..spaces.fields import Fields, Grid
+from ..spaces import Fields
+from ..spaces.grid import Grid
 from .components import ComponentGram, ComponentKernel
-from .windows import proximity, sqdistances
+from .local_gradient import local_gradient
+from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
 """Places whose neighbourhoods length scales are settled on."""
@@ -44,7 +46,8 @@ class Boxes(BaseEstimator):
         """
         number = len(inputs.shape)
         size, overlap = each(self.size, "size", number), each(self.overlap, "overlap", number)
-        begins, lengths, inside = [], [], []
+        begins, lengths = [], []
+        inside: list[np.ndarray | None] = []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
             begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
@@ -114,6 +117,8 @@ class Local(ComponentKernel):
     >>> model.score(X[50:], X[50:] ** 2) > whole.score(X[50:], X[50:] ** 2)
     True
     """
+
+    movable = True
 
     def __init__(
         self,
@@ -199,7 +204,7 @@ class Local(ComponentKernel):
             array(self.roots_, "roots_", np.float64, None, None)
             return
         array(self.members_, "members_", np.bool_, None, len(self.patches_))
-        must(all(self.members_.any(axis=1)), "members_ has places in no box")
+        must(bool(self.members_.any(axis=1).all()), "members_ has places in no box")
         for patch in self.patches_:
             indices(patch, "patches_", 0, limits.size)
 
@@ -213,7 +218,7 @@ class Local(ComponentKernel):
         if hasattr(self, "roots_"):
             return X * like(self.roots_[v], X)
         xp = namespace(X)
-        return xp.take(X, xp.asarray(self.patches_[v]), axis=1)
+        return xp.take(X, like_index(self.patches_[v], X), axis=1)
 
     def _every(self, X: Array) -> Array:
         """All boxes of all fields, box by box; of weighted neighbourhoods some."""
@@ -223,10 +228,13 @@ class Local(ComponentKernel):
             views = views[np.linspace(0, number - 1, min(number, VIEWS)).astype(int)]
         return namespace(X).concat([self._view(X, int(v)) for v in views])
 
+    component_gradient = property(local_gradient)
+
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """One matrix a neighbourhood; boxes' matrices once each, summed as the places want them."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
+        A = like(A, B) if is_foreign(B) and not is_foreign(A) else A  # learnt on a device
         left = self._flat(A)
         right = left if B is A else self._flat(B)
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from .._arrays import Array
 from ..kernels import Kernel, Linear
-from ..spaces.fields import Fields, Grid
+from ..spaces import Fields
+from ..spaces.grid import Grid
 from .local import Boxes, Local, each
 
 

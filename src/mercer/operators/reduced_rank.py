@@ -74,7 +74,7 @@ class ReducedRank(Operator):
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]
-        _, Q = eigh(R @ xp.matrix_transpose(R), "covariance of the predictions", drop=False)
+        Q: Array = eigh(R @ xp.matrix_transpose(R), "covariance of the predictions", drop=False)[1]
         top = Q[:, -min(rank, int(Q.shape[1])) :]
         learnt.B_ = top @ xp.matrix_transpose(top)
         return learnt

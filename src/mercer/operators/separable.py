@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items, count, host, like, namespace
 from .._linalg import eigh
 from .._same import same
-from ..kernels import Kernel, as_kernel
+from ..kernels import RBF, Kernel, as_kernel
 from ..spaces import Fields
 from ..symmetric import SymMatrix
 from .base import Operator
@@ -242,6 +242,8 @@ class DeferredMoments(SpectralMoments):
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
     """An operator-valued kernel; a scalar kernel stands for that kernel times the identity.
 
+    None stands for an RBF of the data's own length scale.
+
     Examples
     --------
     >>> from mercer.kernels import RBF
@@ -251,6 +253,8 @@ def as_operator_kernel(kernel: Any) -> OperatorKernel:
     """
     if isinstance(kernel, OperatorKernel):
         return kernel
+    if kernel is None:
+        return Separable(RBF("median"), Identity())
     if isinstance(kernel, Operator):
         raise TypeError(
             f"{kernel} is an operator: multiply it by a scalar kernel, as in RBF() * {kernel}."

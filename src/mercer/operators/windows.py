@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from joblib import hash as joblib_hash
 
 from .._arrays import Array, like, namespace
-from ..spaces.fields import Grid
+from ..spaces.grid import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
@@ -90,7 +94,18 @@ class Windows:
 
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
-        """Windows of given offsets around the places that count."""
+        """Windows of given offsets around the places that count; those last made are kept."""
+        key = joblib_hash((vars_of(inputs), vars_of(outputs), offsets, relative))
+        if key not in _LAST:
+            while len(_LAST) >= KEPT:
+                _LAST.pop(next(iter(_LAST)))
+            _LAST[key] = cls._made(inputs, outputs, offsets, relative)
+        return _LAST[key]
+
+    @classmethod
+    def _made(
+        cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray
+    ) -> Windows:
         names = [name for name in inputs.axes if name in outputs.axes]
         columns = [outputs.axes.index(name) for name in names]
         at = outputs.places[outputs.live][:, columns]
@@ -100,25 +115,43 @@ class Windows:
         index, weight = inputs.between(points)
         return cls(index, weight, centre.reshape(-1))
 
-    @property
+    @cached_property
     def inside(self) -> np.ndarray:
         """Whether each offset of each centre has a value, (centres, offsets)."""
-        return (self.weight > 0).any(axis=-1)
+        return np.asarray((self.weight > 0).any(axis=-1))
 
-    def values(self, X: Array, c: int, at: np.ndarray) -> Array:
-        """What the window of a centre shows of fields (n, places, channels) at some offsets.
+    def on(self, X: Array, roots: np.ndarray) -> Iterator[tuple[Array, Array]]:
+        """For every centre the offsets that have a value, and what is seen there.
 
-        (n, offsets, channels).
+        Values of fields (n, places, channels) times `roots`, (n, offsets, channels).
         """
-        index, weight = self.index[c, at], self.weight[c, at]
-        xp, (n, _, channels) = namespace(X), X.shape
-        flat = index.reshape(-1)
-        where = flat if xp is np else like_index(flat, X)
-        shown = xp.take(X, where, axis=1)
-        if index.shape[1] == 1:
-            return shown
-        shown = xp.reshape(shown, (n, *index.shape, channels))
-        return xp.sum(shown * like(weight[None, :, :, None], X), axis=2)
+        xp, heights = namespace(X), like(roots, X)
+        ats = [np.flatnonzero(row) for row in self.inside]
+        ends = np.cumsum([0, *map(len, ats)])
+        every = like_index(np.concatenate(ats), X)  # moved to the device once
+        corners = self.index.shape[2]
+        places = np.concatenate([self.index[c, at] for c, at in enumerate(ats)])
+        moved = like_index(places.reshape(-1), X)
+        shares = None
+        if corners > 1:
+            shares = like(np.concatenate([self.weight[c, at] for c, at in enumerate(ats)]), X)
+        for low, high in pairwise(ends.tolist()):
+            at = every[low:high]
+            shown = xp.take(X, moved[low * corners : high * corners], axis=1)
+            if shares is not None:
+                shown = xp.reshape(shown, (X.shape[0], high - low, corners, X.shape[2]))
+                shown = xp.sum(shown * shares[None, low:high, :, None], axis=2)
+            yield at, shown * xp.take(heights, at)[None, :, None]
+
+
+KEPT = 4
+"""Windows that are kept for the next use: a choice asks for the same ones again and again."""
+_LAST: dict[str, Windows] = {}
+
+
+def vars_of(grid: Grid) -> tuple:
+    """What tells a grid from others."""
+    return tuple(getattr(grid, field.name) for field in fields(grid))
 
 
 def like_index(index: np.ndarray, A: Array) -> Array:

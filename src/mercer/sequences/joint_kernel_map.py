@@ -13,7 +13,7 @@ from .._arrays import Array, Items, count, host, like, take
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..estimators.base import StructuredEstimator
-from ..estimators.checks import input_default, output_default, warn_if_constant
+from ..estimators.checks import output_default, warn_if_constant
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import whole
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
@@ -221,7 +221,7 @@ class JointKernelMap(StructuredEstimator):
         if self.joint is not None:
             return Separable(Kernel(), Identity()), output_default(self.output_kernel)
         if not isinstance(self.kernel, JointKernel):
-            kernel = as_operator_kernel(input_default(self.kernel))
+            kernel = as_operator_kernel(self.kernel)
             return kernel, output_default(self.output_kernel)
         if self.output_kernel is not None:
             raise ValueError(

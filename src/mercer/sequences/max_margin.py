@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Items, blocks, host, object_array
 from .._checks import Limits, array, must
 from .._from_file import FromFile
-from ..estimators.checks import input_default
 from ..features import FeatureMap
-from ..kernels import Kernel, as_kernel
+from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..kernels.base import positive, whole
 from ..metrics import symbol_accuracy
@@ -187,7 +186,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         }
 
     def _unfitted_kernel(self) -> Kernel:
-        kernel = clone(as_kernel(input_default(self.kernel)))
+        kernel = clone(RBF("median") if self.kernel is None else as_kernel(self.kernel))
         if kernel.pairwise:
             raise ValueError(
                 'kernel="precomputed" is not possible: a place is a vector here. Use '

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._arrays import Array, like, namespace, take
 from .._linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
-from .constants import Constants
+from .inputs import Reduction
 from .preconditioners import Preconditioner, preconditioner, unchanged
 
 PRECONDITIONERS = ("auto", "none")
@@ -117,8 +117,8 @@ class BlockConjugateGradient:
         if weights is not None:
             roots = like(np.sqrt(w)[:, None], V)
             gram = WeightedGram(gram, roots)
-        constants = Constants.of(np.sqrt(w), V, slots.places) if intercept else None
-        system = _System(gram, alpha, constants, self._preconditioner(gram, alpha))
+        reduction = Reduction.of(w, intercept, V, slots.places)
+        system = _System(gram, alpha, reduction, self._preconditioner(gram, alpha))
         D = slots.split(V)
         D, rounds, residual = self._iterate(system, system.kept(D if roots is None else roots * D))
         D = D if roots is None else roots * D
@@ -192,11 +192,11 @@ class _System:
 
     gram: BlockGram
     alpha: float
-    constants: Constants | None
+    reduction: Reduction
     precondition: Preconditioner
 
     def kept(self, D: Array) -> Array:
-        return D if self.constants is None else self.constants.without(D)
+        return self.reduction.without(D)
 
     def product(self, D: Array) -> Array:
         return self.kept(self.gram.apply(D)) + self.alpha * D

@@ -20,9 +20,9 @@ from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..operators import Separable
 from ..problem import Problem, Want
-from .base import Cache, Solver, closed_form
-from .constants import Constants
+from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, Solution, _Points
+from .inputs import Reduction
 from .left_out import members_by_size
 from .outputs import Outputs
 from .weights import LeastWeights
@@ -55,8 +55,9 @@ class Characters(Solver):
         width = int(np.prod(problem.outputs.items.shape[1:]))
         if problem.outputs.width != width or not problem.outputs.kernel.on_vectors:
             return f"{problem.outputs.kernel} has other coordinates than its entries"
-        reason = closed_form(problem, want)
-        return reason if reason is not None else _varies(problem)
+        if problem.loss is not None or want.judge != "closed":
+            return "modes go with the square loss"
+        return _varies(problem)
 
     def cost(self, sizes: Sizes) -> Route:
         """Less than any other way."""
@@ -70,7 +71,7 @@ class Characters(Solver):
 
 def _varies(problem: Problem) -> str | None:
     """Why shifts do not leave the kernel, or the inner product of outputs, alone."""
-    group = problem.symmetry
+    group: Any = problem.symmetry
     few = np.arange(min(TRIED, problem.n))
     X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
     for side, A, actions in (
@@ -95,21 +96,21 @@ class Mode:
         constant.
     times
         1, or 2 where a real field has the conjugate mode too.
-    constants
-        What an intercept fits; only fields that shifts leave alone are constant.
+    reduction
+        What an intercept takes out; only fields that shifts leave alone are constant.
     """
 
     K: np.ndarray
     T: np.ndarray
     times: float
-    constants: Constants | None
+    reduction: Reduction
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues, not below zero, and eigenvectors on what is not constant."""
-        K = self.K if self.constants is None else self.constants.reduced(self.K)
+        K = self.reduction.reduced(self.K)
         s, E = scipy.linalg.eigh(K, driver="evd", check_finite=False)
-        return np.maximum(s, 0.0), E if self.constants is None else self.constants.back(E)
+        return np.maximum(s, 0.0), self.reduction.back(E)
 
     @cached_property
     def inside(self) -> np.ndarray:
@@ -125,12 +126,11 @@ class Mode:
     def dual(self, alpha: float) -> np.ndarray:
         """(K + αI)⁻¹ T on what is not constant; by Cholesky unless the spectrum is known."""
         if "spectrum" not in self.__dict__:
-            K = self.K if self.constants is None else self.constants.reduced(self.K)
-            T = self.T if self.constants is None else self.constants.inside(self.T)
+            K, T = self.reduction.reduced(self.K), self.reduction.inside(self.T)
             K = K + alpha * np.eye(len(K))
             try:
                 C = scipy.linalg.cho_solve((scipy.linalg.cholesky(K, lower=True), True), T)
-                return C if self.constants is None else self.constants.back(C)
+                return self.reduction.back(C)
             except np.linalg.LinAlgError:
                 pass  # α is lost in rounding
         s, E = self.spectrum
@@ -155,11 +155,13 @@ class Mode:
 class Modes(Factorization):
     """All modes of a problem, and what they give together."""
 
+    group: Any
+
     def __init__(self, problem: Problem, outputs: Outputs):
         self.problem, self.outputs = problem, outputs
         self.uniform = float(problem.operator.uniform or 1.0)
-        self.group = problem.symmetry
-        self.orbits = self.group.shifts[1]
+        self.group: Any = problem.symmetry
+        self.orbits: np.ndarray = self.group.shifts[1]
         self.shape = self.orbits.shape[1:]
         self.axes = tuple(range(-len(self.shape), 0))
         self.images = [act(problem.inputs.items) for act in self.group.inputs]
@@ -179,10 +181,10 @@ class Modes(Factorization):
         problem, order = self.problem, self._order()
         kernel, X = problem.inputs.kernel, problem.inputs.items
         n = problem.n
-        K = np.stack([kernel._gram(X, self.images[i]) for i in order], axis=-1)
+        K: Any = np.stack([kernel._gram(X, self.images[i]) for i in order], axis=-1)
         K = np.fft.rfftn(K.reshape(n, n, *self.shape), axes=self.axes) / len(self.group)
         V = self.outputs.coordinates  # an intercept is the same at all shifts of a place
-        T = self.forth(V if self.outputs.roots is None else V * self.outputs.roots)
+        T: Any = self.forth(V if self.outputs.roots is None else V * self.outputs.roots)
         self.raw = T[(..., *(0,) * len(self.shape))].real
         roots = None if problem.weights is None else np.sqrt(problem.weights)
         last = self.shape[-1]
@@ -194,11 +196,12 @@ class Modes(Factorization):
             plain = all(2 * k % m == 0 for k, m in zip(f, self.shape, strict=True))
             own = own.real if plain else own
             target = T[(..., *f)].real if plain else T[(..., *f)]
-            constants = None
+            reduction = Reduction(None)
             if flat and problem.intercept:
-                constants = Constants.of(np.ones(n) if roots is None else roots, own.real)
-                target = constants.without(target)
-            yield Mode(np.ascontiguousarray(own), target, 1.0 if alone else 2.0, constants)
+                weighted = Reduction.of(problem.weights, True, own.real)
+                reduction = replace(weighted, roots=None)  # the matrix has them already
+                target = reduction.without(target)
+            yield Mode(np.ascontiguousarray(own), target, 1.0 if alone else 2.0, reduction)
 
     def forth(self, V: Array) -> np.ndarray:
         """Rows of outputs as Fourier modes over the shifts, lengths kept, (n, others, *modes)."""

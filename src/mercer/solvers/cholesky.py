@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack, solveh_banded
 
-from .._arrays import Array, Items, blocks, like, namespace
-from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes, require_exact
+from .._arrays import Array, Items, blocks, namespace
+from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..operators import Separable
 from ..problem import Problem, Want
-from .base import Cache, Solver, scalar_problem
-from .constants import Constants
+from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution, _Points
-from .inputs import CentredGram, PlainGram, weight_roots
+from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .outputs import Outputs
 from .spectral import Spectral
@@ -25,16 +24,6 @@ from .without import reweighted, unit_columns
 
 MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
-
-
-def uniform_problem(problem: Problem, want: Want) -> str | None:
-    """Why a problem is not exact under a multiple of the identity."""
-    reason = scalar_problem(problem, want)
-    if reason is None and problem.inputs.features is not None:
-        return "features= are of low rank"
-    if reason is None and problem.operator.uniform is None:
-        return "the operator is no multiple of the identity"
-    return reason
 
 
 class Cholesky(Solver):
@@ -54,9 +43,7 @@ class Cholesky(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, one ridge, nothing left out."""
-        return uniform_problem(problem, want) or (
-            None if want.single else "several ridges or left-out predictions are wanted"
-        )
+        return None if want.single else "several ridges or left-out predictions are wanted"
 
     def cost(self, sizes: Sizes) -> Route:
         """One Cholesky factorisation."""
@@ -64,7 +51,7 @@ class Cholesky(Solver):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Nothing yet: the factor depends on α."""
-        require_exact(problem.n, CHOLESKY_SQUARES, where=problem.where)
+        problem.require_room(CHOLESKY_SQUARES)
         return OneCholesky(problem, want, cache)
 
 
@@ -115,21 +102,12 @@ class OneCholesky(Factorization):
     @property
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
-        side = self.problem.inputs
-        gram: Any = PlainGram(side.kernel, side.items)
-        if self.problem.intercept:
-            gram = CentredGram(side.kernel, side.items, self.problem.weights)
-        return mean_diagonal(gram.matrix(), self.problem) * (self.problem.operator.uniform or 1.0)
-
-
-def mean_diagonal(K: Array, problem: Problem) -> float:
-    """tr(√w K √w) / Σw, constants taken out where there is an intercept."""
-    xp, w = namespace(K), problem.weights
-    share = like(np.full(problem.n, 1.0 / problem.n) if w is None else w / w.sum(), K)
-    level = float(share @ xp.linalg.diagonal(K))
-    if problem.intercept:
-        level -= float(share @ (K @ share))
-    return level or 1.0
+        p = self.problem
+        K = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept).matrix()
+        K = Reduction.of(p.weights, p.intercept, K).reduced(K)
+        xp = namespace(K)
+        level = float(xp.sum(xp.linalg.diagonal(K))) / p.total
+        return (level or 1.0) * (p.operator.uniform or 1.0)
 
 
 class Tridiagonal(Solver):
@@ -142,9 +120,6 @@ class Tridiagonal(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, many examples, no groups, α above rounding."""
-        reason = uniform_problem(problem, want)
-        if reason is not None:
-            return reason
         if problem.n < MANY or problem.groups is not None or problem.foreign or want.moves:
             return f"it is for at least {MANY} examples, left out one by one, in numpy"
         kernel, X = problem.inputs.kernel, problem.inputs.items
@@ -162,7 +137,7 @@ class Tridiagonal(Solver):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Reduce the Gram matrix."""
-        require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
+        problem.require_room(SPECTRAL_SQUARES)
         outputs = cache.outputs(problem)
         return Reduced(problem, outputs)
 
@@ -178,10 +153,9 @@ class TridiagonalSmoother(Smoother):
         The diagonal of T and what is beside it.
     """
 
-    def __init__(self, K: np.ndarray, T: np.ndarray, constants: Constants | None):
-        K = K if constants is None else constants.reduced(K)
+    def __init__(self, K: np.ndarray, T: np.ndarray, reduction: Reduction | None = None):
         Q, self.diagonal, self.off = tridiagonal(K)
-        self.rows = Q if constants is None else constants.back(Q)
+        self.rows = Q if reduction is None else reduction.back(Q)
         self.targets = T
         self.inside = self.rows.T @ T
         self.known: dict[float, np.ndarray] = {}
@@ -245,18 +219,12 @@ class Reduced(Factorization):
     def __init__(self, problem: Problem, outputs: Outputs):
         self.problem, self.outputs = problem, outputs
         side, w = problem.inputs, problem.weights
-        self.gram: Any = (
-            CentredGram(side.kernel, side.items, w)
-            if problem.intercept
-            else PlainGram(side.kernel, side.items)
-        )
+        self.gram = InputGram(side.kernel, side.items, w, problem.intercept)
         K = self.gram.matrix()
-        self.scale_ = mean_diagonal(K, problem) * self._uniform
-        self.roots = weight_roots(w, K)
-        K = K if self.roots is None else self.roots * K * self.roots.T
-        ones = np.ones(problem.n) if w is None else np.sqrt(w)
-        constants = Constants.of(ones, K) if problem.intercept else None
-        self.smoother = TridiagonalSmoother(K, outputs.rows, constants)
+        self.reduction = Reduction.of(w, problem.intercept, K)
+        K = self.reduction.reduced(K)
+        self.scale_ = (float(np.trace(K)) / problem.total or 1.0) * self._uniform
+        self.smoother = TridiagonalSmoother(K, outputs.rows, self.reduction)
 
     @property
     def _uniform(self) -> float:
@@ -265,7 +233,7 @@ class Reduced(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         coef = next(self.smoother.solutions([alpha / self._uniform]))
-        map, explained = self.gram.map(coef if self.roots is None else self.roots * coef)
+        map, explained = self.gram.map(self.reduction.weighted(coef))
         outputs = self.outputs
         offset = None if outputs.mean is None else outputs.mean - explained
         points = PointMap(map, offset, outputs.frame, weigher(self.problem, outputs.frame, alpha))

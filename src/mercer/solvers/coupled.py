@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
-from .._linalg import eigh
 from .._memory import GIB, SHARE, available
 from .._plan import Route, Sizes
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
 from ..problem import Problem, Want
-from .base import Cache, Solver, closed_form
+from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
-from .constants import Constants
-from .factorization import Factorization, LeftOut, Parts, Solution, _Points
-from .inputs import InputSpectrum, weight_roots
+from .factorization import Factorization, LeftOut, Solution, _Points
+from .inputs import InputSpectrum, Reduction, weighted_mean
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
+from .parts import Parts
 from .weights import CoupledMap, LeastWeights, factored
 
 DENSE_SQUARES = 4.0
@@ -49,8 +48,6 @@ class CoupledSolver(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A kernel that does not separate, exact, with the square loss."""
-        if problem.kernel.separable:
-            return f"{problem.kernel} is a scalar kernel times an operator"
         if problem.inputs.features is not None and problem.kernel.componentwise:
             return (
                 f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
@@ -67,7 +64,7 @@ class CoupledSolver(Solver):
                 f"loss={problem.loss} needs a scalar kernel times an operator, which "
                 f"{problem.kernel} is not: use loss=None"
             )
-        return closed_form(problem, want)
+        return None
 
     def cost(self, sizes: Sizes) -> Route:
         """An estimate from the number of examples and output components."""
@@ -110,19 +107,14 @@ class GramInputs(InputSpectrum):
     def __init__(self, gram: DirectionGram, problem: Problem):
         K, w = gram.matrix(), problem.weights
         self.gram, self.total = gram, problem.total
-        self.roots = weight_roots(w, K)
         self.means = None
         if problem.intercept:
             share = np.full(problem.n, 1.0 / problem.n) if w is None else w / w.sum()
             self.level = like(share, K)
             self.means = self.level @ K
-        K = K + 0.0 if self.roots is None else self.roots * K * self.roots.T
-        if not problem.intercept:
-            self.s, self.E = eigh(K, "Gram matrix", drop=False)
-            return
-        self.constants = Constants.of(np.ones(problem.n) if w is None else np.sqrt(w), K)
-        self.s, E = eigh(self.constants.reduced(K), "Gram matrix", drop=False)
-        self.E = self.constants.back(E)
+        self.reduction = Reduction.of(w, problem.intercept, K)
+        self.roots, self.N = self.reduction.roots, self.reduction.N
+        self.s, self.E = self.reduction.spectrum(K + 0.0)
 
     def project(self, X: Items) -> Array:
         """(√w ∘ k_x) E."""
@@ -143,8 +135,7 @@ class GramInputs(InputSpectrum):
 
     def dual(self, D: Array) -> tuple[Array, Array]:
         """Dual coefficients √w ∘ (E D), and the mean of what they explain."""
-        coef = self.E @ D
-        coef = coef if self.roots is None else self.roots * coef
+        coef = self.reduction.weighted(self.E @ D)
         return coef, 0.0 * coef[0, :] if self.means is None else self.means @ coef
 
 
@@ -313,8 +304,9 @@ class Directions(Parts):
 
     def _part(self, gram: DirectionGram) -> Part:
         T = _columns(self.T, gram.columns)
-        ones = namespace(T).ones_like(T[0, :])
-        return Part(GramInputs(gram, self.problem), ones, T, columns=gram.columns)
+        inputs, xp = GramInputs(gram, self.problem), namespace(T)
+        inside = xp.matrix_transpose(inputs.E) @ T
+        return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
@@ -332,8 +324,7 @@ class Directions(Parts):
     def _dual(self, gram: DirectionGram, alpha: float) -> tuple[Array, Array]:
         """Dual coefficients of a set of directions, and the mean of what they explain."""
         T, K, w = _columns(self.T, gram.columns), gram.matrix(), self.problem.weights
-        share = np.full(self.problem.n, 1.0 / self.problem.n) if w is None else w / w.sum()
-        mean = like(share, K) @ K
+        mean = weighted_mean(K, w)
         try:
             coef = ridge_solution(K, alpha, T, w, self.problem.intercept)
         except np.linalg.LinAlgError:
@@ -351,16 +342,9 @@ def ridge_solution(
     places: np.ndarray | None = None,
 ) -> Array:
     """√w ∘ (√w K √w + αI)⁻¹ T on what is not constant; LinAlgError where α is lost in rounding."""
-    roots = weight_roots(weights, K)
-    K = K + 0.0 if roots is None else roots * K * namespace(K).matrix_transpose(roots)
-    if intercept:
-        ones = np.ones(K.shape[0]) if weights is None else np.sqrt(weights)
-        constants = Constants.of(ones, K, places)
-        K = constants.reduced(K)
-        coef = constants.back(factored(K, alpha).solve(constants.inside(T)))
-    else:
-        coef = factored(K, alpha).solve(T)
-    return coef if roots is None else roots * coef
+    reduction = Reduction.of(weights, intercept, K, places)
+    ridge = factored(reduction.reduced(K + 0.0), alpha)
+    return reduction.weighted(reduction.back(ridge.solve(reduction.inside(T))))
 
 
 def _columns(V: Array, index: np.ndarray) -> Array:
@@ -477,13 +461,11 @@ class Slotted(CoupledFactorization):
             gram = self._gram()
             require_written_out(gram.rows.size)
             T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
-            w = self._slot_weights(gram)
-            roots = weight_roots(w, T)
-            T = T if roots is None else roots * T
-            inputs = SlotInputs(gram, w, self.problem.intercept, roots)
-            T = T if inputs.constants is None else inputs.constants.without(T)
-            ones = namespace(T).ones_like(T[0, :])
-            self._part = Part(inputs, ones, T)
+            inputs = SlotInputs(gram, self._slot_weights(gram), self.problem.intercept)
+            T = inputs.reduction.without(inputs.reduction.weighted(T))
+            xp = namespace(T)
+            inside = xp.matrix_transpose(inputs.E) @ T
+            self._part = Part(inputs, xp.ones_like(T[0, :]), T, inside)
         return self._part
 
     def solve(self, alpha: float) -> Solution:
@@ -511,7 +493,7 @@ class Slotted(CoupledFactorization):
     def _spectral(self, gram: BlockGram, alpha: float) -> Array:
         whole = self.part
         C = whole.inputs.E @ whole.coefficients(alpha)
-        return gram.rows.join(C if whole.inputs.roots is None else whole.inputs.roots * C)
+        return gram.rows.join(whole.inputs.reduction.weighted(C))  # type: ignore[attr-defined]
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions, the slots of an example (or group) together."""
@@ -538,21 +520,12 @@ class Slotted(CoupledFactorization):
 class SlotInputs(InputSpectrum):
     """The spectrum of an operator-valued Gram matrix over slots, one constant for each place."""
 
-    def __init__(
-        self, gram: BlockGram, weights: np.ndarray | None, intercept: bool, roots: Array | None
-    ):
+    def __init__(self, gram: BlockGram, weights: np.ndarray | None, intercept: bool):
         G = gram.matrix()
-        self.roots = roots
         self.total = float(gram.rows.n)
-        G = G + 0.0 if roots is None else roots * G * roots.T
-        if not intercept:
-            self.s, self.E = eigh(G, "operator-valued Gram matrix", drop=False)
-            return
-        ones = np.ones(gram.rows.size) if weights is None else np.sqrt(weights)
-        self.constants = Constants.of(ones, G, gram.rows.places)
-        reduced = self.constants.reduced(G)
-        self.s, E = eigh(reduced, "operator-valued Gram matrix", drop=False)
-        self.E = self.constants.back(reduced if E is None else E)
+        self.reduction = Reduction.of(weights, intercept, G, gram.rows.places)
+        self.roots, self.N = self.reduction.roots, self.reduction.N
+        self.s, self.E = self.reduction.spectrum(G + 0.0, "operator-valued Gram matrix")
 
 
 def require_products(n: int) -> None:

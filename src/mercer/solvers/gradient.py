@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, like, namespace, take
-from .factorization import Parts
 from .left_out import LeaveOneOut
+from .parts import Parts
 
 CLOSE = 1e-4
 """Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
@@ -77,9 +77,9 @@ class Objective:
 
     def outside(self, A: Array) -> Array:
         """A less its projections on E and on the constants."""
-        constants = self.part.inputs.constants
+        N = self.part.inputs.N
         rest = A - self.E @ (self.turn(self.E) @ A)
-        return rest if constants is None else constants.without(rest)
+        return rest if N is None else rest - N @ (self.turn(N) @ rest)
 
     def resolved(self, A: Array) -> tuple[Array, Array | None]:
         """𝒦⁻¹A: its coordinates in E, and what is outside."""
@@ -116,8 +116,7 @@ class EvidenceObjective(Objective):
         inside, outside = self.solved
         squares = float(xp.sum(inside * inside))
         misfit = float(xp.sum(self.part.inside * inside))
-        constants = self.part.inputs.constants
-        rows = n - (constants is not None)
+        rows = n - (self.part.inputs.N is not None)
         unseen = rows - self.s.shape[0]
         if outside is not None:
             squares += float(xp.sum(outside * outside))

@@ -41,14 +41,13 @@ def inverse_slopes(
     side = problem.inputs
     ridge = RidgeFactor(side.kernel, side.items, alpha, problem.weights, problem.intercept)
     P = ridge.factor.inverse()
-    if ridge.constants is not None:
-        turn = namespace(P).matrix_transpose
-        P = ridge.constants.back(turn(ridge.constants.back(P)))
+    turn = namespace(P).matrix_transpose
+    P = ridge.reduction.back(turn(ridge.reduction.back(P)))
     T = outputs.rows
     if criterion == "evidence":
         value, slope, A = _evidence(problem, ridge, P, T)
     else:
-        value, slope, A = _left_out(problem, P, T)
+        value, slope, A = left_out_parts(problem, P, T)
     if ridge.roots is not None:
         A = ridge.roots * A * namespace(A).matrix_transpose(ridge.roots)
     X = side.kernel.check(side.items, "X")
@@ -70,7 +69,8 @@ def _evidence(
     return value, 0.5 * q * trace - share * float(xp.sum(z * z)), A
 
 
-def _left_out(problem: Problem, P: Array, T: Array) -> tuple[float, float, Array]:
+def left_out_parts(problem: Problem, P: Array, T: Array) -> tuple[float, float, Array]:
+    """The left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
     xp, total = namespace(P), problem.total
     z = P @ T
     solved, spread = _blocks(problem, P)

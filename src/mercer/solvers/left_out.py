@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from .._arrays import Array, blocks, host, like, namespace, take
 from .inputs import InputSpectrum
+from .weights import stands_out
 
 BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
+REFINED = 1e-7
+"""Ridges below this share of the largest eigenvalue lose digits to the rounding of a spectrum."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
 
@@ -36,6 +40,7 @@ class Smoother:
         raise NotImplementedError
 
 
+@dataclass(eq=False)
 class Part(Smoother):
     """The smoother H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ of each output direction j.
 
@@ -45,11 +50,11 @@ class Part(Smoother):
         E, s and N: the inputs, factored.
     b
         The eigenvalues of the operator, one a direction.
-    T
-        Outputs in the eigenbasis of the operator, rows times the roots of their weights, means
+    targets
+        T: outputs in the eigenbasis of the operator, rows times the roots of their weights, means
         taken off where there is an intercept; or a function that returns them.
     inside
-        EᵀT, where it is known; of a sample of a stream it comes from the moments of all.
+        EᵀT; of a sample of a stream it comes from the moments of all.
     columns
         Which directions of all outputs these are; None for all.
 
@@ -62,23 +67,16 @@ class Part(Smoother):
     Where E and N are a complete basis both brackets are zero and are left out.
     """
 
-    def __init__(
-        self,
-        inputs: InputSpectrum,
-        b: Array,
-        T: Array | Callable[[], Array],
-        inside: Array | None = None,
-        columns: np.ndarray | None = None,
-    ):
-        self.inputs, self.b, self.columns = inputs, b, columns
-        self._targets = T
-        turned = namespace(b).matrix_transpose
-        self.inside = turned(inputs.E) @ self.T if inside is None else inside
+    inputs: InputSpectrum
+    b: Array
+    targets: Array | Callable[[], Array]
+    inside: Array
+    columns: np.ndarray | None = None
 
     @cached_property
     def T(self) -> Array:
         """The outputs, rotated only where more than a solution is wanted."""
-        return self._targets() if callable(self._targets) else self._targets
+        return self.targets() if callable(self.targets) else self.targets
 
     @cached_property
     def alike(self) -> bool:
@@ -96,18 +94,31 @@ class Part(Smoother):
         return alpha / (self._reach() + alpha)
 
     def coefficients(self, alpha: float) -> Array:
-        """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α)."""
-        D = self.inputs.s[:, None] * self.b[None, :]
+        """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α).
+
+        At ridges so small that the rounding of E and s shows, though not lost in it, one step of
+        iterative refinement with the Gram matrix itself makes up for it.
+        """
+        s, b = self.inputs.s, self.b[None, :]
+        D = s[:, None] * b
+        largest = float(namespace(D).max(D)) if self.inputs.refines else 0.0
+        small = alpha < REFINED * largest and stands_out(alpha, int(s.shape[0]), largest)
         D += alpha
-        return (self.inside * self.b[None, :]) / D
+        C = self.inside / D
+        if small:
+            E = self.inputs.E
+            dual = E @ C
+            rest = self.T - self.inputs.times(dual) * b - alpha * dual
+            C = C + (namespace(E).matrix_transpose(E) @ rest) / D
+        return C * b
 
     def smooth(self, T: Array, alpha: float) -> Array:
         """The fit to other outputs T."""
         turned, E = namespace(T).matrix_transpose, self.inputs.E
         reach = self._reach()
         fitted = E @ ((turned(E) @ T) * (reach / (reach + alpha)))
-        constants = self.inputs.constants
-        return fitted if constants is None else fitted + constants.N @ (turned(constants.N) @ T)
+        N = self.inputs.N
+        return fitted if N is None else fitted + N @ (turned(N) @ T)
 
     @cached_property
     def outside(self) -> Array | float:
@@ -127,8 +138,8 @@ class Part(Smoother):
         if self.inputs.complete:
             return 0.0
         xp, rest = namespace(self.squares), 1.0 - namespace(self.squares).sum(self.squares, axis=1)
-        if self.inputs.constants is not None:
-            rest = rest - xp.sum(self.inputs.constants.N**2, axis=1)
+        if self.inputs.N is not None:
+            rest = rest - xp.sum(self.inputs.N**2, axis=1)
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
@@ -168,11 +179,10 @@ class Part(Smoother):
 
         A constant whose every row is in the group is not known without it: it is not fitted.
         """
-        xp, constants = namespace(E), self.inputs.constants
+        xp, N = namespace(E), self.inputs.N
         turn = xp.matrix_transpose
-        N = None
-        if constants is not None:
-            N = xp.reshape(take(constants.N, members.reshape(-1)), (*members.shape, -1))
+        if N is not None:
+            N = xp.reshape(take(N, members.reshape(-1)), (*members.shape, -1))
         if self.inputs.complete:
             if N is None:
                 return None
@@ -188,10 +198,10 @@ class Part(Smoother):
         xp, b = namespace(Z), self.b[direction]
         E = self.inputs.E if rows is None else self.inputs.rows(rows)
         W = (Z * (b / (self.inputs.s * b + alpha))) @ xp.matrix_transpose(E)
-        constants = self.inputs.constants
-        if constants is None:
+        N = self.inputs.N
+        if N is None:
             return W
-        N = constants.N if rows is None else take(constants.N, rows)
+        N = N if rows is None else take(N, rows)
         return W + self.inputs.share * N[:, 0]
 
 

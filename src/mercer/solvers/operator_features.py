@@ -14,7 +14,7 @@ from .._plan import Route, Sizes
 from ..embedding import PointMap
 from ..operators import OperatorKernel
 from ..problem import Problem, Want
-from .base import Cache, Solver, closed_form
+from .base import Cache, Solver
 from .coupled import fitted_kernel
 from .factorization import Factorization, LeftOut, Solution, _Points
 from .left_out import LeaveOneOut, Smoother
@@ -32,13 +32,9 @@ class OperatorFeatures(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """Features of operator-valued kernels, pairs held whole."""
-        if not problem.operator_features:
-            return "features= is no map of operator-valued kernels"
-        if problem.gathered is not None:
-            return "the pairs come in blocks"
         if problem.loss is not None or want.judge != "closed":
             return f"{problem.inputs.features} go with the square loss and no learnt operator"
-        return closed_form(problem, want)
+        return None
 
     def cost(self, sizes: Sizes) -> Route:
         """As at low rank."""

@@ -1,15 +1,20 @@
-"""The output side of a ridge problem: coordinates of the outputs, and the frame of points."""
+"""The output side of a ridge problem, and what the trials of a choice share of both sides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, dense, like, namespace
-from .._plan import OUTPUT_SQUARES, require_exact
+from .._arrays import Array, dense, like
+from .._plan import OUTPUT_SQUARES
 from ..embedding import Embedding, Frame, OrthonormalFrame
+from ..features import Explicit
+from ..features.triangular import Triangular
 from ..problem import Problem
+from .inputs import weighted_mean
 
 
 @dataclass(frozen=True)
@@ -36,28 +41,35 @@ class Outputs:
     @classmethod
     def of(cls, problem: Problem) -> Outputs:
         """The coordinates that a problem asks for."""
-        if problem.inputs.features is not None and problem.exact_outputs():
-            # Inputs of low rank alone leave n² for outputs.
-            require_exact(problem.n, OUTPUT_SQUARES, where=problem.where)
-        map, V = problem.output_coordinates()
+        side, own = problem.outputs, problem.kernel.own_coordinates
+        if side.features is not None:
+            map, V = side.coordinates
+        else:
+            if own and side.width is None:
+                raise ValueError(
+                    f"{problem.kernel} speaks of output components, but {side.kernel} has no "
+                    "finite features to be its components: use output_kernel=Linear()."
+                )
+            finite = own or (side.width is not None and side.width <= problem.n)
+            if problem.inputs.features is not None and not finite:
+                # Inputs of low rank alone leave n² for outputs.
+                problem.require_room(OUTPUT_SQUARES)
+            map = Explicit() if finite else Triangular()
+            V = map.fit_transform(side.kernel, side.items)
         return cls.centred(dense(V), problem.weights, problem.intercept, OrthonormalFrame(map))
 
     @classmethod
     def centred(
-        cls, V: Array, weights: np.ndarray | None, intercept: bool, frame: Frame
+        cls,
+        V: Array,
+        weights: np.ndarray | None,
+        intercept: bool,
+        frame: Frame,
+        mean: Array | None = None,
     ) -> Outputs:
-        """Coordinates less their weighted mean, times the roots of the weights."""
-        mean = None
-        if intercept:
-            share = None if weights is None else like(weights / weights.sum(), V)
-            mean = namespace(V).mean(V, axis=0) if share is None else share @ V
-        return cls.about(V, mean, weights, frame)
-
-    @classmethod
-    def about(
-        cls, V: Array, mean: Array | None, weights: np.ndarray | None, frame: Frame
-    ) -> Outputs:
-        """Coordinates less a given mean, times the roots of the weights."""
+        """Coordinates less their mean where asked for, or a given one, times roots of weights."""
+        if intercept and mean is None:
+            mean = weighted_mean(V, weights)
         rows = V if mean is None else V - mean
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
         return cls(rows if roots is None else roots * rows, mean, roots, frame)
@@ -76,3 +88,25 @@ class Outputs:
         """Coordinates of the outputs as they are, neither centred nor weighted."""
         V = self.unweighted(self.rows)
         return V if self.mean is None else V + self.mean
+
+
+@dataclass
+class Cache:
+    """What trials of a choice share: the outputs, and the inputs of one scalar kernel at a time."""
+
+    made: dict[bool, Outputs] = field(default_factory=dict)
+    held: tuple[Any, Any] = (None, None)
+
+    def outputs(self, problem: Problem) -> Outputs:
+        """The outputs in coordinates, made once."""
+        own = problem.kernel.own_coordinates
+        if own not in self.made:
+            self.made[own] = Outputs.of(problem)
+        return self.made[own]
+
+    def inputs(self, kernel: Any, make: Callable, *parts: Any) -> Any:
+        """The factored inputs of a scalar kernel, make(*parts); those of another are let go."""
+        if self.held[0] is not kernel:
+            self.held = (None, None)  # before the next are made
+            self.held = (kernel, make(*parts))
+        return self.held[1]

@@ -12,9 +12,10 @@ from ..operators import Moments
 from ..operators.gradients import Terms
 from ..operators.moments import SpectralMoments
 from ..symmetric import SymMatrix
-from .factorization import Parts, Refused
+from .factorization import Refused
 from .gradient import Slopes, slopes
-from .inputs import LowRankInputs
+from .low_rank_inputs import LowRankInputs
+from .parts import Parts
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""

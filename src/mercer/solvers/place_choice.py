@@ -12,7 +12,9 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from .outputs import Outputs
-from .places import CHOICE_RANK, HOST_CHOICE_RANK, Moments, PlaceData, left_out_residuals, settled
+from .place_left_out import left_out_residuals
+from .place_moments import Moments, PlaceData
+from .places import settled
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -25,19 +27,30 @@ LADDERS: dict[str, tuple] = {
 """What each parameter is chosen from: length scales of windows in units of the median distance,
 lengths on the grid in units of the longest axis."""
 START = {"window": 2, "position": 3, "width": 3, "floor": 3}
-FIELDS, SCORED = 256, 64
-"""Fields that a choice learns from and is scored on, without an accelerator."""
-DEVICE_FIELDS, DEVICE_SCORED = 500, 128
-"""The same with one."""
-ROUNDS = 3
+STAGES = ((128, 600, 3), (1000, 1500, 1))
+DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
+"""Fields and landmarks that a choice is made with, and rounds over the parameters: a first look on
+few, whose choice is mended on many. The second numbers are for an accelerator."""
+SCORED = 64
+"""Fields that a choice is scored on, left out."""
 
 
 def chosen(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
     """Walk up and down the ladder of each open parameter in turn while the error falls."""
-    search = Search(kernel, problem, outputs)
     at = {name: START[name] for name in kernel.open}
+    stages = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
+    for fields, rank, rounds in stages:
+        if fields < problem.n or rounds == stages[-1][2]:
+            few = problem.n <= stages[0][0]  # then there is a single look
+            search = Search(kernel, problem, outputs, fields, rank)
+            at = walked(search, at, stages[0][2] if few else rounds)
+    return search.kernel_of(at)
+
+
+def walked(search: Search, at: dict[str, int], rounds: int) -> dict[str, int]:
+    """The best choice that steps of one parameter at a time lead to."""
     best = search.risk(at)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         before = dict(at)
         for name in at:
             for step in (1, -1):
@@ -51,22 +64,19 @@ def chosen(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
                     break
         if at == before:
             break
-    return search.kernel_of(at)
+    return at
 
 
 class Search:
     """The left-out risk of choices, each asked once."""
 
-    def __init__(self, kernel: Shared, problem: Problem, outputs: Outputs):
+    def __init__(self, kernel: Shared, problem: Problem, outputs: Outputs, fields: int, rank: int):
         self.kernel, self.problem, self.outputs = kernel, problem, outputs
         n, random = problem.n, np.random.RandomState(0)
-        foreign = is_foreign(problem.inputs.items)
-        order = random.permutation(n)
-        learnt = min(n, DEVICE_FIELDS if foreign else FIELDS)
+        order, learnt = random.permutation(n), min(n, fields)
         self.rows = None if learnt == n else np.sort(order[:learnt])
-        scored = min(learnt, DEVICE_SCORED if foreign else SCORED)
-        self.scored = np.sort(random.permutation(learnt)[:scored])[:, None]
-        self.rank = min(kernel.rank, CHOICE_RANK if foreign else HOST_CHOICE_RANK)
+        self.scored = np.sort(random.permutation(learnt)[:SCORED])[:, None]
+        self.rank = min(kernel.rank, rank)
         self.known: dict[tuple, float] = {}
         shape = (kernel.fields or _plain()).grid(tuple(problem.inputs.items.shape[1:]))
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0

@@ -20,17 +20,19 @@ from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
 from ..kernels import Precomputed
 from ..kernels.base import whole as whole_number
 from ..losses import Loss, middle, shortened
-from ..operators import Moments, Separable
+from ..operators import Moments
 from ..operators.moments import SpectralMoments
 from ..problem import Problem, Side, Want
 from ..symmetric import SymMatrix
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Parts, Solution, _Points
-from .inputs import ExactInputs, InputSpectrum, LowRankInputs, LowRankRows
+from .factorization import Factorization, LeftOut, Solution, _Points
+from .inputs import ExactInputs, InputSpectrum
 from .left_out import Part
+from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
+from .parts import Parts
 from .robust import Cleaned, Robust, lengths
-from .spectral import low_rank_rows
+from .spectral import low_rank_rows, separated
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -46,19 +48,6 @@ class Refit(Solver):
 
     name = "refit"
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """A scalar kernel times an operator, pairs held whole."""
-        if not problem.separable:
-            return (
-                f"loss={problem.loss} needs a scalar kernel times an operator, which "
-                f"{problem.kernel} is not: use loss=None"
-            )
-        if problem.gathered is not None:
-            return "the pairs come in blocks"
-        if want.judge == "closed" and problem.loss is None and not problem.operator.learnt:
-            return "a closed form judges it"
-        return None
-
     def cost(self, sizes: Sizes) -> Route:
         """A spectrum, and one for each fold where examples are left out."""
         return sizes.spectral()
@@ -69,17 +58,16 @@ class Refit(Solver):
         if problem.loss is not None and weights is not None:
             problem, cache = replace(problem, weights=None), Cache()
         if side.features is None:
-            require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
-
-            def make() -> InputSpectrum:
-                return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
-        else:
-
-            def make() -> InputSpectrum:
-                return LowRankInputs(low_rank_rows(problem))
-
-        inputs = cache.inputs(side.kernel, make)
+            problem.require_room(SPECTRAL_SQUARES)
+        inputs = cache.inputs(side.kernel, _factored_inputs, problem)
         return Refitted(problem, inputs, cache.outputs(problem), want.folds, weights)
+
+
+def _factored_inputs(problem: Problem) -> InputSpectrum:
+    side = problem.inputs
+    if side.features is None:
+        return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
+    return LowRankInputs(low_rank_rows(problem))
 
 
 class Refitted(Factorization):
@@ -229,12 +217,8 @@ class Fold:
 def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Parts:
     """The factorisation once the operator is learnt at α, of outputs as they are."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
-    operator = problem.operator.learn(moments_of(problem, inputs, outputs, EV), alpha)
-    B = SymMatrix.of(operator.matrix(moments_of(problem, inputs, outputs, EV)))
-    b, Q = B.eigh("output operator")
-    T, inside = (outputs.rows, EV) if Q is None else (outputs.rows @ Q, EV @ Q)
-    kernel = Separable(problem.inputs.kernel, operator)
-    return Parts(problem, kernel, outputs, [Part(inputs, b, T, inside)], Q)
+    moments = moments_of(problem, inputs, outputs, EV)
+    return separated(problem, inputs, outputs, moments, EV, alpha)
 
 
 def moments_of(problem: Problem, inputs: InputSpectrum, outputs: Outputs, EV: Array) -> Moments:
@@ -329,9 +313,9 @@ class RobustFit:
     def _with(self, base: Parts, outputs: Outputs) -> CleanedParts:
         (part,) = base.parts
         T = outputs.rows if base.Q is None else outputs.rows @ base.Q
-        parts = CleanedParts(
-            base.problem, base.kernel, outputs, [Part(part.inputs, part.b, T)], base.Q
-        )
+        inside = namespace(T).matrix_transpose(part.inputs.E) @ T
+        cleaned = Part(part.inputs, part.b, T, inside)
+        parts = CleanedParts(base.problem, base.kernel, outputs, [cleaned], base.Q)
         shift = self.given - outputs.coordinates
         parts.shift = shift if base.Q is None else shift @ base.Q
         return parts

@@ -25,13 +25,16 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "refit": (Refit(),),
     "operator features": (OperatorFeatures(),),
     "low rank": (SpannedLowRank(), LowRank()),
-    "exact": (Cholesky(), Tridiagonal(), Spectral()),
+    "identity": (Cholesky(), Tridiagonal(), Spectral()),
+    "exact": (Spectral(),),
     "symmetric": (Characters(), AddedExamples()),
     "places": (AtPlaces(),),
     "coupled": (ByDirection(), Dense(), Products()),
 }
 """The ways of each kind of problem, the better of two equals first."""
-SOLVERS: tuple[Solver, ...] = tuple(way for ways in LADDER.values() for way in ways)
+SOLVERS: tuple[Solver, ...] = tuple(
+    {type(way): way for ways in LADDER.values() for way in ways}.values()
+)
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
 """What `solver=` may be, beside a `BlockConjugateGradient`."""
 ALONG = {
@@ -47,9 +50,11 @@ COUPLED = {"dense", "cg"}
 
 def route(problem: Problem, want: Want) -> Solver:
     """The solver of a problem: the cheapest that accepts it, one that has room where one has."""
-    check_name(want.solver, problem)
-    reasons, accepted = [], []
-    for solver in _named(want.solver, LADDER[kind(problem, want)]):
+    reasons, accepted, ways = [], [], LADDER[kind(problem, want)]
+    if want.solver != "auto":
+        check_name(want.solver, problem)
+        ways = _named(want.solver, ways)
+    for solver in ways:
         reason = solver.accepts(problem, want)
         if reason is None:
             accepted.append(solver)
@@ -79,7 +84,7 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         raise ValueError(
             f"solver must be one of {NAMES} or a BlockConjugateGradient, got {solver!r}."
         )
-    if problem is None or solver == "auto":
+    if problem is None:
         return
     if problem.operator_features:
         raise ValueError(
@@ -101,25 +106,27 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
 
 def kind(problem: Problem, want: Want) -> str:
     """The kind of a problem, which decides what ways there are."""
+    features = problem.inputs.features
     if problem.gathered is not None:
         return "streamed"
     if problem.symmetry is not None:
         return "symmetric"
-    if problem.operator_features:
+    if features is not None and features.operator_valued:
         return "operator features"
     if problem.kernel.at_places:
         return "places"
     if not problem.kernel.separable:
         return "coupled"
-    if want.judge == "refit" or problem.loss is not None or problem.operator.learnt:
+    operator = problem.operator
+    if want.judge == "refit" or problem.loss is not None or operator.learnt:
         return "refit"
-    return "exact" if problem.inputs.features is None else "low rank"
+    if features is not None:
+        return "low rank"
+    return "exact" if operator.uniform is None else "identity"
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
     """Those of the ways that a name of `solver=` stands for."""
-    if solver == "auto":
-        return ways
     names = ALONG["cg" if isinstance(solver, BlockConjugateGradient) else solver]
     return tuple(way for way in ways if way.name in names)
 

@@ -16,10 +16,10 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import Separable
 from ..problem import Problem, Want
-from .base import Cache, Solver, needs_no_coordinates, scalar_problem
+from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution
-from .inputs import LowRankInputs, LowRankRows
 from .left_out import Part
+from .low_rank_inputs import LowRankInputs, LowRankRows
 from .spectral import low_rank_rows
 from .weights import factored
 from .without import reweighted, unit_columns
@@ -34,13 +34,8 @@ class SpannedLowRank(Solver):
     name = "low rank"
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
-        """A multiple of the identity, inputs of low rank, outputs without coordinates."""
-        if problem.inputs.features is None or problem.operator_features:
-            return "features= is None, which is exact"
-        reason = scalar_problem(problem, want)
-        return reason or (
-            None if needs_no_coordinates(problem, want) else "outputs have coordinates"
-        )
+        """A multiple of the identity, outputs without coordinates."""
+        return None if needs_no_coordinates(problem, want) else "outputs have coordinates"
 
     def cost(self, sizes: Sizes) -> Route:
         """Moments of the rank."""
@@ -48,7 +43,7 @@ class SpannedLowRank(Solver):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moment of the inputs."""
-        at = cache.inputs(problem.inputs.kernel, lambda: low_rank_rows(problem))
+        at = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
         return Spanned(problem, at, want.single)
 
 
@@ -172,7 +167,8 @@ class Spanned(Factorization):
         """The smoother of the inputs; outputs without coordinates have no targets."""
         inputs = LowRankInputs(self.at)
         none = inputs.E[:, :0]
-        return Part(inputs, namespace(none).ones_like(none[0, :]), none)
+        inside = namespace(none).matrix_transpose(inputs.E) @ none
+        return Part(inputs, namespace(none).ones_like(none[0, :]), none, inside)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by Cholesky where only one is wanted and α stands out."""
@@ -310,7 +306,7 @@ class Spanned(Factorization):
             return R
         R = R - take(E, rows) @ xp.matrix_transpose(E)
         if self.problem.intercept:
-            N = self.part.inputs.constants.N  # type: ignore[union-attr]
+            N = self.part.inputs.N
             R = R - take(N, rows) @ xp.matrix_transpose(N)
         return R + xp.matrix_transpose(unit_columns(self.problem.n, rows, E))
 

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, namespace
-from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
+from .._plan import SPECTRAL_SQUARES, Route, Sizes
 from ..embedding import PointMap
 from ..operators import Moments, Separable
 from ..operators.moments import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix
-from .base import Cache, Solver, needs_no_coordinates, scalar_problem
-from .factorization import Factorization, Parts, Solution
-from .inputs import ExactInputs, InputSpectrum, LowRankInputs, LowRankRows
+from .base import Cache, Solver, needs_no_coordinates
+from .factorization import Factorization, Solution
+from .inputs import ExactInputs, InputSpectrum
 from .left_out import Part
+from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
+from .parts import Parts
 from .weights import factored, weigher
 
 
@@ -40,9 +42,7 @@ class Spectral(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """Any operator that is not learnt, exact inputs."""
-        if problem.inputs.features is not None:
-            return "features= are of low rank"
-        return scalar_problem(problem, want)
+        return None
 
     def cost(self, sizes: Sizes) -> Route:
         """Two eigendecompositions."""
@@ -50,15 +50,12 @@ class Spectral(Solver):
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor both sides."""
-        require_exact(problem.n, SPECTRAL_SQUARES, where=problem.where)
-        side = problem.inputs
-
-        def make() -> ExactInputs:
-            return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
-
-        inputs, outputs = cache.inputs(side.kernel, make), cache.outputs(problem)
+        problem.require_room(SPECTRAL_SQUARES)
+        kernel, X = problem.inputs.kernel, problem.inputs.items
+        parts = kernel, X, problem.weights, problem.intercept
+        inputs, outputs = cache.inputs(kernel, ExactInputs, *parts), cache.outputs(problem)
         EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
-        return separated(problem, inputs, outputs, SpectralMoments(problem.total, inputs.s, EV), EV)
+        return separated(problem, inputs, outputs, SpectralMoments(inputs.total, inputs.s, EV), EV)
 
 
 class LowRank(Solver):
@@ -70,13 +67,8 @@ class LowRank(Solver):
     name = "low rank"
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
-        """Any operator that is not learnt, inputs of low rank."""
-        if problem.inputs.features is None or problem.operator_features:
-            return "features= is None, which is exact"
-        reason = scalar_problem(problem, want)
-        if reason is None and needs_no_coordinates(problem, want):
-            return "the outputs need no coordinates"
-        return reason
+        """Any operator that is not learnt, outputs in coordinates."""
+        return "the outputs need none" if needs_no_coordinates(problem, want) else None
 
     def cost(self, sizes: Sizes) -> Route:
         """Moments of the rank."""
@@ -85,7 +77,7 @@ class LowRank(Solver):
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moments, or their Cholesky factor where one solution is wanted."""
         outputs = cache.outputs(problem)
-        at = cache.inputs(problem.inputs.kernel, lambda: low_rank_rows(problem))
+        at = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
         if want.single and problem.operator.uniform is not None:
             return OneLowRank(problem, at, outputs)
         return in_low_rank(problem, at, outputs)
@@ -158,10 +150,19 @@ def ridge(moments: Moments, B: Any, alpha: float) -> Array:
 
 
 def separated(
-    problem: Problem, inputs: InputSpectrum, outputs: Outputs, moments: Moments, EV: Array
+    problem: Problem,
+    inputs: InputSpectrum,
+    outputs: Outputs,
+    moments: Moments,
+    EV: Array,
+    alpha: float | None = None,
 ) -> Parts:
-    """The factorisation of a scalar kernel times an operator, inputs factored already."""
+    """The factorisation of a scalar kernel times an operator, inputs factored already.
+
+    With `alpha` the operator is learnt at that ridge first.
+    """
     operator = problem.operator
+    operator = operator if alpha is None else operator.learn(moments, alpha)
     b, Q = SymMatrix.of(operator.matrix(moments)).eigh("output operator")
     rows, inside = outputs.rows, EV if Q is None else EV @ Q
     part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from typing import Any
@@ -17,11 +17,12 @@ from ..features import FeatureMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix
-from .base import Cache, Solver, closed_form
-from .factorization import Factorization, LeftOut, Parts, Refused, Solution
-from .inputs import LowRankInputs, LowRankRows
+from .base import Cache, Solver
+from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part
+from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
+from .parts import Parts
 from .spectral import separated
 from .weights import NoWeights, factored
 
@@ -35,13 +36,14 @@ class Streamed(Solver):
     name = "streamed"
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
-        """Pairs that came in blocks."""
-        if problem.gathered is None:
-            return "the pairs are held whole"
+        """The square loss, and an operator that is not learnt."""
         uniform = problem.operator_features or problem.operator.uniform is not None
         if want.solver == "cholesky" and not uniform:
             return f"solver='cholesky' is for the identity operator, not {problem.operator}"
-        return closed_form(problem, want)
+        learnt = problem.separable and problem.operator.learnt and not want.single
+        if problem.loss is not None or learnt or want.judge != "closed":
+            return "pairs that come in blocks have no robust loss, nor a choice of learnt operators"
+        return None
 
     def cost(self, sizes: Sizes) -> Route:
         """Moments of the rank, rows one block at a time."""
@@ -81,7 +83,7 @@ class StreamFactorization(Factorization):
         turned = Moments(m.n, SymMatrix(diagonal=inputs.s), vu, m.vv)
         map, mean = problem.gathered.outputs, self.origins[1]
         V = dense(map.transform(problem.outputs.items))
-        outputs = Outputs.about(V, mean, problem.weights, OrthonormalFrame(map))
+        outputs = Outputs.centred(V, problem.weights, False, OrthonormalFrame(map), mean)
         return separated(problem, inputs, outputs, turned, EV)
 
     def _inputs(self) -> LowRankInputs:
@@ -98,6 +100,11 @@ class StreamFactorization(Factorization):
             features = self.problem.gathered.inputs
             coef = features.solve(self.moments.uu.full, self.moments.vu, alpha)
             return Solution(self._map(coef), features.operator_kernel_)
+        if self.problem.operator.learnt:
+            operator = self.problem.operator.learn(self.moments, alpha)
+            kernel = Separable(self.problem.inputs.kernel, operator)
+            learnt = replace(self.problem, kernel=kernel)
+            return StreamFactorization(learnt, self.want, Cache()).parts.solve(alpha)
         uniform = self.problem.operator.uniform
         if uniform is not None and "parts" not in vars(self) and self.want.solver != "spectral":
             try:
@@ -213,7 +220,7 @@ class LeftOutSums:
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         inputs = self.inputs.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
-        V = Outputs.about(V, self.mean, w, OrthonormalFrame(self.outputs)).rows
+        V = Outputs.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows
         found = []
         for b, Q, inside, alphas in self.trials:
             smoother = Part(inputs, b, V if Q is None else V @ Q, inside)

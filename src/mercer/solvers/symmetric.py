@@ -18,7 +18,7 @@ from .factorization import Factorization, LeftOut, Solution
 
 def with_images(problem: Problem) -> Problem:
     """The pairs, followed by their images under every other symmetry; images share the label."""
-    group = problem.symmetry
+    group: Any = problem.symmetry
     X, Y = zip(*group.images(problem.inputs.items, problem.outputs.items), strict=True)
     number = len(group)
     return replace(
@@ -52,7 +52,8 @@ class AddedExamples(Solver):
 
         inner = factor(with_images(problem), want)
         kept = replace(problem, kernel=inner.problem.kernel)
-        return WithImages(kept, inner, len(problem.symmetry))
+        group: Any = problem.symmetry
+        return WithImages(kept, inner, len(group))
 
 
 class WithImages(Factorization):

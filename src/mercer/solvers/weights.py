@@ -15,8 +15,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .constants import Constants
-from .inputs import CentredGram, PlainGram, weight_roots
+from .inputs import InputGram, Reduction
 
 
 class RidgeFactor:
@@ -28,30 +27,19 @@ class RidgeFactor:
     def __init__(
         self, kernel: Kernel, X: Items, alpha: float, weights: np.ndarray | None, intercept: bool
     ):
-        self.gram = CentredGram(kernel, X, weights) if intercept else PlainGram(kernel, X)
+        self.gram = InputGram(kernel, X, weights, intercept)
         K = self.gram.matrix()
-        self.roots = weight_roots(weights, K)
-        if self.roots is not None:
-            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
-        self.constants: Constants | None = None
-        if intercept:
-            ones = np.ones(K.shape[0]) if weights is None else np.sqrt(weights)
-            self.constants = Constants.of(ones, K)
-            K = self.constants.reduced(K)
-        xp = namespace(K)
-        self.trace = float(xp.sum(xp.linalg.diagonal(K)))
-        self.factor = factored(K, alpha)
+        self.reduction = Reduction.of(weights, intercept, K)
+        self.roots = self.reduction.roots
+        self.factor = factored(self.reduction.reduced(K), alpha)
 
     def solve(self, T: Array) -> Array:
         """(√w K √w + αI)⁻¹ T on what is not constant."""
-        if self.constants is None:
-            return self.factor.solve(T)
-        return self.constants.back(self.factor.solve(self.constants.inside(T)))
+        return self.reduction.back(self.factor.solve(self.reduction.inside(T)))
 
     def map(self, T: Array) -> tuple[FeatureMap, Array | float]:
         """The map with dual coefficients √w ∘ solve(T), and its mean."""
-        coef = self.solve(T)
-        return self.gram.map(coef if self.roots is None else self.roots * coef)
+        return self.gram.map(self.reduction.weighted(self.solve(T)))
 
 
 def factored(K: Array, alpha: float) -> PositiveDefinite:
@@ -163,11 +151,11 @@ class NoWeights:
 
 
 def weigher(problem: Problem, frame: Frame, alpha: float) -> Any:
-    """What gives the weights of predictions on the training outputs, when somebody asks."""
+    """What gives the weights of predictions of a separable problem on the training outputs."""
     if problem.gathered is not None:
         return NoWeights()
-    uniform = problem.separable and problem.loss is None and problem.operator.uniform
-    if uniform and problem.inputs.features is None:
+    uniform = problem.operator.uniform
+    if uniform and problem.loss is None and problem.inputs.features is None:
         side = problem.inputs
         return DualWeights(
             side.kernel, side.items, alpha / uniform, problem.intercept, problem.weights

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arrays import Array, like, namespace
-from .fields import Fields, Grid
+from .fields import Fields
+from .grid import Grid
 
 MOST = 4096
 """The largest group."""

@@ -4,8 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
-from .._arrays import Array, Items, as_output_array
+from .._arrays import (
+    NUMBERS,
+    Array,
+    Items,
+    foreign_vectors,
+    is_foreign,
+    namespace,
+    refuse_masked,
+    refuse_things,
+)
 from ..cells import BadTable, Table
 from ..cells.notation import is_date, written_day
 from ..cells.table import Name
@@ -31,14 +41,24 @@ class Vectors(Space):
     on_vectors = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """Finite numbers in an array of their own shape."""
-        return as_output_array(A, name, owner="its kernel")
+        """Finite numbers in an array of their own shape, plain numbers as vectors of length 1."""
+        if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
+            refuse_masked(A, name)
+            if is_foreign(A):
+                A = A if A.ndim > 1 else A[:, None]
+                return namespace(A).reshape(foreign_vectors(A, name), A.shape)
+            refuse_things(A, name, "its kernel")
+        A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
+        return A if A.ndim > 1 else A[:, None]
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
-        if kernel.features is None and kernel.radial is not None:
-            return resolve("decoders.FixedPoint")()
-        return super().decoder(kernel)
+        features = kernel.features
+        if features is not None:
+            name = "Direct" if features.inverse is not None else "Candidates"
+        else:
+            name = "Candidates" if kernel.radial is None else "FixedPoint"
+        return resolve(f"decoders.{name}")()
 
     def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """The numbers of training rows; how columns write them, and which hold dates, is kept."""

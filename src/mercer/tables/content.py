@@ -48,7 +48,8 @@ def format_of(path: str | Path, data: bytes, name: str) -> str:
     if data[:4] == b"PAR1":
         return "parquet"
     if data[:4] == b"PK\x03\x04":
-        if b"xl/" in data or b"[Content_Types].xml" in data[:200]:
+        sheet = b"xl/" in data or b"[Content_Types].xml" in data[:200]
+        if sheet or by_suffix(path)[0] == "xlsx":
             return "xlsx"
         if by_suffix(path)[0] == "npz" or b".npy" in data[:200]:
             return "npz"

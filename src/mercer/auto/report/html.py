@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-LONG = re.compile(r"\d+\.\d{5,}")
+LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 """Numbers with more digits than anybody reads."""
 STYLE = """
 :root{--ink:#1c2733;--soft:#5c6b7a;--line:#dde3ea;--blue:#2f6db5;--good:#2e7d4f;--bad:#b3452f;
@@ -133,3 +133,8 @@ def pixels(image: np.ndarray, limits: tuple[float, float]) -> str:
     return (
         f'<img class="pixels" alt="" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
     )
+
+
+def small(image: np.ndarray, limits: tuple[float, float]) -> str:
+    """A grey image of the size of a few words."""
+    return f'<div style="width:5rem">{pixels(image, limits)}</div>'

@@ -10,10 +10,13 @@ import numpy as np
 
 from ..._files import replacing
 from ..measures import row_errors
-from .html import bar, page, section, shown, table
+from .html import Html, bar, page, section, shown, small, table
 from .pictures import pictures, spread_over
+from .svg import spark
 
 EXAMPLES = 4
+COLUMNS = 12
+"""Columns that are listed before one asks for more."""
 INPUTS = 6
 """Input columns that an example shows."""
 
@@ -58,7 +61,9 @@ def _columns(model: Any) -> str:
         }
         for name, kind in model.spaces_.items()
     ]
-    return section("Columns", table(rows, most=40))
+    rest = table(rows[COLUMNS:], most=200)
+    more = f"<details><summary>{len(rows) - COLUMNS} more</summary>{rest}</details>" if rest else ""
+    return section("Columns", table(rows[:COLUMNS]), more)
 
 
 def _scores(model: Any) -> str:
@@ -121,18 +126,17 @@ def _examples(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> str:
         behind = model.best_estimator_.explain(_some(pairs.X, rows), k=6)
     except ValueError:  # low rank, without weights
         return ""
-    write = model.outputs_.space_.write
     inputs = [name for name, kind in model.inputs_.kinds_.items() if kind != "nothing"][:INPUTS]
     cards = []
     for i, named in zip(rows, behind, strict=True):
-        cells = [{"column": str(name), "value": shown(table_.columns[name][i])} for name in inputs]
+        cells = [{"column": str(name), "value": _input(table_.columns[name][i])} for name in inputs]
         told = [
-            {"": "true", "output": _written(write([pairs.y[i]]))},
-            {"": "predicted", "output": _written(write([left_out[i]]))},
+            {"": "true", "output": _output(model, pairs.y[i])},
+            {"": "predicted", "output": _output(model, left_out[i])},
         ]
         others = [e for e in named if e[0] != i][:5]
         why = [
-            {"row": j, "weight": weight, "output": _written(write([item]))}
+            {"row": j, "weight": weight, "output": _output(model, item)}
             for j, weight, item in others
         ]
         cards.append(section(f"Row {i}", table(cells), table(told), table(why),
@@ -141,7 +145,22 @@ def _examples(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> str:
     return f'<div class="two">{"".join(cards)}</div>'
 
 
-def _written(columns: dict) -> str:
+def _input(cell: Any) -> Any:
+    """A cell of an input: an array as a picture."""
+    if isinstance(cell, np.ndarray) and cell.ndim > 1:
+        return Html(small(cell, (float(cell.min()), float(cell.max()))))
+    return Html(spark(cell)) if isinstance(cell, np.ndarray) else shown(cell)
+
+
+def _output(model: Any, item: Any) -> Any:
+    """An output: an image or a curve as a picture, others as their cells."""
+    if model.outputs_.kind_ == "image":
+        truth = model.training_.pairs.y
+        shape = np.shape(truth)[1:]
+        return Html(small(np.reshape(item, shape), (float(truth.min()), float(truth.max()))))
+    if model.outputs_.kind_ == "curve":
+        return Html(spark(np.asarray(item)))
+    columns = model.outputs_.space_.write([item])
     if len(columns) == 1:
         return shown(next(iter(columns.values()))[0], 80)
     pairs = [f"{name} {shown(cells[0])}" for name, cells in list(columns.items())[:6]]

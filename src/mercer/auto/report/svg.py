@@ -99,6 +99,18 @@ def line(values: np.ndarray, name: str) -> str:
     return Chart(t, [0.0, *values]).line(t, values, BLUE).svg("place", name)
 
 
+def spark(values: np.ndarray) -> str:
+    """A curve without axes."""
+    y = np.ravel(values)
+    low, high = float(y.min()), float(y.max())
+    points = " ".join(
+        f"{118 * i / max(len(y) - 1, 1) + 1:.1f},{29 - 28 * (v - low) / ((high - low) or 1.0):.1f}"
+        for i, v in enumerate(y)
+    )
+    inside = f'<polyline points="{points}" fill="none" stroke="{BLUE}" stroke-width="1.6"/>'
+    return f'<svg viewBox="0 0 120 30" style="width:9rem" role="img">{inside}</svg>'
+
+
 def ranking(true: Sequence[str], predicted: Sequence[str]) -> str:
     """Two orders side by side, best on top, with a line from each label to itself."""
     step, width = 22, 300

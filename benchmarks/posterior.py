@@ -1,0 +1,32 @@
+"""What do the posterior variance and the evidence cost beside the fit and one matrix product?"""
+
+import numpy as np
+from _measure import best_times, report, size
+
+from mercer import KernelDependencyCV
+from mercer.kernels import RBF
+from mercer.operators import Covariance
+
+rng = np.random.default_rng(0)
+n = size(3000, 1200)
+X, X_new = rng.normal(size=(n, 20)), rng.normal(size=(n, 20))
+Y = np.sin(X[:, :10]) + 0.1 * rng.normal(size=(n, 10))
+K, E = rng.normal(size=(n, n)), rng.normal(size=(n, n))
+for operator in (None, Covariance()):
+    kernel = RBF(4.0) if operator is None else RBF(4.0) * operator
+    model = KernelDependencyCV(kernel, alphas=[0.1], criterion="evidence").fit(X, Y)
+    parts = model.embed(X_new[:1]).posterior.factorization
+    times = best_times(
+        {
+            "one matrix product": lambda: K @ E,
+            "kernel values": lambda model=model: model.input_kernel_(X_new, X),
+            "fit": lambda model=model: model.fit(X, Y),
+            "predict": lambda model=model: model.predict(X_new),
+            "variance": lambda model=model: model.embed(X_new).variance(),
+            "evidence": lambda parts=parts: parts.evidence(0.1),
+        }
+    )
+    both = times["variance"] - times["predict"] - times["kernel values"] + times["evidence"]
+    name = "identity" if operator is None else "covariance"
+    times["variance and evidence beyond a prediction"] = max(both, 0.0)
+    report(f"{name}, n = {n:,}", times, "one matrix product", "the last at most 1")

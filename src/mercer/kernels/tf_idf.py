@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from .._arrays import Array, Items, count
+from ..spaces import Sequences
+from .base import Kernel, whole
+from .capabilities import Features
+
+PIECES = {"words": "word", "letters": "char_wb"}
+SAMPLE = 10_000
+"""Texts that principal directions are found on, at most."""
+
+
+class TfIdf(Kernel):
+    """The cosine of two texts by their words, or pieces of words; rare ones count for more.
+
+    A piece that occurs c times in a text, and in m of the n texts that the kernel is fitted on,
+    weighs (1 + log c)(1 + log((1 + n) / (1 + m))); rows of weights are scaled to length one.
+    Pieces are hashed to 2^bits columns.
+
+    Parameters
+    ----------
+    pieces
+        "words", or "letters": runs of letters within words and their ends.
+    shortest, longest
+        How many words or letters a piece has.
+    rank
+        None for all columns, or how many of their principal directions are kept: features are
+        dense then, k is their inner product, and many texts are learnt from fast.
+    bits
+        The logarithm of the number of columns.
+
+    Examples
+    --------
+    >>> from mercer.kernels import TfIdf
+    >>> texts = ["the sea", "the sun", "the sand"]
+    >>> TfIdf().fit(texts)(["a sea"], texts).round(2)
+    array([[0.86, 0.  , 0.  ]])
+    """
+
+    space = Sequences()
+
+    def __init__(
+        self,
+        pieces: str = "words",
+        shortest: int = 1,
+        longest: int = 1,
+        rank: int | None = None,
+        bits: int = 16,
+    ):
+        self.pieces = pieces
+        self.shortest = shortest
+        self.longest = longest
+        self.rank = rank
+        self.bits = bits
+
+    def check(self, A: Items, name: str = "X") -> Items:
+        """Texts, which a list of tokens is not."""
+        A = super().check(A, name)
+        wrong = next((i for i, text in enumerate(A) if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise ValueError(f"{name}[{wrong}] must be a string, got {type(A[wrong]).__name__}.")
+        return A
+
+    def fit(self, A: Items) -> TfIdf:
+        """Count in how many texts each piece occurs, and find principal directions."""
+        C = self._counts(self.check(A, "A"))
+        documents = np.bincount(C.indices, minlength=C.shape[1])
+        self.idf_ = 1.0 + np.log((1.0 + C.shape[0]) / (1.0 + documents))
+        if self.rank is not None:
+            some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
+            F = self._weighted(csr_array(C[np.sort(some)]))
+            self.columns_ = np.unique(F.indices)
+            self.directions_ = principal(csr_array(F[:, self.columns_]), whole(self.rank, "rank"))
+        return self
+
+    def _counts(self, A: Items) -> csr_array:
+        """The hashed pieces of texts; those of the last batch are kept, which is often asked for.
+
+        Strings know their hash, so that knowing a batch again takes no time.
+        """
+        key = hash(tuple(A))
+        last = self.__dict__.get("_last")
+        if last is None or last[0] != key:
+            from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
+
+            if self.pieces not in PIECES:
+                raise ValueError(f"pieces must be one of {[*PIECES]}, got {self.pieces!r}.")
+            lengths = whole(self.shortest, "shortest"), whole(self.longest, "longest")
+            vectorizer = HashingVectorizer(
+                analyzer=PIECES[self.pieces], ngram_range=lengths, norm=None,
+                n_features=2 ** whole(self.bits, "bits"), alternate_sign=False,
+                token_pattern=r"(?u)\b\w+\b",
+            )  # fmt: skip
+            last = key, csr_array(vectorizer.transform(list(A)))
+            self._last = last
+        return last[1]
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_last"}
+
+    def _weighted(self, C: csr_array) -> csr_array:
+        W = csr_array((1.0 + np.log(C.data), C.indices, C.indptr), shape=C.shape)
+        W = csr_array(W @ diags_array(self.idf_))
+        lengths = np.sqrt(np.asarray(W.multiply(W).sum(axis=1)).ravel())
+        return csr_array(diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ W)
+
+    def _rows(self, A: Items) -> csr_array:
+        if not hasattr(self, "idf_"):
+            raise ValueError("TfIdf weighs pieces by how rare they are: call fit first.")
+        return self._weighted(self._counts(self.check(A, "A")))
+
+    def _projected(self, A: Items) -> np.ndarray:
+        return csr_array(self._rows(A)[:, self.columns_]) @ self.directions_
+
+    @property
+    def features(self) -> Features:
+        """The weights, or their principal directions."""
+        if self.rank is not None:
+            return Features(self._projected)
+        return Features(lambda A: self._rows(A).toarray(), self._rows)
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        if self.rank is not None:
+            return super()._gram(A, B)
+        left = self._rows(A)
+        return (left @ (left if A is B else self._rows(B)).T).toarray()
+
+    def _diag(self, A: Items) -> Array:
+        if self.rank is not None:
+            return super()._diag(A)
+        return (self._rows(A).power(2).sum(axis=1) > 0).astype(float) if count(A) else np.zeros(0)
+
+
+def principal(F: csr_array, rank: int) -> np.ndarray:
+    """The main right singular vectors of a sparse matrix as columns, by a randomised range finder.
+
+    Only the side of the rows is made orthonormal between the products: there are fewer of them.
+    """
+    Q = np.random.RandomState(0).normal(size=(F.shape[0], min(rank + 20, F.shape[0])))
+    for _ in range(4):
+        Q = np.linalg.qr(F @ (F.T @ Q))[0]
+    B = F.T @ Q
+    values, vectors = np.linalg.eigh(B.T @ B)
+    kept = np.flatnonzero(values > 1e-12 * max(values.max(initial=0.0), 1e-300))[-rank:]
+    return B @ (vectors[:, kept] / np.sqrt(values[kept]))

@@ -1,0 +1,171 @@
+"""Fields as the places of another grid see them: the values of `Shared` kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import Array, blocks, like, namespace
+from .._checks import Limits, array, must
+from ..spaces.grid import Grid
+from .windows import like_index
+
+if TYPE_CHECKING:
+    from .shared import Shared
+
+ENTRIES = 2**22
+"""Numbers of windows that are taken out of fields at once."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Windows that others are compared with.
+
+    Attributes
+    ----------
+    shown
+        What they show, times the roots of the weights of offsets, (m, offsets · channels).
+    inside
+        Which offsets have a value, (m, offsets), as numbers.
+    positions
+        The coordinates of their places, (m, dimensions).
+    """
+
+    shown: Array
+    inside: Array
+    positions: Array
+
+    def first(self, number: int) -> Marks:
+        """Some of them."""
+        return Marks(self.shown[:number, :], self.inside[:number, :], self.positions[:number, :])
+
+    def whole(self, roots: np.ndarray, gauge: float) -> Array:
+        """Windows with their indicators, as the window kernel compares them."""
+        outside = (1.0 - self.inside) * like(gauge * roots, self.inside)
+        return namespace(self.shown).concat([self.shown, outside], axis=1)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """One row a window."""
+        m = len(array(self.shown, "shown", self.shown.dtype, None, None))
+        must(self.shown.dtype in (np.float64, np.float32), "shown is no array of numbers")
+        array(self.inside, "inside", self.shown.dtype, m, None)
+        array(self.positions, "positions", np.float64, m, None)
+
+
+class View:
+    """Fields of an input grid, seen from the places of an output grid."""
+
+    def __init__(self, kernel: Shared, inputs: Grid, outputs: Grid):
+        self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
+        self.windows = kernel.windows(inputs, outputs)
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """The coordinates of the places that count; on a circle along periodic axes."""
+        at, grid = self.outputs.places[self.outputs.live], self.outputs
+        columns = []
+        for axis, period in enumerate(grid.periods):
+            if np.isinf(period):
+                columns.append(at[:, axis])
+            else:
+                turn = 2.0 * np.pi * at[:, axis] / period
+                columns += [period / (2 * np.pi) * f(turn) for f in (np.cos, np.sin)]
+        return np.stack(columns, axis=1)
+
+    def _centred(self, X: Array) -> Array:
+        """Fields less the mean of their channels; masked places do not matter."""
+        xp = namespace(X)
+        X = X - like(self.kernel.shift_, X)
+        return xp.astype(X, xp.float32) if self.kernel.single_ else X
+
+    def marks(self, X: Array, rows: np.ndarray, places: np.ndarray) -> Marks:
+        """The windows of given places of given fields."""
+        kernel, windows = self.kernel, self.windows
+        centre = windows.centre[places]
+        xp, parts = namespace(X), []
+        X64, X = X, self._centred(X)
+        roots = like(kernel.roots_[None, :, None], X)
+        step = max(1, ENTRIES // windows.index[0].size)
+        for some in blocks(len(rows), step):
+            index = like_index(windows.index[centre[some]], X)
+            shown = X[like_index(rows[some][:, None, None], X), index]
+            weight = like(windows.weight[centre[some]], X)
+            shown = xp.sum(shown * weight[:, :, :, None], axis=2) * roots
+            parts.append(xp.reshape(shown, (shown.shape[0], -1)))
+        shown = xp.concat(parts)
+        known = like(windows.inside[centre].astype(float), shown)
+        return Marks(shown, known, like(self.positions[places], X64))
+
+    def values(self, X: Array, marks: Marks) -> Iterator[tuple[int, Array]]:
+        """The kernel between each place of all fields (n, places, channels) and the marks.
+
+        Place by place, (n, m) in float64; places that share a window come together.
+        """
+        kernel, windows = self.kernel, self.windows
+        roots = kernel.roots_
+        apart = self._apart(marks)
+        lengths = namespace(marks.shown).sum(marks.shown * marks.shown, axis=1)
+        shown = namespace(X).reshape(marks.shown, (marks.shown.shape[0], len(roots), -1))
+        near = self._near(marks, X)
+        X = self._centred(X)
+        xp = namespace(X)
+        radial = kernel.window_.radial
+        for c, (at, own) in enumerate(windows.on(X, roots)):
+            own = xp.reshape(own, (X.shape[0], -1))
+            if radial is None:
+                K = self._other(own, np.flatnonzero(windows.inside[c]), c, marks)
+            else:
+                whole = at.shape[0] == len(roots)
+                other = shown if whole else xp.take(shown, at, axis=1)
+                other = xp.reshape(other, (shown.shape[0], -1))
+                D2 = own @ xp.matrix_transpose(other)
+                D2 *= -2.0
+                D2 += xp.sum(own * own, axis=1)[:, None]
+                D2 += (lengths + apart[c, :])[None, :]
+                K = radial.value(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
+            for p in np.flatnonzero(windows.centre == c):
+                K64 = xp.astype(K, xp.float64)
+                yield int(p), K64 if near is None else K64 * near[int(p), :][None, :]
+
+    def _apart(self, marks: Marks) -> Array:
+        """The squared distance of the indicators of every centre and mark."""
+        inside = like(self.windows.inside.astype(float), marks.inside)
+        weights = like((self.kernel.gauge_ * self.kernel.roots_) ** 2, inside)
+        xp, weighed = namespace(inside), inside * weights
+        both = weighed @ xp.matrix_transpose(marks.inside)
+        own, other = xp.sum(weighed, axis=1)[:, None], (marks.inside @ weights)[None, :]
+        apart = own + other - 2.0 * both
+        return xp.where(apart > 0, apart, xp.zeros_like(apart))
+
+    def _near(self, marks: Marks, X: Array) -> Array | None:
+        if self.kernel.position_ is None:
+            return None
+        return self.kernel.position_(like(self.positions, X), marks.positions)
+
+    def _other(self, own: Array, at: np.ndarray, c: int, marks: Marks) -> Array:
+        """Kernels that are no function of the distance, on windows with their indicators."""
+        kernel, S = self.kernel, len(self.kernel.roots_)
+        xp, n = namespace(own), own.shape[0]
+        full = xp.zeros(
+            (n, S, own.shape[1] // max(1, len(at))), dtype=own.dtype, device=_device(own)
+        )
+        full[:, like_index(at, own), :] = xp.reshape(own, (n, len(at), -1))
+        known = like(np.repeat(self.windows.inside[c : c + 1].astype(float), n, axis=0), own)
+        ours = Marks(xp.reshape(full, (n, -1)), known, None).whole(kernel.roots_, kernel.gauge_)
+        theirs = marks.whole(kernel.roots_, kernel.gauge_)
+        return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
+
+    def diagonal(self) -> np.ndarray:
+        """K((x, p), (x, p)) of a stationary kernel on windows, for each place."""
+        near = self.kernel.position_
+        return np.ones(len(self.positions)) if near is None else near.diag(self.positions)
+
+
+def _device(A: Array) -> Any:
+    from array_api_compat import device
+
+    return device(A)

@@ -1,0 +1,153 @@
+"""Inputs in coordinates of low rank: their rows, and the spectrum of their moment."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array, issparse
+
+from .._arrays import Array, Items, dense, like, namespace
+from .._linalg import EPS, eigh
+from ..features import FeatureMap
+from .inputs import InputSpectrum, weighted_mean
+
+
+@dataclass(frozen=True)
+class LowRankRows:
+    """Training inputs in coordinates of low rank.
+
+    Attributes
+    ----------
+    map
+        The fitted feature map.
+    rows
+        Coordinates less the mean, times the roots of the weights; of a stream those of a sample.
+    mean
+        The weighted mean of the coordinates of all examples; None without an intercept.
+    moment
+        S_uu over all examples.
+    weights, total
+        Sample weights of the rows, and the sum of those of all examples.
+    """
+
+    map: FeatureMap
+    rows: Any
+    mean: Array | None
+    moment: Any
+    weights: np.ndarray | None
+    total: float
+    whole: bool = True
+    """Whether the rows are those of all examples."""
+
+    @classmethod
+    def of(
+        cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool
+    ) -> LowRankRows:
+        """Of coordinates that are held for all examples."""
+        total = float(U.shape[0]) if weights is None else float(weights.sum())
+        if issparse(U):
+            return cls._sparse(map, U, weights, total, intercept)
+        mean = weighted_mean(U, weights) if intercept else None
+        rows = U if mean is None else U - mean
+        rows = rows if weights is None else like(np.sqrt(weights)[:, None], U) * rows
+        moment = namespace(rows).matrix_transpose(rows) @ rows
+        return cls(map, rows, mean, moment, weights, total)
+
+    @classmethod
+    def _sparse(
+        cls, map: FeatureMap, U: Any, weights: np.ndarray | None, total: float, intercept: bool
+    ) -> LowRankRows:
+        if intercept:
+            raise ValueError(
+                "sparse features would fill up if their mean were taken off: use "
+                "Explicit(sparse=False), or fit_intercept=False."
+            )
+        rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
+        return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
+
+    @property
+    def coordinates(self) -> Any:
+        """The coordinates as they are, neither centred nor weighted."""
+        U = self.rows
+        if self.weights is not None:
+            roots = np.sqrt(self.weights)
+            U = diags_array(1.0 / roots) @ U if issparse(U) else U / like(roots[:, None], U)
+        return U if self.mean is None else U + self.mean
+
+    def composed(self, coef: Array) -> tuple[FeatureMap, Array | float]:
+        """The map x ↦ (u(x) - mean) coef up to a constant, and that constant."""
+        return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
+
+
+class LowRankInputs(InputSpectrum):
+    """Inputs in coordinates u(x) of low rank: S_uu = P diag(s) Pᵀ, E = U P diag(s)^{-1/2}."""
+
+    def __init__(self, at: LowRankRows):
+        self.at, self.mean, self.total = at, at.mean, at.total
+        if at.whole and not issparse(at.rows) and at.rows.shape[0] >= at.rows.shape[1] > 0:
+            self._factor_rows(at)
+            return
+        self.s, self.P = eigh(at.moment + 0.0, "input moment")
+        if self.P is None:  # no coordinate at all
+            self.P = at.moment
+        self._put(at.rows, at.weights, at.whole)
+
+    def _factor_rows(self, at: LowRankRows) -> None:
+        """E from the rows themselves: orthonormal also where s is near rounding."""
+        xp = namespace(at.rows)
+        Q, R = xp.linalg.qr(at.rows)
+        left, sigma, Pt = xp.linalg.svd(R)
+        least = int(sigma.shape[0]) * EPS * float(xp.max(sigma))
+        kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
+        self.s, self.P = sigma[:kept] ** 2, xp.matrix_transpose(Pt)[:, :kept]
+        self._put(at.rows, at.weights, True)
+        self.E = Q @ left[:, :kept]
+
+    def _put(self, rows: Any, weights: np.ndarray | None, whole: bool) -> None:
+        """Take rows of centred and weighted coordinates as those of E."""
+        self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
+        directions = int(self.s.shape[0]) + (self.mean is not None)
+        self.complete = whole and directions == self.E.shape[0]
+        self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
+        if self.mean is not None:
+            ones = np.ones(self.E.shape[0]) if weights is None else np.sqrt(weights)
+            # The rows may be some of all: the constant has its length over all examples.
+            self.N = like(ones[:, None] * self.total**-0.5, self.E)
+
+    def lean(self) -> LowRankInputs:
+        """The spectrum alone, without rows."""
+        other = copy(self)
+        other.at = replace(self.at, rows=None, moment=None)
+        other.E, other.roots, other.N = self.E[:0, :], None, None
+        return other
+
+    def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
+        """The same spectrum with some other training inputs as rows."""
+        other = copy(self)
+        U = dense(self.at.map.transform(X))
+        U = U if self.mean is None else U - self.mean
+        rows = U if weights is None else like(np.sqrt(weights)[:, None], U) * U
+        other._put(rows, weights, weights is None and U.shape[0] == self.total)
+        return other
+
+    def project(self, X: Items) -> Array:
+        """√s ∘ Pᵀ(u(x) - mean)."""
+        U = dense(self.at.map.transform(X))
+        U = U if self.mean is None else U - self.mean
+        return (U @ self.P) * namespace(self.s).sqrt(self.s)
+
+    def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
+        """The feature map times P √s D."""
+        return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
+
+    def prior(self, X: Items) -> Array:
+        """k(x, x), exact although the coordinates are not; centred in coordinates."""
+        k = self.at.map.kernel_.diag(X)
+        if self.mean is None:
+            return k
+        U = dense(self.at.map.transform(X))
+        xp, C = namespace(U), U - self.mean
+        return k - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
