@@ -28,7 +28,8 @@ check: lint types test
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
-	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	rm -rf docs/_build/html
+	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m pytest -q tests/site
 	@echo "open docs/_build/html/index.html"
 

@@ -133,7 +133,7 @@ def address():
         ("pandas", "frames.html"),
         ("multilabel", "multilabel.html"),
         ("sample_weight", "from_scikit_learn.html"),
-        ("predict", "mercer.KernelDependency.html"),
+        ("predict", "Dependency.predict"),
     ],
 )
 def test_search_finds_the_page(browser, address, words, wanted):
