@@ -86,7 +86,7 @@ class Dependency:
         """
         decoder = PerPosition("input").fit(self.model.output_kernel_, self.model.outputs_)
         logp = log_softmax(decoder._scores(points) / temperature, axis=2)
-        lengths, inputs = np.array([len(w) for w in words]), points.inputs
+        lengths, inputs = np.array([len(w) for w in words]), np.asarray(points.inputs, dtype=object)
         scores = np.full((len(logp), len(words)), -np.inf)
         for i, own in enumerate(logp):
             fitting = np.flatnonzero(lengths == len(inputs[i]))
