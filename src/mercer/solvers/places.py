@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +21,7 @@ from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Refused, Solution, _Points
 from .left_out import members_by_size
 from .outputs import Outputs
 from .place_left_out import left_out_residuals
@@ -107,7 +108,7 @@ class Places(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         full = self.full
-        coef = PositiveDefinite(full.at(alpha)).solve(full.b)
+        coef = self._coefficients(alpha)
         frame, mean = self.outputs.frame, self.outputs.mean
         offset = None
         if mean is not None:
@@ -116,6 +117,43 @@ class Places(Factorization):
         map = PlaceMap(self.kernel, full.marks, coef)
         weigher = LeastWeights(frame, self.problem.outputs.items)
         return Solution(PointMap(map, offset, frame, weigher), self.kernel)
+
+    @cached_property
+    def channels(self) -> tuple[Array, list[float]] | None:
+        """Eigenvectors and eigenvalues of the operator over channels; None for the identity."""
+        B = self.kernel.channel_operator()
+        if B is None:
+            return None
+        values, vectors = np.linalg.eigh(B)
+        return like(vectors, self.data.X), [max(float(v), 0.0) for v in values]
+
+    def _coefficients(self, alpha: float) -> Array:
+        """The coefficients of the landmarks; along an eigenvector of B the ridge is α / b."""
+        full, xp = self.full, namespace(self.full.b)
+        if self.channels is None:
+            return PositiveDefinite(full.at(alpha)).solve(full.b)
+        Q, values = self.channels
+        turned, columns = full.b @ Q, []
+        for j, b in enumerate(values):
+            own = turned[:, j : j + 1]
+            found = PositiveDefinite(full.at(alpha / b)).solve(own) if b > 0 else 0.0 * own
+            columns.append(found)
+        return xp.concat(columns, axis=1) @ xp.matrix_transpose(Q)
+
+    def _residuals(self, alphas: list[float], moments: Moments) -> list[Array]:
+        """Left-out residuals for every α, (n, places, channels)."""
+        groups = members_by_size(self.problem.left_out_labels)
+        if self.channels is None:
+            return left_out_residuals(self.data, moments, alphas, groups)
+        Q, values = self.channels
+        xp, found = namespace(Q), []
+        for j, b in enumerate(values):
+            data, own = copy.copy(self.data), copy.copy(moments)
+            data.T, own.b = (self.data.T @ Q)[:, :, j : j + 1], (moments.b @ Q)[:, j : j + 1]
+            ridges = [alpha / b if b > 0 else np.inf for alpha in alphas]
+            found.append(left_out_residuals(data, own, ridges, groups))
+        turned = xp.matrix_transpose(Q)
+        return [xp.concat(parts, axis=2) @ turned for parts in zip(*found, strict=True)]
 
     def _joined(self, R: Array) -> Array:
         """Values at the places that count, (n, places, channels), as rows of coordinates."""
@@ -156,9 +194,7 @@ class Places(Factorization):
         return next(self._left_out([alpha], self.small))
 
     def _left_out(self, alphas: list[float], moments: Moments) -> Iterator[LeftOut]:
-        groups = members_by_size(self.problem.left_out_labels)
-        found = left_out_residuals(self.data, moments, alphas, groups)
-        for alpha, E in zip(alphas, found, strict=True):
+        for alpha, E in zip(alphas, self._residuals(alphas, moments), strict=True):
             E = self.outputs.unweighted(self._joined(E))
             yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
 
@@ -168,6 +204,7 @@ class Places(Factorization):
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
+        self._refuse_operator()
         full, data = self.full, self.data
         (M, d), xp = next(full.basis([alpha])), namespace(data.X)
         labels = self.problem.left_out_labels
@@ -194,6 +231,12 @@ class Places(Factorization):
             flat = joined(xp.reshape(D, (-1, *D.shape[2:])), data.grid)
             yield rows, xp.reshape(flat, (D.shape[0], data.n, -1))
 
+    def _refuse_operator(self) -> None:
+        if self.channels is not None:
+            raise Refused(
+                f"{self.kernel} with an operator over channels has no closed form for it."
+            )
+
     def _fields_at_once(self) -> int:
         entries = DEVICE_ENTRIES if is_foreign(self.data.X) else HOST_ENTRIES
         return max(1, entries // (self.rank * int(self.data.T.shape[1])))
@@ -207,6 +250,7 @@ class Places(Factorization):
 
     def variance(self, X: Items, alpha: float) -> Array:
         """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept."""
+        self._refuse_operator()
         full, view, columns = self.full, self.data.view, []
         C, xp = full.at(alpha), namespace(self.data.X)
         X = view.inputs.split(like(X, self.data.X))
