@@ -14,17 +14,15 @@ from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace
 from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import Route, Sizes
 from ..embedding import PointMap
-from ..features import FeatureMap
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
-from ..operators.views import Marks, View
-from ..operators.windows import like_index
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, Refused, Solution, _Points
 from .left_out import members_by_size
 from .outputs import Outputs
 from .place_left_out import left_out_residuals
+from .place_map import PlaceMap, joined
 from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData
 from .weights import LeastWeights
 
@@ -32,6 +30,8 @@ CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
 HOST_CHOICE_RANK = 1000
 """The same without an accelerator."""
+NOTHING = 1e-12
+"""A share of the largest eigenvalue of an operator that counts as zero."""
 
 
 class AtPlaces(Solver):
@@ -125,7 +125,8 @@ class Places(Factorization):
         if B is None:
             return None
         values, vectors = np.linalg.eigh(B)
-        return like(vectors, self.data.X), [max(float(v), 0.0) for v in values]
+        least = NOTHING * float(values[-1])  # where B is zero, the ridge takes all
+        return like(vectors, self.data.X), [max(float(v), least) for v in values]
 
     def _coefficients(self, alpha: float) -> Array:
         """The coefficients of the landmarks; along an eigenvector of B the ridge is α / b."""
@@ -136,8 +137,7 @@ class Places(Factorization):
         turned, columns = full.b @ Q, []
         for j, b in enumerate(values):
             own = turned[:, j : j + 1]
-            found = PositiveDefinite(full.at(alpha / b)).solve(own) if b > 0 else 0.0 * own
-            columns.append(found)
+            columns.append(PositiveDefinite(full.at(alpha / b)).solve(own))
         return xp.concat(columns, axis=1) @ xp.matrix_transpose(Q)
 
     def _residuals(self, alphas: list[float], moments: Moments) -> list[Array]:
@@ -150,8 +150,7 @@ class Places(Factorization):
         for j, b in enumerate(values):
             data, own = copy.copy(self.data), copy.copy(moments)
             data.T, own.b = (self.data.T @ Q)[:, :, j : j + 1], (moments.b @ Q)[:, j : j + 1]
-            ridges = [alpha / b if b > 0 else np.inf for alpha in alphas]
-            found.append(left_out_residuals(data, own, ridges, groups))
+            found.append(left_out_residuals(data, own, [alpha / b for alpha in alphas], groups))
         turned = xp.matrix_transpose(Q)
         return [xp.concat(parts, axis=2) @ turned for parts in zip(*found, strict=True)]
 
@@ -265,45 +264,3 @@ class Places(Factorization):
             columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / alpha + known)
         V = xp.stack(columns, axis=1)[:, :, None] + 0.0 * self.data.T[:1, :, :]
         return self._joined(V)
-
-
-def joined(R: Array, grid: Any) -> Array:
-    """Values at the places of a grid that count as rows over all places; others are zero."""
-    xp = namespace(R)
-    if grid.mask is not None:
-        full = like(np.zeros((R.shape[0], grid.size, grid.channels)), R)
-        full[:, like_index(grid.live, R), :] = R
-        R = full
-    return xp.reshape(R, (R.shape[0], -1))
-
-
-class PlaceMap(FeatureMap):
-    """g(x)_p = Σ_l K((x, p), l) c_l over landmarks l."""
-
-    def __init__(self, kernel: Shared, marks: Marks, coef: Array):
-        self.kernel = kernel
-        self.marks = marks
-        self.coef = coef
-
-    def transform(self, A: Items) -> Array:
-        """The values at all places of the training grid."""
-        kernel = self.kernel
-        return joined(self.on(A, kernel.input_grid, kernel.output_grid), kernel.output_grid)
-
-    def on(self, A: Items, inputs: Any, outputs: Any) -> Array:
-        """The values at the places of any grid for fields on any grid, (n, places, channels)."""
-        view = View(self.kernel, inputs, outputs)
-        A = inputs.split(like(A, self.marks.positions))
-        xp, m = namespace(A), self.marks.shown.shape[0]
-        entries = DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES
-        parts = []
-        for rows in blocks(count(A), max(1, entries // m)):
-            values = view.values(A[rows, ...], self.marks)
-            found = [(p, K @ self.coef) for p, K in values]
-            parts.append(xp.stack([v for _, v in sorted(found, key=lambda f: f[0])], axis=1))
-        return parts[0] if len(parts) == 1 else xp.concat(parts)
-
-    @property
-    def coefficients(self) -> Array:
-        """The c_l, one row a landmark."""
-        return self.coef
