@@ -216,3 +216,22 @@ def test_radius_zero_is_positionwise():
     old.fit([list(a[:, None]) for a in A], Y)
     expected = old.embed([list(a[:, None]) for a in A]).coordinates
     assert np.allclose(shared.predict(A), expected, atol=1e-6)
+
+
+def test_an_operator_couples_channels():
+    """K = k B, written out: the slots of channels are coupled by B."""
+    B = np.array([[2.0, 0.8], [0.8, 0.5]])
+    plain = Shared(RBF(2.0), RBF(2.0), 1.0, 0.1, output_fields=TWO)
+    coupled = Shared(RBF(2.0), RBF(2.0), 1.0, 0.1, output_fields=TWO, operator=B)
+    model = KernelDependency(coupled, alpha=0.1, fit_intercept=False).fit(X, Y)
+    G = plain.set_params(output_shape=(4, 5, 2)).fit(X, Y.reshape(16, -1)).gram(X).matrix()
+    K = np.kron(G, B)
+    expected = K @ np.linalg.solve(K + 0.1 * np.eye(len(K)), Y.reshape(-1))
+    assert np.allclose(model.predict(X).reshape(-1), expected, atol=1e-5)
+    own, rest = np.arange(40), np.arange(40, 640)
+    refit = K[own][:, rest] @ np.linalg.solve(
+        K[rest][:, rest] + 0.1 * np.eye(600), Y.reshape(-1)[rest]
+    )
+    assert np.allclose(model.loo_predict()[0].reshape(-1), refit, atol=1e-4)
+    with pytest.raises(ValueError, match="symmetric matrix of 2 channels"):
+        KernelDependency(coupled.set_params(operator=np.eye(3)), alpha=0.1).fit(X, Y)

@@ -60,6 +60,9 @@ class Shared(CoupledKernel):
         The shape of an output array; None is taken from the data.
     random_state
         Seeds the landmarks.
+    operator
+        B over the channels of outputs, a symmetric positive semidefinite matrix that multiplies the
+        kernel; None for the identity.
 
     Attributes
     ----------
@@ -105,6 +108,7 @@ class Shared(CoupledKernel):
         output_fields: Fields | None = None,
         output_shape: Sequence[int] | None = None,
         random_state: Any = 0,
+        operator: Array | None = None,
     ):
         self.window = window
         self.position = position
@@ -116,6 +120,7 @@ class Shared(CoupledKernel):
         self.output_fields = output_fields
         self.output_shape = output_shape
         self.random_state = random_state
+        self.operator = operator
 
     inputs = property(lambda self: FieldL2(self.fields))
 
@@ -197,6 +202,17 @@ class Shared(CoupledKernel):
         picked = random.choice(n * places, size=number, replace=False)
         return picked // places, picked % places
 
+    def channel_operator(self) -> np.ndarray | None:
+        """B over the channels, checked."""
+        if self.operator is None:
+            return None
+        B, channels = np.asarray(self.operator, dtype=float), self.output_grid.channels
+        if B.shape != (channels, channels) or not np.allclose(B, B.T):
+            raise ValueError(f"operator must be a symmetric matrix of {channels} channels.")
+        if np.linalg.eigvalsh(B)[0] < -1e-10 * np.abs(B).max():
+            raise ValueError("operator must be positive semidefinite: it has negative eigenvalues.")
+        return B
+
     def check_loaded(self, limits: Limits) -> None:
         """Windows are as long as their offsets are many."""
         if not hasattr(self, "offsets_"):
@@ -220,6 +236,8 @@ class Shared(CoupledKernel):
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Every value, over the places of all fields."""
+        if self.operator is not None:
+            raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
         inputs = self.input_grid
         view = View(self, inputs, self.output_grid)
         B = A if B is None else B

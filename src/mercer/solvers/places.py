@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,17 +14,15 @@ from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace
 from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import Route, Sizes
 from ..embedding import PointMap
-from ..features import FeatureMap
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
-from ..operators.views import Marks, View
-from ..operators.windows import like_index
 from ..problem import Problem, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Refused, Solution, _Points
 from .left_out import members_by_size
 from .outputs import Outputs
 from .place_left_out import left_out_residuals
+from .place_map import PlaceMap, joined
 from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData
 from .weights import LeastWeights
 
@@ -31,6 +30,8 @@ CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
 HOST_CHOICE_RANK = 1000
 """The same without an accelerator."""
+NOTHING = 1e-12
+"""A share of the largest eigenvalue of an operator that counts as zero."""
 
 
 class AtPlaces(Solver):
@@ -107,7 +108,7 @@ class Places(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         full = self.full
-        coef = PositiveDefinite(full.at(alpha)).solve(full.b)
+        coef = self._coefficients(alpha)
         frame, mean = self.outputs.frame, self.outputs.mean
         offset = None
         if mean is not None:
@@ -116,6 +117,42 @@ class Places(Factorization):
         map = PlaceMap(self.kernel, full.marks, coef)
         weigher = LeastWeights(frame, self.problem.outputs.items)
         return Solution(PointMap(map, offset, frame, weigher), self.kernel)
+
+    @cached_property
+    def channels(self) -> tuple[Array, list[float]] | None:
+        """Eigenvectors and eigenvalues of the operator over channels; None for the identity."""
+        B = self.kernel.channel_operator()
+        if B is None:
+            return None
+        values, vectors = np.linalg.eigh(B)
+        least = NOTHING * float(values[-1])  # where B is zero, the ridge takes all
+        return like(vectors, self.data.X), [max(float(v), least) for v in values]
+
+    def _coefficients(self, alpha: float) -> Array:
+        """The coefficients of the landmarks; along an eigenvector of B the ridge is α / b."""
+        full, xp = self.full, namespace(self.full.b)
+        if self.channels is None:
+            return PositiveDefinite(full.at(alpha)).solve(full.b)
+        Q, values = self.channels
+        turned, columns = full.b @ Q, []
+        for j, b in enumerate(values):
+            own = turned[:, j : j + 1]
+            columns.append(PositiveDefinite(full.at(alpha / b)).solve(own))
+        return xp.concat(columns, axis=1) @ xp.matrix_transpose(Q)
+
+    def _residuals(self, alphas: list[float], moments: Moments) -> list[Array]:
+        """Left-out residuals for every α, (n, places, channels)."""
+        groups = members_by_size(self.problem.left_out_labels)
+        if self.channels is None:
+            return left_out_residuals(self.data, moments, alphas, groups)
+        Q, values = self.channels
+        xp, found = namespace(Q), []
+        for j, b in enumerate(values):
+            data, own = copy.copy(self.data), copy.copy(moments)
+            data.T, own.b = (self.data.T @ Q)[:, :, j : j + 1], (moments.b @ Q)[:, j : j + 1]
+            found.append(left_out_residuals(data, own, [alpha / b for alpha in alphas], groups))
+        turned = xp.matrix_transpose(Q)
+        return [xp.concat(parts, axis=2) @ turned for parts in zip(*found, strict=True)]
 
     def _joined(self, R: Array) -> Array:
         """Values at the places that count, (n, places, channels), as rows of coordinates."""
@@ -156,9 +193,7 @@ class Places(Factorization):
         return next(self._left_out([alpha], self.small))
 
     def _left_out(self, alphas: list[float], moments: Moments) -> Iterator[LeftOut]:
-        groups = members_by_size(self.problem.left_out_labels)
-        found = left_out_residuals(self.data, moments, alphas, groups)
-        for alpha, E in zip(alphas, found, strict=True):
+        for alpha, E in zip(alphas, self._residuals(alphas, moments), strict=True):
             E = self.outputs.unweighted(self._joined(E))
             yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
 
@@ -168,6 +203,7 @@ class Places(Factorization):
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
+        self._refuse_operator()
         full, data = self.full, self.data
         (M, d), xp = next(full.basis([alpha])), namespace(data.X)
         labels = self.problem.left_out_labels
@@ -194,6 +230,12 @@ class Places(Factorization):
             flat = joined(xp.reshape(D, (-1, *D.shape[2:])), data.grid)
             yield rows, xp.reshape(flat, (D.shape[0], data.n, -1))
 
+    def _refuse_operator(self) -> None:
+        if self.channels is not None:
+            raise Refused(
+                f"{self.kernel} with an operator over channels has no closed form for it."
+            )
+
     def _fields_at_once(self) -> int:
         entries = DEVICE_ENTRIES if is_foreign(self.data.X) else HOST_ENTRIES
         return max(1, entries // (self.rank * int(self.data.T.shape[1])))
@@ -207,6 +249,7 @@ class Places(Factorization):
 
     def variance(self, X: Items, alpha: float) -> Array:
         """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept."""
+        self._refuse_operator()
         full, view, columns = self.full, self.data.view, []
         C, xp = full.at(alpha), namespace(self.data.X)
         X = view.inputs.split(like(X, self.data.X))
@@ -221,45 +264,3 @@ class Places(Factorization):
             columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / alpha + known)
         V = xp.stack(columns, axis=1)[:, :, None] + 0.0 * self.data.T[:1, :, :]
         return self._joined(V)
-
-
-def joined(R: Array, grid: Any) -> Array:
-    """Values at the places of a grid that count as rows over all places; others are zero."""
-    xp = namespace(R)
-    if grid.mask is not None:
-        full = like(np.zeros((R.shape[0], grid.size, grid.channels)), R)
-        full[:, like_index(grid.live, R), :] = R
-        R = full
-    return xp.reshape(R, (R.shape[0], -1))
-
-
-class PlaceMap(FeatureMap):
-    """g(x)_p = Σ_l K((x, p), l) c_l over landmarks l."""
-
-    def __init__(self, kernel: Shared, marks: Marks, coef: Array):
-        self.kernel = kernel
-        self.marks = marks
-        self.coef = coef
-
-    def transform(self, A: Items) -> Array:
-        """The values at all places of the training grid."""
-        kernel = self.kernel
-        return joined(self.on(A, kernel.input_grid, kernel.output_grid), kernel.output_grid)
-
-    def on(self, A: Items, inputs: Any, outputs: Any) -> Array:
-        """The values at the places of any grid for fields on any grid, (n, places, channels)."""
-        view = View(self.kernel, inputs, outputs)
-        A = inputs.split(like(A, self.marks.positions))
-        xp, m = namespace(A), self.marks.shown.shape[0]
-        entries = DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES
-        parts = []
-        for rows in blocks(count(A), max(1, entries // m)):
-            values = view.values(A[rows, ...], self.marks)
-            found = [(p, K @ self.coef) for p, K in values]
-            parts.append(xp.stack([v for _, v in sorted(found, key=lambda f: f[0])], axis=1))
-        return parts[0] if len(parts) == 1 else xp.concat(parts)
-
-    @property
-    def coefficients(self) -> Array:
-        """The c_l, one row a landmark."""
-        return self.coef
