@@ -97,11 +97,24 @@ def test_expectations_of_the_wrong_number(data):
         points.expect([1, 2, 3])
 
 
-def test_left_out_points_have_no_weights(data):
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("groups", [False, True])
+def test_left_out_points_have_the_weights_of_refits(data, intercept, groups):
+    X, Y, _ = data
+    labels = np.arange(len(X)) // 3 if groups else np.arange(len(X))
+    model = KernelDependency(RBF(1.0), alpha=0.3, fit_intercept=intercept)
+    C = model.fit(X, Y, groups=labels).loo_embed().weights
+    seen = labels != labels[2]
+    again = KernelDependency(RBF(1.0), alpha=0.3, fit_intercept=intercept).fit(X[seen], Y[seen])
+    assert_allclose(C[2, seen], again.embed(X[[2]]).weights[0], rtol=0, atol=1e-9)
+    assert_allclose(C[2, ~seen], 0.0, rtol=0, atol=1e-9)
+
+
+def test_a_slice_of_points_has_no_weights(data):
     X, Y, _ = data
     points = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(X, Y).loo_embed()
     with pytest.raises(ValueError, match="lost the training data"):
-        _ = points.weights
+        _ = points[:2].weights
 
 
 def test_points_are_sliced_and_counted(data):

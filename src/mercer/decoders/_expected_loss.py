@@ -102,15 +102,20 @@ class LabelLoss(ExpectedLoss):
         return found, self.values(C, found)
 
     def calibrate(self, C: np.ndarray, y: Items) -> None:
-        """Choose the price of the least loss on left-out weights; the nearest to 0 of equals."""
+        """Choose the price of the least loss on left-out weights.
+
+        It stays 0 unless that loses less by more than a standard error of the difference.
+        """
         true = self._indicators(y)
         losses = []
         for chosen in self._chosen(C, PRICES):
             sizes = chosen.sum(axis=1)
             both = (chosen * true).sum(axis=1)
             right = OVERLAPS[self.name](both, sizes, true.sum(axis=1), true.shape[1])
-            losses.append(1.0 - right.mean())
-        self.price = PRICES[int(np.argmin(losses))]
+            losses.append(1.0 - right)
+        best = int(np.argmin([loss.mean() for loss in losses]))
+        gain = losses[0] - losses[best]
+        self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _chosen(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
         """The best sets at each price, as booleans."""
