@@ -57,6 +57,8 @@ RENAMED: dict[str, str] = {
         )
     },
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
+    "solvers.inputs:LowRankRows": "solvers.low_rank_inputs:LowRankRows",
+    "solvers.inputs:LowRankInputs": "solvers.low_rank_inputs:LowRankInputs",
 }
 """Parts that have moved since they could first be saved: old name in files, present name.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._arrays import Array, Items
 from .._checks import Limits, must
-from .base import Space
+from .base import Space, resolve
 from .grid import Grid
 from .vectors import Vectors
 
@@ -77,6 +77,10 @@ class Fields(Vectors):
         A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
+
+    def kernel(self) -> Any:
+        """∫ f g."""
+        return resolve("kernels.FieldL2")(self)
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
         """The grid of fields whose arrays have this shape, channels included."""
