@@ -18,7 +18,7 @@ from mercer.metrics import relative_error
 from .pictures import grid as draw
 from .report import Report
 
-RIDGES = tuple(np.logspace(-13, -7, 7))
+RIDGES = tuple(np.logspace(-13, -5, 9))
 METRIC = "relative L2 error"
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from .._arrays import Items, blocks, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
-from .base import Decoder, unsuited
+from .base import Decoder, Ranked, unsuited
 
 ENTRIES = 2**22
 """Numbers that are held at once."""
@@ -50,28 +50,49 @@ class ExpectedF1(Decoder):
 
     def decode(self, points: Embedding) -> Items:
         """The best set of each point, in the form that the training outputs had."""
+        chosen, values = self._by_size(points)
+        return self._as_outputs(chosen[np.arange(len(chosen)), values.argmax(axis=1)])
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """For each point the best sets of `k` sizes, with their expected F1."""
+        chosen, values = self._by_size(points)
+        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+        return [
+            list(zip(self._as_outputs(sets[best]), worth[best].tolist(), strict=True))
+            for sets, worth, best in zip(chosen, values, order, strict=True)
+        ]
+
+    def _by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
+        """The best set of every size for each point, as booleans, and its expected F1."""
         inverse = self.kernel_.features.inverse
         P = np.clip(host(inverse(points.frame.kernel_features(points.coordinates))), 0.0, 1.0)
         step = max(1, ENTRIES // P.shape[1] ** 2)
-        chosen = np.concatenate([_best_sets(P[rows]) for rows in blocks(len(P), step)])
+        found = [_best_sets(P[rows]) for rows in blocks(len(P), step)]
+        chosen, values = (np.concatenate(part) for part in zip(*found, strict=True))
+        return chosen, values
+
+    def _as_outputs(self, chosen: np.ndarray) -> Items:
         if is_foreign(self.sample_):
             return like(chosen.astype(float), self.sample_)
         return self.labels_.decoded(chosen, self.sample_)
 
 
-def _best_sets(P: np.ndarray) -> np.ndarray:
-    """The set of the largest expected F1 for each row of probabilities, as booleans."""
+def _best_sets(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The set of the largest expected F1 at each size from 0 (point, size, label), and its value.
+
+    The empty set comes first: of equal values the smaller set is taken.
+    """
     m, labels = P.shape
     sizes = np.arange(1, labels + 1)
     gains = _joint(P) @ (2.0 / (sizes[:, None] + sizes[None, :]))  # point, label, size
     order = np.argsort(-gains, axis=1, kind="stable")
     summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
     values = np.einsum("tss->ts", summed)  # of the best s labels at size s
-    best = values.argmax(axis=1)
-    ranks = np.argsort(order[np.arange(m), :, best], axis=1)
-    chosen = ranks <= best[:, None]
-    chosen[np.prod(1.0 - P, axis=1) > values.max(axis=1)] = False  # nothing is the safest guess
-    return chosen
+    ranks = np.swapaxes(np.argsort(order, axis=1), 1, 2)  # point, size, label
+    chosen = ranks < sizes[:, None]
+    nothing = np.zeros((m, 1, labels), dtype=bool)
+    empty = np.prod(1.0 - P, axis=1)[:, None]
+    return np.concatenate([nothing, chosen], axis=1), np.concatenate([empty, values], axis=1)
 
 
 def _joint(P: np.ndarray) -> np.ndarray:

@@ -59,9 +59,10 @@ class Blend(StructuredEstimator):
     >>> import numpy as np
     >>> from mercer import KernelDependencyCV
     >>> from mercer.estimators import Blend, ForestDependency
+    >>> from mercer.kernels import RBF
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
     >>> Y = np.column_stack([np.sin(3 * X[:, 0]), (X[:, 1] > 0) + 0.0])
-    >>> blend = Blend([KernelDependencyCV(), ForestDependency(random_state=0)]).fit(X, Y)
+    >>> blend = Blend([KernelDependencyCV(RBF()), ForestDependency(random_state=0)]).fit(X, Y)
     >>> bool((blend.weights_ > 0).all()), blend.score(X, Y) > 0.9
     (True, True)
     """

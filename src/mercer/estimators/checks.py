@@ -71,8 +71,7 @@ def warn_if_constant(kernel: Kernel, y: Items) -> None:
     if space.on_vectors and str(getattr(y, "dtype", "object")) != "object":
         equal = bool(xp.all(y == y[:1, ...]))
     else:
-        first = space.key(y[0])
-        equal = all(space.key(item) == first for item in y)
+        equal = len(space.unique(y)[0]) == 1
     if equal:
         warnings.warn(
             "all outputs in y are equal: the model can only predict that one.", stacklevel=4

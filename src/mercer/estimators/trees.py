@@ -12,6 +12,7 @@ from scipy.sparse import csc_array, csr_array, diags_array, issparse
 from sklearn.base import clone
 
 from .._arrays import Array, Items, dense, host
+from .._checks import Limits, array, indices, must
 from ..features import FeatureMap
 from ..kernels import Kernel
 
@@ -86,6 +87,17 @@ class Trees:
             np.concatenate([tree.children_right + root for tree, root in shifted]),
         )
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Nodes that there are, children after their parents: a walk down a tree then ends."""
+        n = self.n_nodes
+        indices(self.roots, "roots", 0, n)
+        indices(self.feature, "feature", -1, limits.size, n)
+        array(self.threshold, "threshold", np.float64, n)
+        asks = self.feature >= 0
+        for children, name in ((self.left, "left"), (self.right, "right")):
+            after = indices(children, name, -1, n, n)[asks] > np.flatnonzero(asks)
+            must(after.all(), f"{name} has a node before its parent")
+
     @property
     def n_nodes(self) -> int:
         """The number of nodes of all trees."""
@@ -142,6 +154,12 @@ class Forest:
             grown.append(one.fit(A[rows], T[rows], sample_weight=weights[rows]))
         trees = Trees.of(grown)
         return cls(trees, trees.leaves(A), mass)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """A leaf that there is, and a mass, for each training row in each tree."""
+        rows, trees = len(self.leaves), len(self.trees.roots)
+        indices(self.leaves, "leaves", 0, self.trees.n_nodes, rows, trees)
+        must(np.shape(self.mass) == (rows, trees), f"mass has shape {np.shape(self.mass)}")
 
     @cached_property
     def shares(self) -> csc_array:

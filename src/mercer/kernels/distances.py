@@ -176,6 +176,5 @@ def settled(kernel: Any, given: bool = False) -> Any:
     if known is not None:
         return known
     if np.ndim(kernel.length_scale) == 0:
-        return length_scale(kernel.length_scale, None, kernel.distance)
-    scales = [length_scale(float(one), None, kernel.distance) for one in kernel.length_scale]
-    return np.array(scales)
+        return length_scale(kernel.length_scale, None, squared)  # a number asks for no distances
+    return np.array([length_scale(float(one), None, squared) for one in kernel.length_scale])
