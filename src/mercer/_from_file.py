@@ -16,8 +16,8 @@ from ._checks import DamagedModel
 MARK = "_file"
 """The attribute that names the file an estimator came from; a fit takes it away."""
 ASKED = {
-    "covers", "embed", "evaluate", "link_scores", "potentials", "predict", "predict_top", "score",
-    "sizes",
+    "confidence", "covers", "embed", "evaluate", "explain", "link_scores", "potentials", "predict",
+    "predict_proba", "predict_set", "predict_top", "score", "sizes",
 }  # fmt: skip
 FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
 """Libraries whose errors say nothing to whoever asked for a prediction."""
@@ -28,8 +28,10 @@ class FromFile:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        for name in ASKED & vars(cls).keys():
-            setattr(cls, name, _guarded(vars(cls)[name]))
+        for name in ASKED:
+            owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+            if owner is cls or not (owner is None or issubclass(owner, FromFile)):
+                setattr(cls, name, _guarded(vars(owner)[name]))  # a mixin's too
         if "fit" in vars(cls) and not hasattr(cls, "_fit_afresh"):  # which takes the mark away
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 

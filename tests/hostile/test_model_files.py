@@ -16,6 +16,7 @@ from hostile.fuzz import drawn, fuzz
 from hostile.mutations import Members
 from mercer import KernelDependency, SequenceTransducer
 from mercer.decoders import NGramPath
+from mercer.estimators import ForestDependency
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Kernel, Spectrum, Tanimoto
 
@@ -346,3 +347,19 @@ def test_links_and_pipes_stay_what_they_are(tmp_path):
     mercer.save(RBF(1.0), pipe)
     reader.join(timeout=30)
     assert pipe.is_fifo() and got[0].startswith(b"PK")
+
+
+@pytest.mark.parametrize("attribute", ["roots", "feature", "left", "right"])
+@pytest.mark.parametrize("change", [large, floating, np.zeros_like])
+def test_trees_that_never_end_are_refused(attribute, change, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    forest = ForestDependency(n_trees=3, random_state=0).fit(X, X)
+    path = changed(forest, tmp_path, f"trees.{attribute}", change)
+    if change is not np.zeros_like or attribute in ("left", "right"):
+        refused(path, "Trees")
+
+
+def test_inherited_predictions_name_the_file_too(transducer, tmp_path):
+    path = changed(transducer, tmp_path, "coder_.similar", lambda _: 70000)
+    with pytest.raises(mercer.DamagedModel, match=r"model\.mercer"):
+        mercer.load(path).predict(["casa"])
