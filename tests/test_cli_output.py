@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import mercer
+from hostile.mutations import Members
 from mercer import AutoDependency
 from mercer.auto import search
 from mercer.cli import main
@@ -267,3 +268,11 @@ def test_predictions_that_are_not_finite_are_refused(folder, saved):
     mercer.save(model, folder / "nan.mercer")
     message = run("predict", "nan.mercer", "d.csv", code=1).stderr
     assert "d.csv, line 2: the prediction is not finite" in message
+
+
+def test_info_of_a_damaged_model_is_one_sentence(folder):
+    file = Members((folder / "m.mercer").read_bytes())
+    file.tree["root"]["part"][1]["baselines_"] = 7
+    (folder / "m.mercer").write_bytes(file.packed()[0])
+    told = run("info", "m.mercer", code=1).output
+    assert "m.mercer is damaged" in " ".join(told.split())

@@ -84,7 +84,15 @@ def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: An
 @one_sentence
 def info(model: str, as_json: bool) -> None:
     """Say what a saved MODEL has learnt from what, and what it chose."""
-    tell(facts_of(model_of(model), as_json), model, as_json)
+    learnt = model_of(model)
+    try:
+        facts = facts_of(learnt, as_json)
+    except Exception as problem:  # a stranger's file may hold anything
+        raise ValueError(
+            f"{model} is damaged: it holds no whole model of a table ({problem!s:.100}). "
+            "Save the model again."
+        ) from problem
+    tell(facts, model, as_json)
 
 
 def _predicted(model: Any, table: Any, top: int | None, coverage: float | None) -> list[dict]:
