@@ -327,19 +327,6 @@ def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axe
     return axes
 
 
-def _training_inputs(model: Any) -> Items:
-    weigher, map = model.points_.weigher, model.points_.map
-    for part in (weigher, map):
-        for name in ("X", "landmarks_"):
-            found = getattr(part, name, None)
-            if found is not None and count(found) == count(model.outputs_):
-                return found
-    raise ValueError(
-        "this model has not kept its training inputs, which the spectrum of its operator needs: "
-        "fit it with exact features (features=None)."
-    )
-
-
 def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
     if given.ndim != 3 or not len(given):
         raise ValueError(f"given must be images, (examples, height, width); got {given.shape}.")

@@ -19,7 +19,25 @@ SMOOTHING = 1e-9
 """What keeps B invertible while it is learnt, as a share of the mean square of the outputs."""
 
 
-class LearnedOperator(Operator):
+class LearntOfMoments(Operator):
+    """An operator that is learnt at a ridge from the moments of the data, before it is used."""
+
+    learnt = True
+    B_: Array
+
+    def matrix(self, moments: Moments) -> Array:
+        """What was learnt."""
+        if not hasattr(self, "B_"):
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} has no matrix before it has learnt one, which takes the ridge: call "
+                f"learn(moments, alpha), or fit a model with kernel * {name}(); as a term of a "
+                "sum of kernels it cannot be learnt."
+            )
+        return self.B_ + 0.0
+
+
+class LearnedOperator(LearntOfMoments):
     """B learnt jointly with g, under a penalty on its trace: few directions, found from data.
 
     Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² + penalty · tr B^power over g *and* B ⪰ 0, where ‖g‖
@@ -84,8 +102,6 @@ class LearnedOperator(Operator):
     np.int64(1)
     """
 
-    learnt = True
-    B_: Array
     objective_: list[float]
     n_iter_: int
 
@@ -96,16 +112,6 @@ class LearnedOperator(Operator):
         self.power = power
         self.max_iter = max_iter
         self.tol = tol
-
-    def matrix(self, moments: Moments) -> Array:
-        """What was learnt."""
-        if not hasattr(self, "B_"):
-            raise ValueError(
-                "LearnedOperator has no matrix before it has learnt one, which takes the ridge: "
-                "call learn(moments, alpha), or fit a model with kernel * LearnedOperator(); as a "
-                "term of a sum of kernels it cannot be learnt."
-            )
-        return self.B_ + 0.0
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
         """A copy of itself with B learnt at one ridge."""

@@ -5,11 +5,11 @@ from sklearn.base import clone
 from .._arrays import Array, namespace
 from .._linalg import eigh
 from ..kernels.base import whole
-from .base import Operator
+from .learned import LearntOfMoments
 from .moments import Moments
 
 
-class ReducedRank(Operator):
+class ReducedRank(LearntOfMoments):
     """The projection on the main directions of what ridge regression predicts: reduced rank.
 
     With ĝ the ridge solution under the identity, B is the projection on the `rank` leading
@@ -51,21 +51,8 @@ class ReducedRank(Operator):
     np.int64(1)
     """
 
-    learnt = True
-    B_: Array
-
     def __init__(self, rank: int = 5):
         self.rank = rank
-
-    def matrix(self, moments: Moments) -> Array:
-        """The projection."""
-        if not hasattr(self, "B_"):
-            raise ValueError(
-                "ReducedRank has no matrix before it has learnt one, which takes the ridge: call "
-                "learn(moments, alpha), or fit a model with kernel * ReducedRank(rank); as a term "
-                "of a sum of kernels it cannot be learnt."
-            )
-        return self.B_ + 0.0
 
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
         """A copy of itself with the directions at one ridge."""
