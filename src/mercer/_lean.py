@@ -6,6 +6,10 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 
+class NotSaved(ValueError, AttributeError):
+    """What was asked for is training data that the file of a model leaves out."""
+
+
 class Lean:
     """A part of a model that drops training data when it is saved, and says so when asked for it.
 
@@ -30,7 +34,7 @@ class Lean:
         def __getattr__(self, name: str) -> Any:
             """Only called for what is not there."""
             if name in type(self).dropped and any(key.endswith("_") for key in self.__dict__):
-                raise AttributeError(
+                raise NotSaved(
                     f"{name} is not there: a saved {type(self).__name__} does without "
                     f"{self.dropped[name]}, which no prediction needs. Ask the model before it "
                     "is saved, or fit it again."
