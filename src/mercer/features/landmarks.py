@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
@@ -41,13 +43,16 @@ class LandmarkMap(FeatureMap):
         return C @ namespace(C).matrix_transpose(self.weights_), self.landmarks_
 
 
+@dataclass(eq=False, repr=False)
 class Spanned(LandmarkMap):
     """Given landmarks under given weights."""
 
-    def __init__(self, kernel: Kernel, landmarks: Items, weights: Array):
-        self.kernel = self.kernel_ = kernel
-        self.landmarks = self.landmarks_ = landmarks
-        self.weights = self.weights_ = weights
+    kernel: Kernel
+    landmarks: Items
+    weights: Array
+    kernel_ = property(lambda self: self.kernel)
+    landmarks_ = property(lambda self: self.landmarks)
+    weights_ = property(lambda self: self.weights)
 
 
 class KernelValues(FeatureMap):
