@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, namespace, take
 from .._linalg import EPS, PositiveDefinite, eigh, solve_triangular
+from .._parameters import parameters
 from .._plan import require_low_rank
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank
@@ -16,6 +17,7 @@ CONDITION = 1e3
 """A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
 
 
+@parameters
 class Nystroem(LandmarkMap):
     """Coordinates of the projection on landmarks: u(a) = k(a, Z) W with W Wᵀ = k(Z, Z)⁻¹.
 
@@ -50,12 +52,9 @@ class Nystroem(LandmarkMap):
     ((3, 2), 0.003)
     """
 
-    def __init__(
-        self, rank: int | None = None, landmarks: Items | None = None, random_state: Any = None
-    ):
-        self.rank = rank
-        self.landmarks = landmarks
-        self.random_state = random_state
+    rank: int | None = None
+    landmarks: Items | None = None
+    random_state: Any = None
 
     def fit(self, kernel: Kernel, A: Items) -> Nystroem:
         """Draw the landmarks, or take those given."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_vectors, count, namespace, take
@@ -303,17 +302,3 @@ def as_float(A: Any) -> Array:
     xp = namespace(A)
     A = xp.asarray(A)
     return A if xp.isdtype(A.dtype, "real floating") else xp.astype(A, xp.float64)
-
-
-def positive(value: Any, name: str) -> float:
-    """A parameter that must be a positive finite number."""
-    if not isinstance(value, Real) or not np.isfinite(float(value)) or value <= 0:
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
-
-
-def whole(value: Any, name: str) -> int:
-    """A parameter that must be a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
-    return int(value)

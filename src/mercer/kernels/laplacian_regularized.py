@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, is_foreign, like, namespace, take
-from .base import Kernel, Wrapper, as_kernel, whole
+from .._parameters import field, non_negative, parameters, whole
+from .base import Kernel, Wrapper, as_kernel
 from .gradients import ParameterGradient, added, total
 
 
+@parameters
 class LaplacianRegularized(Wrapper):
     """k̃(a, b) = k(a, b) - k_aᵀ (I + γLK)⁻¹ γL k_b: functions smooth along a graph of all inputs.
 
@@ -62,21 +62,14 @@ class LaplacianRegularized(Wrapper):
     1.0
     """
 
-    semi_supervised = True
-    known_: Items
-    bend_: Array | None
+    kernel: Kernel
+    gamma: float = 1.0
+    neighbors: int = 10
+    unlabelled: Items | None = None
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        gamma: float = 1.0,
-        neighbors: int = 10,
-        unlabelled: Items | None = None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.neighbors = neighbors
-        self.unlabelled = unlabelled
+    semi_supervised = True
+    known_: Items = field(init=False)
+    bend_: Array | None = field(init=False)
 
     def __str__(self) -> str:
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
@@ -89,8 +82,7 @@ class LaplacianRegularized(Wrapper):
 
     def fit(self, A: Items) -> LaplacianRegularized:
         """Fit the kernel inside on all known inputs, and build the graph of them."""
-        if not isinstance(self.gamma, Real) or not 0 <= float(self.gamma) < np.inf:
-            raise ValueError(f"gamma must be a number ≥ 0, got {self.gamma!r}.")
+        non_negative(self.gamma, "gamma")
         inner = clone(as_kernel(self.kernel))
         if inner.pairwise:
             raise ValueError(

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from .._arrays import Items, object_array
 from .._checks import Limits, bounded
+from .._parameters import whole
 from ._sequences import Alphabet, Codes, as_sequences, described
 from .base import Kernel
 from .gradients import ParameterGradient, by_complex_step
@@ -52,9 +53,7 @@ class LocalWindow(Kernel):
 
     def windows(self, decay: complex | None = None) -> tuple[np.ndarray, np.ndarray]:
         """First and last place of every window, (windows, 2), and the weights of their features."""
-        r = self.radius
-        if isinstance(r, bool) or not isinstance(r, int | np.integer) or r < 0:
-            raise ValueError(f"radius must be a whole number ≥ 0, got {r!r}.")
+        r = whole(self.radius, "radius", 0)
         if not isinstance(self.decay, Real) or not 0 < self.decay <= 1:
             raise ValueError(f"decay must be in (0, 1], got {self.decay!r}.")
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, as_vectors, like, namespace
+from .._parameters import positive, whole
 from ..spaces import Vectors
-from .base import positive, whole
 from .capabilities import Fourier, ItemGradient
 from .gradients import ParameterGradient, total
 from .mapped import After

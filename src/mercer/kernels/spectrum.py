@@ -7,9 +7,10 @@ from scipy import sparse
 
 from .._arrays import Items
 from .._checks import Limits, bounded
+from .._parameters import parameters, whole
 from ..spaces import Sequences
 from ._ngrams import NGrams
-from .base import Kernel, whole
+from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, Values
 
@@ -17,6 +18,7 @@ USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
 
 
+@parameters
 class Spectrum(Kernel):
     """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
 
@@ -61,19 +63,12 @@ class Spectrum(Kernel):
     array([[1.5 , 0.83]])
     """
 
-    space = Sequences()
+    n: int = 3
+    blended: bool = False
+    width: int | None = None
+    weights: Sequence[float] | np.ndarray | None = None
 
-    def __init__(
-        self,
-        n: int = 3,
-        blended: bool = False,
-        width: int | None = None,
-        weights: Sequence[float] | np.ndarray | None = None,
-    ):
-        self.n = n
-        self.blended = blended
-        self.width = width
-        self.weights = weights
+    space = Sequences()
 
     def fit(self, A: Items) -> Spectrum:
         """Number the n-grams of the batch, for `features`."""

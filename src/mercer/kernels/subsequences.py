@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._checks import Limits, bounded
+from .._parameters import positive, whole
 from ..spaces import Sequences
-from .base import Kernel, positive, whole
+from .base import Kernel
 from .gradients import ParameterGradient, by_complex_step
 from .weighted_degree import encoded
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items
+from .._parameters import positive
 from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
 from ._trees import FlatTree, flattened
-from .base import Kernel, positive
+from .base import Kernel
 from .gradients import ParameterGradient, by_complex_step
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
-from numbers import Integral, Real
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, like, namespace
 from .._linalg import eigh, ridged
+from .._parameters import field, parameters, positive, whole
 from .base import Operator
 from .moments import Moments
 
@@ -37,6 +36,7 @@ class LearntOfMoments(Operator):
         return self.B_ + 0.0
 
 
+@parameters
 class LearnedOperator(LearntOfMoments):
     """B learnt jointly with g, under a penalty on its trace: few directions, found from data.
 
@@ -102,16 +102,13 @@ class LearnedOperator(LearntOfMoments):
     np.int64(1)
     """
 
-    objective_: list[float]
-    n_iter_: int
+    penalty: float = 1.0
+    power: float = 1.0
+    max_iter: int = 500
+    tol: float = 1e-5
 
-    def __init__(
-        self, penalty: float = 1.0, power: float = 1.0, max_iter: int = 500, tol: float = 1e-5
-    ):
-        self.penalty = penalty
-        self.power = power
-        self.max_iter = max_iter
-        self.tol = tol
+    objective_: list[float] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
         """A copy of itself with B learnt at one ridge."""
@@ -161,8 +158,5 @@ class LearnedOperator(LearntOfMoments):
 
     def _check(self) -> None:
         for name in ("penalty", "power", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-                raise ValueError(f"{name} must be a positive number, got {value!r}.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a positive whole number, got {self.max_iter!r}.")
+            positive(getattr(self, name), name)
+        whole(self.max_iter, "max_iter")

@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, host, is_foreign, like, namespace
 from .._linalg import check_gram, eigh
-from ..kernels.base import positive, whole
+from .._parameters import positive, whole
 from ..symmetric import SymMatrix
 from .base import Operator
 from .moments import Moments

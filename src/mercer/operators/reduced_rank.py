@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, namespace
 from .._linalg import eigh
-from ..kernels.base import whole
+from .._parameters import whole
 from .learned import LearntOfMoments
 from .moments import Moments
 
