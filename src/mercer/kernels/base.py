@@ -242,14 +242,6 @@ class Wrapper(Kernel):
     def _given(self) -> Kernel:
         return as_kernel(self.kernel)
 
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """By the chain rule, `_vjp` and `_diag_vjp` of a subclass, through the kernel inside."""
-        known = hasattr(type(self), "_vjp") and self.inner.item_gradient is not None
-        return ItemGradient(self._vjp, self._diag_vjp) if known else None
-
-    _inside = property(lambda self: self.inner.item_gradient)
-
     def check(self, A: Items, name: str = "X") -> Items:
         """As the kernel inside."""
         return self.inner.check(A, name)
