@@ -19,6 +19,11 @@ class LandmarkMap(FeatureMap):
     landmarks_: Items
     weights_: Array
 
+    def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
+        """Choose the landmarks, as `fit_transform` does."""
+        self.fit_transform(kernel, A)
+        return self
+
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks, times the weights."""
         return self.kernel_(A, self.landmarks_) @ self.weights_
@@ -84,11 +89,6 @@ class Exact(LandmarkMap):
     """
 
     trace_error_ = 0.0
-
-    def fit(self, kernel: Kernel, A: Items) -> Exact:
-        """One eigendecomposition of the Gram matrix."""
-        self.fit_coordinates(kernel, A, center=False)
-        return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of U."""

@@ -56,11 +56,6 @@ class Nystroem(LandmarkMap):
     landmarks: Items | None = None
     random_state: Any = None
 
-    def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        """Draw the landmarks, or take those given."""
-        self.fit_transform(kernel, A)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The coordinates of the items that the map is fitted on."""
         A = kernel.check(A, "A")

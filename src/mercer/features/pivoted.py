@@ -33,11 +33,6 @@ class PivotedCholesky(LandmarkMap):
         """A function that names the next pivots, none where only rounding is left."""
         raise NotImplementedError
 
-    def fit(self, kernel: Kernel, A: Items) -> PivotedCholesky:
-        """Choose the landmarks."""
-        self.fit_transform(kernel, A)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of the factor."""
         check_rank(self.rank)

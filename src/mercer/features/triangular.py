@@ -46,11 +46,6 @@ class Triangular(LandmarkMap):
     items_: Items
     pivots_: np.ndarray
 
-    def fit(self, kernel: Kernel, A: Items) -> Triangular:
-        """One Cholesky factorisation of the Gram matrix."""
-        self.fit_transform(kernel, A)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of V."""
         V, pivots = pivoted(kernel.checked_gram(A))

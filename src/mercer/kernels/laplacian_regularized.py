@@ -8,7 +8,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items, concatenated, count, host, is_foreign, like, namespace, take
 from .._parameters import field, non_negative, parameters, whole
 from .base import Kernel, Wrapper, as_kernel
-from .gradients import ParameterGradient, added, total
+from .gradients import ParameterGradient, Values, added, total
 
 
 @parameters
@@ -140,38 +140,30 @@ class LaplacianRegularized(Wrapper):
         if self._bent() is None:
             return inner
 
-        def both(A: Items, B: Items, C: Array) -> dict:
-            turn = namespace(C).matrix_transpose
-            left, right = (self.inner._gram(Z, self.known_) for Z in (A, B))
-            TL, TR = left @ self.bend_, right @ self.bend_
-            inside = added(inner.vjp(A, B, C), inner.vjp(A, self.known_, C @ TR), -1.0)
-            inside = added(inside, inner.vjp(B, self.known_, turn(C) @ TL), -1.0)
-            inside = added(inside, inner.vjp(self.known_, self.known_, turn(TL) @ C @ TR))
-            K = self.inner._gram(self.known_, self.known_)
-            L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
+        known, bend = self.known_, self.bend_
+        K = self.inner._gram(known, known)
+        L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
+        turn = namespace(K).matrix_transpose
+
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            left, right = (self.inner._gram(Z, known) for Z in (A, B))
+            TL, TR = left @ bend, right @ bend
+            inside = added(inner.vjp(A, B, C), inner.vjp(A, known, C @ TR), -1.0)
+            inside = added(inside, inner.vjp(B, known, turn(C) @ TL), -1.0)
+            inside = added(inside, inner.vjp(known, known, turn(TL) @ C @ TR))
             rough = (left - TL @ K) @ L
             return inside | {"gamma": -total((turn(rough) @ C) * turn(right - TR @ K))}
 
-        def alone(A: Items, c: Array) -> dict:
-            # Σ c_i k(a_i, a_i): off the diagonal nothing is asked for.
-            return added(inner.diag_vjp(A, c), self._bend_alone(A, c))
+        def diag_vjp(A: Items, c: Array) -> Values:
+            left = self.inner._gram(A, known)
+            TL = left @ bend
+            inside = added(inner.diag_vjp(A, c), inner.vjp(A, known, c[:, None] * TL), -2.0)
+            inside = added(inside, inner.vjp(known, known, turn(c[:, None] * TL) @ TL))
+            rest = left - TL @ K
+            return inside | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
 
         own = ParameterGradient({"gamma": float(self.gamma)})
-        return own.plus(inner).through(both, alone)
-
-    def _bend_alone(self, A: Items, c: Array) -> dict:
-        inner, left = self.inner.parameter_gradient.under("kernel"), None
-        left = self.inner._gram(A, self.known_)
-        TL, turn = left @ self.bend_, namespace(left).matrix_transpose
-        bent = added(
-            inner.vjp(self.known_, self.known_, turn(c[:, None] * TL) @ TL),
-            inner.vjp(A, self.known_, c[:, None] * TL),
-            -2.0,
-        )
-        K = self.inner._gram(self.known_, self.known_)
-        L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
-        rest = left - TL @ K
-        return bent | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
+        return own.plus(inner).through(vjp, diag_vjp)
 
     def _bent(self) -> Array | None:
         if not hasattr(self, "known_"):

@@ -115,17 +115,10 @@ class Spectrum(Kernel):
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
         """Item, number, place from the front and from the back of all n-grams that count."""
         found, offsets = ngrams.find(A), self._offsets(ngrams)
-        parts = [found[m - 1] for m in offsets]
-        ids = [part.ids + offset for part, offset in zip(parts, offsets.values(), strict=True)]
-        return tuple(
-            np.concatenate(column)
-            for column in (
-                [part.rows for part in parts],
-                ids,
-                [part.front for part in parts],
-                [part.back for part in parts],
-            )
-        )
+        parts = [
+            found[m - 1]._replace(ids=found[m - 1].ids + start) for m, start in offsets.items()
+        ]
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def worths(self, ngrams: NGrams) -> np.ndarray:
         """w_m of every n-gram."""
