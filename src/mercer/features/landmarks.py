@@ -43,7 +43,7 @@ class LandmarkMap(FeatureMap):
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The basis vectors are sums over the landmarks, with these weights."""
-        return C @ namespace(C).matrix_transpose(self.weights_), self.landmarks_
+        return C @ self.weights_.T, self.landmarks_
 
 
 class Spanned(LandmarkMap):
@@ -125,7 +125,7 @@ class Exact(LandmarkMap):
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The same without a copy of the weights."""
-        return (C / self.spectrum_) @ namespace(C).matrix_transpose(self.rows_), self.landmarks_
+        return (C / self.spectrum_) @ self.rows_.T, self.landmarks_
 
 
 class KernelPCA(LandmarkMap):

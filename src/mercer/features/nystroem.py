@@ -98,7 +98,7 @@ def inverse_root(K: Array) -> Array:
         squares = xp.linalg.diagonal(L) ** 2
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
             eye = xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
-            return xp.matrix_transpose(solve_triangular(L, eye))
+            return solve_triangular(L, eye).T
     except np.linalg.LinAlgError:
         pass  # landmarks that repeat each other
     s, P = eigh(K, "Gram matrix of the landmarks")

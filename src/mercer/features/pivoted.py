@@ -52,7 +52,7 @@ class PivotedCholesky(LandmarkMap):
         L = take(factor.rows, self.pivots_)
         xp = namespace(L)
         eye = xp.eye(L.shape[0], dtype=L.dtype, device=device(L))
-        self.weights_ = xp.matrix_transpose(solve_triangular(L, eye))
+        self.weights_ = solve_triangular(L, eye).T
         return factor.rows
 
 

@@ -91,7 +91,7 @@ class Kernel(BaseEstimator):
         if features is None:
             raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
         F = features(A)
-        return F @ namespace(F).matrix_transpose(F if A is B else features(B))
+        return F @ (F if A is B else features(B)).T
 
     def _diag(self, A: Items) -> Array:
         """k(a, a) for every checked item."""

@@ -85,7 +85,7 @@ class CurveKernel(VectorKernel):
 
     def _rooted(self, A: Array) -> Array:
         R = like(self._factor(int(A.shape[1])), A)
-        return A * R if R.ndim == 1 else A @ namespace(A).matrix_transpose(R)
+        return A * R if R.ndim == 1 else A @ R.T
 
     def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:
         """The derivatives of RᵀR, apart from smoothing, for each positive parameter of it."""
@@ -116,9 +116,7 @@ class CurveKernel(VectorKernel):
         names += ["smoothing"] if self.smoothing else []
         return ParameterGradient.of_grams(
             {name: float(getattr(self, name)) for name in names},
-            lambda A, B: {
-                name: A @ M @ namespace(B).matrix_transpose(B) for name, M in forms(A).items()
-            },
+            lambda A, B: {name: A @ M @ B.T for name, M in forms(A).items()},
             lambda A: {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in forms(A).items()},
         )
 

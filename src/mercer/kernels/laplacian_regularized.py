@@ -110,7 +110,7 @@ class LaplacianRegularized(Wrapper):
         xp, n = namespace(K), count(self.known_)
         M = like(float(self.gamma) * laplacian(host(K), whole(self.neighbors, "neighbors")), K)
         bend = xp.linalg.solve(like(np.eye(n), K) + M @ K, M)
-        return (bend + xp.matrix_transpose(bend)) / 2.0
+        return (bend + bend.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
         K = self.inner._gram(A, B)
@@ -118,9 +118,9 @@ class LaplacianRegularized(Wrapper):
             return K
         left = self.inner._gram(A, self.known_)
         right = left if A is B else self.inner._gram(B, self.known_)
-        G = (left @ self.bend_) @ namespace(K).matrix_transpose(right)
+        G = (left @ self.bend_) @ right.T
         if A is B:  # symmetric to the last digit, as factorisations want it
-            G = (G + namespace(K).matrix_transpose(G)) / 2.0
+            G = (G + G.T) / 2.0
         return K - G
 
     def _diag(self, A: Items) -> Array:
@@ -143,22 +143,21 @@ class LaplacianRegularized(Wrapper):
         known, bend = self.known_, self.bend_
         K = self.inner._gram(known, known)
         L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
-        turn = namespace(K).matrix_transpose
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left, right = (self.inner._gram(Z, known) for Z in (A, B))
             TL, TR = left @ bend, right @ bend
             inside = added(inner.vjp(A, B, C), inner.vjp(A, known, C @ TR), -1.0)
-            inside = added(inside, inner.vjp(B, known, turn(C) @ TL), -1.0)
-            inside = added(inside, inner.vjp(known, known, turn(TL) @ C @ TR))
+            inside = added(inside, inner.vjp(B, known, C.T @ TL), -1.0)
+            inside = added(inside, inner.vjp(known, known, TL.T @ C @ TR))
             rough = (left - TL @ K) @ L
-            return inside | {"gamma": -total((turn(rough) @ C) * turn(right - TR @ K))}
+            return inside | {"gamma": -total((rough.T @ C) * (right - TR @ K).T)}
 
         def diag_vjp(A: Items, c: Array) -> Values:
             left = self.inner._gram(A, known)
             TL = left @ bend
             inside = added(inner.diag_vjp(A, c), inner.vjp(A, known, c[:, None] * TL), -2.0)
-            inside = added(inside, inner.vjp(known, known, turn(c[:, None] * TL) @ TL))
+            inside = added(inside, inner.vjp(known, known, (c[:, None] * TL).T @ TL))
             rest = left - TL @ K
             return inside | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, like, namespace
+from .._arrays import Array, Items, as_vectors, like
 from .._parameters import positive, whole
 from ..spaces import Vectors
 from .capabilities import Fourier, ItemGradient
@@ -92,7 +92,7 @@ class Smoothed(After):
             return A @ like(self._widened(), A)
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
-            U, W, Ct = self._apply(A), self._apply(B), namespace(C).matrix_transpose(C)
+            U, W, Ct = self._apply(A), self._apply(B), C.T
             ours = total(items.vjp(U, W, C) * moved(A))
             return {"width": ours + total(items.vjp(W, U, Ct) * moved(B))}
 

@@ -104,7 +104,7 @@ class ConditionalCovariance(Operator):
         shift = moments.n * self.epsilon
         s, P = moments.uu.eigh("input moment")
         SW = (moments.vu if P is None else moments.vu @ P) / (s + shift)
-        slope = SW @ namespace(SW).matrix_transpose(SW)
+        slope = SW @ SW.T
 
         def vjp(G: Array) -> tuple[dict[str, float], Terms]:
             return {"epsilon": float((G * slope).sum())}, [(shift, -self.epsilon * G)]

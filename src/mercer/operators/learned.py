@@ -137,19 +137,18 @@ class LearnedOperator(LearntOfMoments):
         vu = moments.vu if P is None else moments.vu @ P
         total = moments.vv.trace()
         epsilon = max(SMOOTHING * total / (moments.n * q), 1e-300)
-        b, Q = xp.ones_like(vu[:, 0]), None
+        b: Array = xp.ones_like(vu[:, 0])
+        Q: Array = None
         for _ in range(self.max_iter):
-            R = vu if Q is None else xp.matrix_transpose(Q) @ vu
+            R = vu if Q is None else Q.T @ vu
             C = R * (b[:, None] / (b[:, None] * s[None, :] + alpha))
             C = C if Q is None else Q @ C
             misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
-            squares, Q = eigh(
-                ridged(C @ xp.matrix_transpose(C), like(epsilon, C)), "learnt operator", drop=False
-            )
+            squares, Q = eigh(ridged(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
             squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
             b = (squares * (alpha / (self.penalty * self.power))) ** (1.0 / (1.0 + self.power))
             price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))
-            yield (Q * b) @ xp.matrix_transpose(Q), misfit + price
+            yield (Q * b) @ Q.T, misfit + price
 
     def _settled(self, objective: list[float]) -> bool:
         if len(objective) < 2:

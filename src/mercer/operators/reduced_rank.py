@@ -61,7 +61,7 @@ class ReducedRank(LearntOfMoments):
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]
-        Q: Array = eigh(R @ xp.matrix_transpose(R), "covariance of the predictions", drop=False)[1]
+        Q: Array = eigh(R @ R.T, "covariance of the predictions", drop=False)[1]
         top = Q[:, -min(rank, int(Q.shape[1])) :]
-        learnt.B_ = top @ xp.matrix_transpose(top)
+        learnt.B_ = top @ top.T
         return learnt

@@ -215,7 +215,7 @@ class DeferredMoments(SpectralMoments):
     def _spectrum(self) -> tuple[Array, Array]:
         K = self.kernel.checked_gram(self.X)
         if self.roots is not None:
-            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+            K = self.roots * K * self.roots.T
         return eigh(K, "Gram matrix", drop=False)
 
     @cached_property
@@ -226,12 +226,12 @@ class DeferredMoments(SpectralMoments):
     @cached_property
     def EV(self) -> Array:
         """EᵀV."""
-        return namespace(self.V).matrix_transpose(self._spectrum[1]) @ self.V
+        return self._spectrum[1].T @ self.V
 
     @cached_property
     def vv(self) -> SymMatrix:
         """S_vv, which needs no spectrum."""
-        return SymMatrix(namespace(self.V).matrix_transpose(self.V) @ self.V)
+        return SymMatrix(self.V.T @ self.V)
 
     @property
     def ones(self) -> Array:

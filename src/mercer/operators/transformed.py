@@ -121,7 +121,7 @@ class Transformed(CoupledKernel):
                 f"transforms[{p}] must be a matrix of {A.shape[1]} columns, one for each input "
                 f"feature, or a function of a batch; got shape {tuple(S.shape)}."
             )
-        return A @ namespace(S).matrix_transpose(S)
+        return A @ S.T
 
 
 class StackedGram(BlockGram):
