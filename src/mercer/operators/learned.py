@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, like, namespace
-from .._linalg import eigh, ridged
+from .._linalg import ridged
 from .._parameters import field, parameters, positive, whole
+from ..symmetric import eigh
 from .base import Operator
 from .moments import Moments
 
