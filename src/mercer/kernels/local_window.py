@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Items, object_array
+from .._arrays import Items, object_array, refuse_empty
 from .._checks import Limits, bounded
 from .._parameters import whole
 from ._sequences import Alphabet, Codes, as_sequences, described
@@ -70,8 +70,7 @@ class LocalWindow(Decaying):
         if isinstance(A, str) or not hasattr(A, "__len__"):
             raise TypeError(f"{name} must be a batch of (sequence, position), got {A!r:.60}.")
         items = object_array([_pair(item, i, name) for i, item in enumerate(A)])
-        if not len(items):
-            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        refuse_empty(len(items), name)
         as_sequences([item[0] for item in items], name)
         return items
 
