@@ -9,10 +9,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, host
+from .._parameters import whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel, Linear, as_kernel
-from ..kernels.base import as_output_kernel, whole
+from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers.outputs import Outputs

@@ -7,11 +7,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._arrays import Array, Items, count, host
+from .._parameters import whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, PointMap
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel, Linear, as_kernel
-from ..kernels.base import as_output_kernel, whole
+from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers.outputs import Outputs

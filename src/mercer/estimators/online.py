@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, namespace, part, sqnorms, take
+from .._parameters import whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
-from ..kernels.base import as_output_kernel, whole
+from ..kernels.base import as_output_kernel
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator

@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, is_foreign
+from .._parameters import whole
 from .._plan import Plan, Sizes
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
-from ..kernels.base import whole
 from ..kernels.on_device import OnDevice, on_device
 from ..losses import Loss
 from ..operators import Covariance, OperatorKernel, Separable

@@ -21,6 +21,11 @@ class LandmarkMap(FeatureMap):
     landmarks_: Items
     weights_: Array
 
+    def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
+        """Choose the landmarks, as `fit_transform` does."""
+        self.fit_transform(kernel, A)
+        return self
+
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks, times the weights."""
         return self.kernel_(A, self.landmarks_) @ self.weights_
@@ -40,7 +45,7 @@ class LandmarkMap(FeatureMap):
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The basis vectors are sums over the landmarks, with these weights."""
-        return C @ namespace(C).matrix_transpose(self.weights_), self.landmarks_
+        return C @ self.weights_.T, self.landmarks_
 
 
 @dataclass(eq=False, repr=False)
@@ -90,11 +95,6 @@ class Exact(LandmarkMap):
 
     trace_error_ = 0.0
 
-    def fit(self, kernel: Kernel, A: Items) -> Exact:
-        """One eigendecomposition of the Gram matrix."""
-        self.fit_coordinates(kernel, A, center=False)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of U."""
         return self.fit_coordinates(kernel, A, center=False).rows
@@ -130,7 +130,7 @@ class Exact(LandmarkMap):
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The same without a copy of the weights."""
-        return (C / self.spectrum_) @ namespace(C).matrix_transpose(self.rows_), self.landmarks_
+        return (C / self.spectrum_) @ self.rows_.T, self.landmarks_
 
 
 class KernelPCA(LandmarkMap):

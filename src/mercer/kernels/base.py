@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
-import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 
@@ -93,7 +92,7 @@ class Kernel(BaseEstimator):
         if features is None:
             raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
         F = features(A)
-        return F @ namespace(F).matrix_transpose(F if A is B else features(B))
+        return F @ (F if A is B else features(B)).T
 
     def _diag(self, A: Items) -> Array:
         """k(a, a) for every checked item."""
@@ -244,14 +243,6 @@ class Wrapper(Kernel):
     def _given(self) -> Kernel:
         return as_kernel(self.kernel)
 
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """By the chain rule, `_vjp` and `_diag_vjp` of a subclass, through the kernel inside."""
-        known = hasattr(type(self), "_vjp") and self.inner.item_gradient is not None
-        return ItemGradient(self._vjp, self._diag_vjp) if known else None
-
-    _inside = property(lambda self: self.inner.item_gradient)
-
     def check(self, A: Items, name: str = "X") -> Items:
         """As the kernel inside."""
         return self.inner.check(A, name)
@@ -348,17 +339,3 @@ def as_float(A: Any) -> Array:
     xp = namespace(A)
     A = xp.asarray(A)
     return A if xp.isdtype(A.dtype, "real floating") else xp.astype(A, xp.float64)
-
-
-def positive(value: Any, name: str) -> float:
-    """A parameter that must be a positive finite number."""
-    if not isinstance(value, Real) or not np.isfinite(float(value)) or value <= 0:
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
-
-
-def whole(value: Any, name: str) -> int:
-    """A parameter that must be a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
-    return int(value)

@@ -24,7 +24,7 @@ from .._arrays import (
     sqnorms,
     take,
 )
-from .base import positive
+from .._parameters import positive
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""

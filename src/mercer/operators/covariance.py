@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from numbers import Real
-
 from .._arrays import Array, namespace
+from .._parameters import non_negative, positive
 from ..symmetric import SymMatrix
 from .base import Operator
 from .gradients import OperatorGradient, Terms
@@ -40,8 +39,7 @@ class Covariance(Operator):
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """S_vv / n, to the power."""
-        if not isinstance(self.power, Real) or not 0 <= self.power < float("inf"):
-            raise ValueError(f"power must be a number ≥ 0, got {self.power!r}.")
+        non_negative(self.power, "power")
         C = moments.vv * (1.0 / moments.n)
         if self.power == 1:
             return C
@@ -99,16 +97,14 @@ class ConditionalCovariance(Operator):
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """The Schur complement of the (regularised) input moment, over n."""
-        if not isinstance(self.epsilon, Real) or not 0 < self.epsilon < float("inf"):
-            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
-        return moments.unexplained(self.epsilon) / moments.n
+        return moments.unexplained(positive(self.epsilon, "epsilon")) / moments.n
 
     def gradient(self, moments: Moments) -> OperatorGradient:
         """B = ε Vᵀ(K + nεI)⁻¹V: ∂B/∂K = -ε Wᵀ·W and ∂B/∂ε = WᵀKW, W = (K + nεI)⁻¹V."""
         shift = moments.n * self.epsilon
         s, P = moments.uu.eigh("input moment")
         SW = (moments.vu if P is None else moments.vu @ P) / (s + shift)
-        slope = SW @ namespace(SW).matrix_transpose(SW)
+        slope = SW @ SW.T
 
         def vjp(G: Array) -> tuple[dict[str, float], Terms]:
             return {"epsilon": float((G * slope).sum())}, [(shift, -self.epsilon * G)]

@@ -127,19 +127,17 @@ class SpectralMoments(Moments):
     @cached_property
     def vu(self) -> Array:
         """S_vu."""
-        xp = namespace(self.EV)
-        return xp.matrix_transpose(self.EV * xp.sqrt(self.uu.diagonal)[:, None])
+        return (self.EV * namespace(self.EV).sqrt(self.uu.diagonal)[:, None]).T
 
     @cached_property
     def vv(self) -> SymMatrix:
         """S_vv."""
-        return SymMatrix(namespace(self.EV).matrix_transpose(self.EV) @ self.EV)
+        return SymMatrix(self.EV.T @ self.EV)
 
     def unexplained(self, epsilon: float) -> SymMatrix:
         """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
         share = self.n * epsilon / (self.uu.diagonal + self.n * epsilon)
-        turned = namespace(self.EV).matrix_transpose(self.EV)
-        return SymMatrix((turned * share) @ self.EV)
+        return SymMatrix((self.EV.T * share) @ self.EV)
 
 
 class DeferredMoments(SpectralMoments):
@@ -161,7 +159,7 @@ class DeferredMoments(SpectralMoments):
     def _spectrum(self) -> tuple[Array, Array]:
         K = self.kernel.checked_gram(self.X)
         if self.roots is not None:
-            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+            K = self.roots * K * self.roots.T
         return eigh(K, "Gram matrix", drop=False)
 
     @cached_property
@@ -172,12 +170,12 @@ class DeferredMoments(SpectralMoments):
     @cached_property
     def EV(self) -> Array:
         """EᵀV."""
-        return namespace(self.V).matrix_transpose(self._spectrum[1]) @ self.V
+        return self._spectrum[1].T @ self.V
 
     @cached_property
     def vv(self) -> SymMatrix:
         """S_vv, which needs no spectrum."""
-        return SymMatrix(namespace(self.V).matrix_transpose(self.V) @ self.V)
+        return SymMatrix(self.V.T @ self.V)
 
     @property
     def ones(self) -> Array:

@@ -10,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, host, like, take
+from .._parameters import whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..estimators.base import StructuredEstimator, warn_if_constant
 from ..kernels import Kernel, as_kernel
-from ..kernels.base import as_output_kernel, whole
+from ..kernels.base import as_output_kernel
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins

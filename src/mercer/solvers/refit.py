@@ -16,9 +16,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._arrays import Array, dense, like, namespace, put, take
+from .._parameters import whole as whole_number
 from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
 from ..kernels import Precomputed
-from ..kernels.base import whole as whole_number
 from ..losses import Loss, middle, shortened
 from ..operators import Moments
 from ..operators.separable import SpectralMoments
