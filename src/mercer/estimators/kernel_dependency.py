@@ -195,9 +195,11 @@ class KernelDependency(RidgeEstimator):
         if unlabelled is not None:
             (kernel,) = informed([kernel], unlabelled)
         output_kernel = as_output_kernel(self.output_kernel)
+        inputs = kernel.inputs
         if self.device is not None:
             kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
-        data = self._data(X, y, groups, weights, [self._checking(kernel)], output_kernel)
+            inputs = self._checking(kernel)
+        data = self._data(X, y, groups, weights, [inputs], output_kernel)
         outputs = data.side(output_kernel, data.y, self.output_features)
         problem = self._problem(kernel, outputs, data, loss)
         refit = loss is not None or (kernel.separable and problem.operator.learnt)

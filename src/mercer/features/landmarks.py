@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
+from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
 from .base import Coordinates, FeatureMap
@@ -48,7 +47,7 @@ class LandmarkMap(FeatureMap):
         return C @ self.weights_.T, self.landmarks_
 
 
-@dataclass(eq=False, repr=False)
+@parameters
 class Spanned(LandmarkMap):
     """Given landmarks under given weights."""
 

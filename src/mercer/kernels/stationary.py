@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from math import inf, sqrt
 from numbers import Real
 
@@ -10,12 +11,14 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace
+from .._parameters import parameters
 from .base import KERNELS, VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
 from .distances import absolute, exp, length_scale, scales_by_feature, settled, squared
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
 
+@parameters
 class Stationary(VectorKernel):
     """A kernel of the distance over a length scale: one for all features, or one for each."""
 
@@ -23,10 +26,8 @@ class Stationary(VectorKernel):
     euclidean = True
     """Whether it is of the Euclidean distance."""
 
-    length_scale_: float | np.ndarray
-
-    def __init__(self, length_scale: float | str | Array = "median"):
-        self.length_scale = length_scale
+    length_scale: float | str | Array = "median"
+    length_scale_: float | np.ndarray = field(init=False)
 
     @property
     def by_feature(self) -> bool:
@@ -164,6 +165,7 @@ class RBF(Stationary):
         return gaussian(lambda: 0.5 / self._ell**2)
 
 
+@parameters
 class Matern(Stationary):
     """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
@@ -177,11 +179,8 @@ class Matern(Stationary):
     array([[0.3679]])
     """
 
+    nu: float = 1.5
     ROUGHEST, SMOOTHEST = 0.5, 20.5
-
-    def __init__(self, length_scale: float | str | Array = "median", nu: float = 1.5):
-        self.length_scale = length_scale
-        self.nu = nu
 
     @property
     def _of_squares(self) -> Radial | None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, like, namespace
+from .._parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..symmetric import SymMatrix, eigh
 from .base import Operator
@@ -19,6 +20,7 @@ from .kernel import OperatorKernel
 from .moments import Moments
 
 
+@parameters
 class Separable(OperatorKernel):
     """K(x, x') = k(x, x') B, as ``scalar * operator`` makes it.
 
@@ -31,9 +33,8 @@ class Separable(OperatorKernel):
     RBF(length_scale=3.0)
     """
 
-    def __init__(self, scalar: Kernel, operator: Operator):
-        self.scalar = scalar
-        self.operator = operator
+    scalar: Kernel
+    operator: Operator
 
     def __str__(self) -> str:
         return f"{self.scalar} * {self.operator}"
