@@ -17,7 +17,7 @@ from .base import Operator
 from .block_gram import BlockGram, KroneckerGram, SumGram
 from .components import ComponentGram
 from .identity import Identity
-from .kernel import OperatorKernel
+from .kernel import OperatorKernel, Waves
 from .moments import SpectralMoments
 
 
@@ -89,9 +89,7 @@ class Separable(OperatorKernel):
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
         omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
@@ -184,9 +182,7 @@ class OperatorSum(OperatorKernel):
 
     spectral = property(lambda self: self.left.spectral and self.right.spectral)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Half of the waves from each."""
         half = (number + 1) // 2
         left = self.left_.spectrum(random, half, width)
