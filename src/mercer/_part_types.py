@@ -38,6 +38,9 @@ RENAMED: dict[str, str] = {
     "estimators.prediction_sets:Balls": "estimators.set_shapes:BallShape",
     "estimators.prediction_sets:Bands": "estimators.set_shapes:BandShape",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
+    "kernels.linear:Linear": "kernels.base:Linear",
+    "operators.separable:OperatorSum": "operators.sums:OperatorSum",
+    "solvers.spectral:OneLowRank": "solvers.low_rank:OneLowRank",
     "solvers.inputs:LowRankRows": "solvers.low_rank_inputs:LowRankRows",
     "solvers.inputs:LowRankInputs": "solvers.low_rank_inputs:LowRankInputs",
 }
@@ -59,6 +62,8 @@ MOVED: dict[str, str] = {
 } | {"streams.expected": "sources.blocks", "streams": "sources"}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
+DROPPED: dict[str, set[str]] = {"Spanned": {"kernel_", "landmarks_", "weights_"}}
+"""Attributes of parts in older files that repeat others and are passed over."""
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
 }  # fmt: skip
@@ -168,6 +173,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     out that is older than a parameter has its default.
     """
     parameters, hints = defaults(kind), _hints(kind)
+    state = {k: v for k, v in state.items() if k not in DROPPED.get(kind.__name__, ())}
     for name, value in state.items():
         _check_name(kind, name)
         if is_whole(value) and name not in UNBOUNDED:

@@ -32,7 +32,7 @@ from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
-from .operators.moments import SpectralMoments
+from .operators.separable import SpectralMoments
 from .symmetric import SymMatrix
 
 

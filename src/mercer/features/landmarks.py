@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
+from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
 from .base import Coordinates, FeatureMap
@@ -46,13 +47,16 @@ class LandmarkMap(FeatureMap):
         return C @ self.weights_.T, self.landmarks_
 
 
+@parameters
 class Spanned(LandmarkMap):
     """Given landmarks under given weights."""
 
-    def __init__(self, kernel: Kernel, landmarks: Items, weights: Array):
-        self.kernel = self.kernel_ = kernel
-        self.landmarks = self.landmarks_ = landmarks
-        self.weights = self.weights_ = weights
+    kernel: Kernel
+    landmarks: Items
+    weights: Array
+    kernel_ = property(lambda self: self.kernel)
+    landmarks_ = property(lambda self: self.landmarks)
+    weights_ = property(lambda self: self.weights)
 
 
 class KernelValues(FeatureMap):

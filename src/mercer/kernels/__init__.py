@@ -6,7 +6,7 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 """
 
 from .algebra import Power, Product, Scaled, Sum
-from .base import Kernel, VectorKernel, as_kernel
+from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .delta import Delta
 from .fields import FieldL2, FieldSobolev
@@ -16,7 +16,6 @@ from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
 from .laplacian_regularized import LaplacianRegularized
-from .linear import Linear
 from .local_window import LocalWindow
 from .mapped import Mapped
 from .mass_spectrum import MassSpectrum

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, as_vectors, count, namespace, take
+from .._arrays import Array, Items, as_vectors, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
-from .capabilities import FORMER, Former, Fourier, ItemGradient, Multiple, Radial
+from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
@@ -258,7 +259,40 @@ class Wrapper(Kernel):
     centered = property(lambda self: self.inner.centered)
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {}
+class Linear(VectorKernel):
+    """k(a, b) = ⟨a, b⟩: outputs are predicted as they are, by vector-valued ridge regression.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    accepts_sparse = True
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        return dense(A @ B.T)
+
+    def _diag(self, A: Array) -> Array:
+        return sqnorms(A)
+
+    @property
+    def features(self) -> Features:
+        """The vectors themselves."""
+        return Features(
+            lambda A: dense(self.check(A, "A")),
+            lambda A: csr_array(self.check(A, "A")),
+            lambda F: F,
+        )
+
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """Σ_j C_ij b_j, and 2 c_i a_i."""
+        return ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
+
+
+KERNELS: dict[str, Callable[[], Kernel]] = {"linear": Linear}
 """The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
 
 
@@ -285,6 +319,17 @@ def as_kernel(kernel: Any) -> Kernel:
         f"a kernel is wanted (such as mercer.kernels.RBF(1.0)), its name, or a function of two "
         f"batches that returns their matrix; got {kernel!r}."
     )
+
+
+def as_output_kernel(kernel: Any) -> Kernel:
+    """The kernel on outputs: None stands for the linear kernel, and a precomputed y is refused."""
+    kernel = Linear() if kernel is None else as_kernel(kernel)
+    if kernel.space.pairwise:
+        raise ValueError(
+            'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '
+            "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
+        )
+    return kernel
 
 
 def as_float(A: Any) -> Array:

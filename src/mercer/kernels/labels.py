@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, dense, object_array
 from ..spaces import LabelSets
-from .base import Kernel, Wrapper, as_kernel
-from .linear import Linear
+from .base import Kernel, Linear, Wrapper, as_kernel
 
 
 class Labels(Wrapper):

@@ -22,9 +22,10 @@ from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .positionwise import Positionwise
 from .reduced_rank import ReducedRank
-from .separable import OperatorSum, Separable, as_operator_kernel
+from .separable import Separable, as_operator_kernel
 from .shared import Shared
 from .slots import Slots
+from .sums import OperatorSum
 from .transformed import Transformed
 
 __all__ = [

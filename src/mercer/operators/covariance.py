@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from .._arrays import Array, namespace
-from .._parameters import non_negative, positive
+from .._parameters import non_negative, parameters, positive
 from ..symmetric import SymMatrix
 from .base import Operator
 from .gradients import OperatorGradient, Terms
@@ -11,6 +11,7 @@ POWER = 4.0
 """The largest power that is learnt: beyond it the first direction alone would count."""
 
 
+@parameters
 class Covariance(Operator):
     """B = (S_vv / n)^power: the paper's C_YY, directions with more variance learnt more freely.
 
@@ -34,15 +35,14 @@ class Covariance(Operator):
            [0., 1.]])
     """
 
-    def __init__(self, power: float = 1.0):
-        self.power = power
+    power: float = 1.0
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """S_vv / n, to the power."""
-        non_negative(self.power, "power")
         C = moments.vv * (1.0 / moments.n)
         if self.power == 1:
             return C
+        non_negative(self.power, "power")
         values, vectors = C.eigh("output covariance")
         xp = namespace(values)  # a power of 0 is the identity on what the outputs span
         powers = xp.where(values > 0, values**self.power, xp.zeros_like(values))
@@ -66,6 +66,7 @@ class Covariance(Operator):
         )
 
 
+@parameters
 class ConditionalCovariance(Operator):
     """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: what of the outputs the inputs do not explain.
 
@@ -92,8 +93,7 @@ class ConditionalCovariance(Operator):
     array([[0.5]])
     """
 
-    def __init__(self, epsilon: float = 0.1):
-        self.epsilon = epsilon
+    epsilon: float = 0.1
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """The Schur complement of the (regularised) input moment, over n."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from .._arrays import Array, namespace
 from .._linalg import congruent
@@ -100,47 +99,6 @@ class Moments:
         left = SymMatrix(self.vv.full - R @ R.T)
         # What the inputs explain exactly is lost in the rounding of S_vv: it counts as zero.
         return left.non_negative()
-
-
-class SpectralMoments(Moments):
-    """Moments in the complete eigenbasis of the inputs: S_uu = diag(s), S_vu = (EᵀV)ᵀ diag(√s).
-
-    Parameters
-    ----------
-    n
-        The number of pairs, or the sum of their weights.
-    s
-        The spectrum of the input Gram matrix, zeros included.
-    EV
-        EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV).
-    """
-
-    EV: Array
-
-    def __init__(self, n: float, s: Array, EV: Array):
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "uu", SymMatrix(diagonal=s))
-        object.__setattr__(self, "EV", EV)
-
-    @property
-    def ones(self) -> Array:
-        """The diagonal of the identity in output coordinates."""
-        return namespace(self.EV).ones_like(self.EV[0, :])
-
-    @cached_property
-    def vu(self) -> Array:
-        """S_vu."""
-        return (self.EV * namespace(self.EV).sqrt(self.uu.diagonal)[:, None]).T
-
-    @cached_property
-    def vv(self) -> SymMatrix:
-        """S_vv."""
-        return SymMatrix(self.EV.T @ self.EV)
-
-    def unexplained(self, epsilon: float) -> SymMatrix:
-        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
-        share = self.n * epsilon / (self.uu.diagonal + self.n * epsilon)
-        return SymMatrix((self.EV.T * share) @ self.EV)
 
 
 def _outer(a: Array, b: Array) -> Array:
