@@ -30,11 +30,15 @@ class TreeKernel(Kernel):
         self.check(Y, name)
         return self.space.check(Y, name)
 
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+    def _bags(self, A: Items, decay: complex) -> Bags:
         raise NotImplementedError
 
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        left = self._bags(A, decay)
+        return inner(left, left if B is A else self._bags(B, decay))
+
     def _alone(self, A: Items, decay: complex) -> Array:
-        raise NotImplementedError
+        return sqnorms(self._bags(A, decay))
 
     def _gram(self, A: Items, B: Items) -> Array:
         return self._pairs(A, B, float(self.decay))
@@ -89,13 +93,6 @@ class Subtree(TreeKernel):
         parts = (tree.subtrees() for tree in A)
         return Bags.of((hashes, decay ** (size / 2.0)) for hashes, size in parts)
 
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
-        left = self._bags(A, decay)
-        return inner(left, left if B is A else self._bags(B, decay))
-
-    def _alone(self, A: Items, decay: complex) -> Array:
-        return sqnorms(self._bags(A, decay))
-
 
 class Productions(TreeKernel):
     """Productions, and pairs of productions of which one stands below the other.
@@ -141,13 +138,6 @@ class Productions(TreeKernel):
         pairs = tree.pairs()
         weights = np.repeat([1.0, decay**0.5], [len(made), len(pairs)])
         return np.concatenate([made, pairs]), weights
-
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
-        left = self._bags(A, decay)
-        return inner(left, left if B is A else self._bags(B, decay))
-
-    def _alone(self, A: Items, decay: complex) -> Array:
-        return sqnorms(self._bags(A, decay))
 
 
 class SubsetTree(TreeKernel):
