@@ -11,6 +11,7 @@ import mercer
 ORDER = [
     {
         "_overlap",
+        "_parameters",
         "_arrays",
         "_checks",
         "_linalg",
@@ -26,8 +27,9 @@ ORDER = [
         "_reader",
         "_part_types",
         "_same",
+        "symmetric",
     },
-    {"curves", "symmetric", "cells"},
+    {"curves", "cells"},
     {"spaces"},
     {"kernels", "datasets"},
     {"features", "_capability_checks"},

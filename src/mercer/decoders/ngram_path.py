@@ -9,10 +9,10 @@ import numpy as np
 
 from .._arrays import Items, object_array, take
 from .._checks import Limits, bounded, finite, indices, must
+from .._parameters import whole
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
-from ..kernels.base import whole
 from ._path_graph import PathGraph
 from ._targets import automatic, best_of, targets
 from .base import Decoder, Ranked, unsuited

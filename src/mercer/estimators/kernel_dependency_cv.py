@@ -15,15 +15,16 @@ from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel
+from ..kernels.base import as_output_kernel
+from ..kernels.on_device import on_device
 from ..losses import Loss, checked_loss, tau_risk
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Problem, Side, Want
+from ..problem import Data, Problem, Side, Want, positive_alpha
 from ..solvers import Cache, Factorization, LeftOut, factor
 from ..solvers.left_out_weights import weighed
 from ..solvers.refit import FOLDS
 from ..solvers.route import check_name
 from ..sources import Gathering, Source, Stream
-from .checks import all_or_none, on_device, output_default, positive_alpha
 from .choice import (
     AUTO,
     Told,
@@ -38,7 +39,7 @@ from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import Gathered, held_out, left_out_risks, separated
 from .nested import nested_score
-from .pairs import Data, informed, parted, refuse_in_streams
+from .pairs import informed, parted, refuse_in_streams
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator, planned_sizes
 
@@ -519,12 +520,12 @@ class KernelDependencyCV(RidgeEstimator):
         given = self.output_kernel if several else [self.output_kernel]
         if not given:
             raise ValueError("output_kernel=[] leaves nothing to choose from: give one.")
-        if len(given) > 1 and not all(judges(self.scoring, output_default(k)) for k in given):
+        if len(given) > 1 and not all(judges(self.scoring, as_output_kernel(k)) for k in given):
             raise ValueError(
                 "several output kernels cannot be compared by risk, which is measured in a "
                 "different space for each: give scoring=, a metric of the decoded outputs."
             )
-        return [output_default(k) for k in given]
+        return [as_output_kernel(k) for k in given]
 
     def _decoders(self) -> list[Decoder | None]:
         given: Any = self.decoder if isinstance(self.decoder, list | tuple) else [self.decoder]
@@ -604,3 +605,14 @@ def _ridges(factorization: Factorization, want: Want) -> list[float]:
     """The ridges in absolute numbers."""
     unit = factorization.scale if want.relative else 1.0
     return [float(alpha) * unit for alpha in want.alphas]
+
+
+def all_or_none(kernels: list[Kernel]) -> bool:
+    """Whether X is precomputed, under all kernels of a choice or under none."""
+    kinds = {kernel.pairwise for kernel in kernels}
+    if len(kinds) > 1:
+        raise ValueError(
+            'Cannot choose between "precomputed" and kernels that compute: the same X cannot be '
+            "both. Use Precomputed(gram) with indices as X."
+        )
+    return kinds.pop()

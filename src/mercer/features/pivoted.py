@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +11,8 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, host, like, namespace, take
 from .._linalg import solve_triangular
+from .._parameters import non_negative, parameters, whole
 from ..kernels import Kernel
-from ..kernels.base import whole
 from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
 
@@ -34,16 +33,10 @@ class PivotedCholesky(LandmarkMap):
         """A function that names the next pivots, none where only rounding is left."""
         raise NotImplementedError
 
-    def fit(self, kernel: Kernel, A: Items) -> PivotedCholesky:
-        """Choose the landmarks."""
-        self.fit_transform(kernel, A)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of the factor."""
         check_rank(self.rank)
-        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
-            raise ValueError(f"tolerance must be a number ≥ 0, got {self.tolerance!r}.")
+        non_negative(self.tolerance, "tolerance")
         factor = self.Factor(kernel, A, self.rank)
         choose = self._chooser(factor)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
@@ -59,7 +52,7 @@ class PivotedCholesky(LandmarkMap):
         L = take(factor.rows, self.pivots_)
         xp = namespace(L)
         eye = xp.eye(L.shape[0], dtype=L.dtype, device=device(L))
-        self.weights_ = xp.matrix_transpose(solve_triangular(L, eye))
+        self.weights_ = solve_triangular(L, eye).T
         return factor.rows
 
 
@@ -111,6 +104,7 @@ class IncompleteCholesky(PivotedCholesky):
         return worst
 
 
+@parameters
 class RandomPivotedCholesky(PivotedCholesky):
     """Pivoted Cholesky with pivots drawn in proportion to what is not yet represented.
 
@@ -160,17 +154,10 @@ class RandomPivotedCholesky(PivotedCholesky):
     ((200, 6), True)
     """
 
-    def __init__(
-        self,
-        rank: int | None = None,
-        block: int | None = None,
-        tolerance: float = 1e-12,
-        random_state: Any = None,
-    ):
-        self.rank = rank
-        self.block = block
-        self.tolerance = tolerance
-        self.random_state = random_state
+    rank: int | None = None
+    block: int | None = None
+    tolerance: float = 1e-12
+    random_state: Any = None
 
     def _chooser(self, factor: Factor) -> Callable[[Factor], np.ndarray]:
         random = check_random_state(self.random_state)

@@ -195,11 +195,9 @@ class ItemGradient:
     vjp: Callable[[Array, Array, Array], Array]
     diag_vjp: Callable[[Array, Array], Array]
 
-    def scaled(self, scale: float) -> ItemGradient:
-        """Those of scale · k."""
-        return ItemGradient(
-            lambda A, B, C: scale * self.vjp(A, B, C), lambda A, c: scale * self.diag_vjp(A, c)
-        )
+    def through(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
+        """Derivatives in the same items, taken another way."""
+        return ItemGradient(vjp, diag_vjp)
 
     def plus(self, other: ItemGradient) -> ItemGradient:
         """Those of a sum."""

@@ -106,20 +106,6 @@ def by_complex_step(function: Callable[[complex], np.ndarray], at: float) -> np.
     return function(complex(at, TINY)).imag / TINY
 
 
-def product_rule(parts: Any, of_left: ParameterGradient, of_right: ParameterGradient) -> Any:
-    """Of a product of two kernels."""
-    left, right = parts
-    return of_left.through(
-        lambda A, B, C: of_left.vjp(A, B, C * right._gram(A, B)),
-        lambda A, c: of_left.diag_vjp(A, c * right._diag(A)),
-    ).plus(
-        of_right.through(
-            lambda A, B, C: of_right.vjp(A, B, C * left._gram(A, B)),
-            lambda A, c: of_right.diag_vjp(A, c * left._diag(A)),
-        )
-    )
-
-
 def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:
     """Of a kernel on what is made of the items."""
     named = inner.under("kernel")

@@ -11,9 +11,8 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, dense, object_array
 from ..spaces import LabelSets
-from .base import Kernel, Wrapper, as_kernel
+from .base import Kernel, Linear, Wrapper, as_kernel
 from .capabilities import Features
-from .linear import Linear
 
 
 class Labels(Wrapper):

@@ -8,22 +8,18 @@ from .._arrays import Array, Items
 from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
 from ._trees import FlatTree, flattened
-from .base import Kernel, positive
-from .gradients import ParameterGradient, by_complex_step
+from .decaying import Decaying
 
 
-class TreeKernel(Kernel):
-    """A kernel on trees with a `decay` for larger fragments."""
+class TreeKernel(Decaying):
+    """A kernel on trees with a `decay` for larger fragments, by the bags of them or otherwise."""
 
-    decay: float
+    space = Trees()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Trees in flat form."""
-        if positive(self.decay, "decay") > 1:
-            raise ValueError(f"decay must be at most 1, got {self.decay!r}.")
+        self._settled()
         return flattened(A, name)
-
-    space = Trees()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """The trees as given, in an array of objects, after a check."""
@@ -39,23 +35,6 @@ class TreeKernel(Kernel):
 
     def _alone(self, A: Items, decay: complex) -> Array:
         return sqnorms(self._bags(A, decay))
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        return self._pairs(A, B, float(self.decay))
-
-    def _diag(self, A: Items) -> Array:
-        return self._alone(A, float(self.decay))
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of the decay, in which the kernel is a polynomial."""
-        at = float(self.decay)
-        return ParameterGradient.of_grams(
-            {"decay": at},
-            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
-            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
-            {"decay": 1.0},
-        )
 
 
 class Subtree(TreeKernel):

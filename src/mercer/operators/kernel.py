@@ -97,14 +97,16 @@ class OperatorKernel(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} has no spectrum")
 
     def __add__(self, other: Any) -> OperatorKernel:
-        from .separable import OperatorSum, as_operator_kernel
+        from .separable import as_operator_kernel
+        from .sums import OperatorSum
 
         if isinstance(other, Kernel | OperatorKernel):
             return OperatorSum(self, as_operator_kernel(other))
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __radd__(self, other: Any) -> OperatorKernel:
-        from .separable import OperatorSum, as_operator_kernel
+        from .separable import as_operator_kernel
+        from .sums import OperatorSum
 
         if isinstance(other, Kernel):
             return OperatorSum(as_operator_kernel(other), self)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host
+from .._arrays import Array, Items, host, namespace
 from .factorization import Refused
 
 
@@ -51,3 +51,11 @@ def _noise(part: Any, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     R, rest = (host(A) for A in next(iter(part.path([alpha]))))
     rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
     return (R * R / rest).mean(axis=0), np.log(rest).sum(axis=0)
+
+
+def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
+    """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
+    xp, (Z, prior) = namespace(b), inputs.both(X)
+    D = inputs.s[:, None] * b[None, :] + alpha
+    left = prior[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
+    return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
