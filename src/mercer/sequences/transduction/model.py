@@ -78,9 +78,7 @@ class Model:
         # The last symbol of the emissions stands for those never seen.
         symbols = np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
         columns = self.contexts.columns(inputs)
-        base, starts = self.emissions.scores(
-            symbols, (columns.keys, columns.weights, columns.values)
-        )
+        base, starts = self.emissions.scores(symbols, columns.keys, columns.weights, columns.values)
         return Prepared(source, symbols, columns, base, starts)
 
     def local(self, inputs: Prepared) -> Any:
@@ -233,7 +231,7 @@ class Aligned:
         F = self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
         values = F.values[places] if len(F.values) > 1 else F.values
-        scores, starts = E.scores(source.flat, (keys, F.weights, values))
+        scores, starts = E.scores(source.flat, keys, F.weights, values)
         gold = E.places(source.flat, numbers)
         return np.array(
             [
