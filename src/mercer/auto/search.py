@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import log2, sqrt
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..operators import Covariance, Identity, OperatorKernel
 from .blending import by_expected_f1, clearly_better, single_scores, variants
 from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
+from .measures import left_out_probabilities
 from .outputs import Outputs
 
 CHOSEN_ON = 800
@@ -109,7 +111,7 @@ class Search:
 
     inputs: Inputs
     outputs: Outputs
-    score: Callable[[Items, Items], float]
+    score: Callable[..., float]
     clock: Clock
     seed: int
     board: list[dict[str, Any]] = field(default_factory=list)
@@ -256,13 +258,17 @@ class Search:
                 "model": kernel,
                 "alpha": float(getattr(model, "alpha_", np.nan)),
                 "rows": pairs.n if rows is None else rows,
-                "score": self.score(pairs.y, model.loo_predict()),
+                "score": self.score(pairs.y, model.loo_predict(), partial(_classes, model)),
                 "seconds": round(self.clock.spent, 2),
             }
         )
 
     def _score_of(self, family: str) -> float:
         return next(row["score"] for row in reversed(self.board) if row["family"] == family)
+
+
+def _classes(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    return left_out_probabilities(model.output_kernel_, model.loo_embed(), model.outputs_)
 
 
 def _map_of(kernel: Kernel, rank: int) -> FeatureMap:
