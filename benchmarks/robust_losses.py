@@ -67,12 +67,13 @@ def methods(kernels, linear, radial, alphas, intercept):
         return score
 
     def each_pixel(X, Y, groups, X_test, Y_test):
-        """Huber regression of each value by itself, its ridge chosen in three folds."""
+        """Huber regression of each value by itself; three folds of some choose the ridge of all."""
         X, X_test, flat = (A.reshape(len(A), -1) for A in (X, X_test, Y))
         pipeline = make_pipeline(StandardScaler(), HuberRegressor(max_iter=300))
         cv = KFold(3) if groups is None else GroupKFold(3)
         search = GridSearchCV(MultiOutputRegressor(pipeline), RIDGES, cv=cv, scoring=MEDIAN)
-        found = search.fit(X, flat, groups=groups).predict(X_test)
+        search.fit(X, flat[:, :: flat.shape[1] // 6], groups=groups)
+        found = search.best_estimator_.fit(X, flat).predict(X_test)
         return float(((found - Y_test.reshape(found.shape)) ** 2).mean())
 
     contestants = {
