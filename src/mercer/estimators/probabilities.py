@@ -116,7 +116,8 @@ def _in_order(classes: np.ndarray) -> np.ndarray:
 def has_classes(model: Any) -> bool:
     """Whether the outputs of a fitted model are classes or label sets."""
     kernel = vars(model).get("output_kernel_")
-    named = kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
+    left_out = hasattr(type(model), "loo_embed")  # what probabilities are calibrated on
+    named = left_out and kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
     return named and isinstance(kernel.space, Classes | LabelSets)
 
 
