@@ -71,7 +71,12 @@ class ResidualScale:
 
 
 def residual_scale(
-    view: Any, errors: np.ndarray, X: Items, labels: np.ndarray, level: float, band: bool
+    view: Any,
+    errors: np.ndarray,
+    X: Items,
+    labels: np.ndarray,
+    level: float,
+    place: np.ndarray | None,
 ) -> ResidualScale:
     """Learn how large residuals are, and choose how far to follow it by left-out widths.
 
@@ -85,14 +90,13 @@ def residual_scale(
         Its training inputs and their groups.
     level
         The coverage that widths are compared at.
-    band
-        Whether sets are bands.
+    place
+        What residuals are usual at each place of an output, for bands; None for balls.
     """
     floor = 1e-12 * np.abs(errors).max() + 1e-300
-    place = np.maximum(_usual(errors), floor) if band else None
     weights, seen, best = row_weights(labels), _inputs(view, X), None
     doubt = 1.0 + DOUBT / len(np.unique(labels))
-    for power in POWERS if band else (0.0,):
+    for power in (0.0,) if place is None else POWERS:
         unit = np.ones(()) if place is None else place**power
         sizes = np.abs(errors / unit).reshape(len(errors), -1)
         largest = np.maximum(sizes.max(axis=1), floor)
@@ -125,12 +129,6 @@ def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
     """How badly one number tells the wanted quantile of all of them: less is better."""
     over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
-
-
-def _usual(errors: np.ndarray) -> np.ndarray:
-    """The root mean square at each place, with one example more that is as all places are."""
-    squares, n = (errors**2).mean(axis=0), len(errors)
-    return np.sqrt((n * squares + squares.mean()) / (n + 1))
 
 
 def size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
