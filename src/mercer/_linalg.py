@@ -1,9 +1,4 @@
-"""The linear algebra that everything stands on, for numpy and for other array libraries.
-
-A symmetric matrix that is known to be diagonal travels as the one-dimensional array of its
-diagonal: exact coordinates have diagonal moments, and an eigendecomposition saved is the largest
-saving there is.
-"""
+"""Factorisations and solves, for numpy and for other array libraries."""
 
 from __future__ import annotations
 
@@ -14,53 +9,14 @@ import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
 from ._arrays import Array, host, is_foreign, like, namespace
+from .symmetric import INDEFINITE, eigh
 
-EPS = float(np.finfo(np.float64).eps)
 SMALL = 2048
 """Rows up to which a matrix is factored by numpy, between whose products it stands.
 
 scipy's BLAS has threads of its own: for a moment the two sets fight for the cores, which is longer
 than a small factorisation. For a large one scipy's way saves a copy.
 """
-INDEFINITE = 1e-8
-"""Eigenvalues below -INDEFINITE * the largest are no rounding error."""
-
-
-class NotPositiveSemidefinite(ValueError):
-    """A Gram matrix or an operator that no feature space has."""
-
-
-def eigh(
-    S: Array, what: str = "matrix", drop: bool = True, scale: float = 0.0
-) -> tuple[Array, Array | None]:
-    """Positive eigenvalues and eigenvectors of a positive semidefinite matrix, `S` destroyed.
-
-    Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
-    the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
-    `scale` is the size of what `S` was computed of, where that is larger than `S`.
-    """
-    xp = namespace(S)
-    if S.ndim == 1:
-        return xp.where(S > 0, S, xp.zeros_like(S)), None
-    if S.shape[0] == 0:
-        return xp.sum(S, axis=1), None
-    if is_foreign(S):
-        values, vectors = xp.linalg.eigh(S)
-    else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
-        S = S.T if S.flags.c_contiguous else S
-        values, vectors = scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
-    largest, smallest = float(values[-1]), float(values[0])
-    if smallest < -INDEFINITE * max(largest, -smallest, scale):
-        raise NotPositiveSemidefinite(
-            f"the {what} is not positive semidefinite: its eigenvalues go from {smallest:.3g} to "
-            f"{largest:.3g}. Use a positive semidefinite kernel, or add {-smallest:.3g} to its "
-            "diagonal."
-        )
-    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale)
-    if not drop:
-        return xp.where(kept, values, xp.zeros_like(values)), vectors
-    dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))
-    return values[dropped:], vectors[:, dropped:]
 
 
 def ridged(K: Array, alpha: float | Array) -> Array:

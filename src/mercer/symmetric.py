@@ -5,10 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from array_api_compat import device
 
-from ._arrays import Array, host, like, namespace
-from ._linalg import eigh
+from ._arrays import Array, host, is_foreign, like, namespace
+
+EPS = float(np.finfo(np.float64).eps)
+INDEFINITE = 1e-8
+"""Eigenvalues below -INDEFINITE * the largest are no rounding error."""
+
+
+class NotPositiveSemidefinite(ValueError):
+    """A Gram matrix or an operator that no feature space has."""
+
+
+def eigh(
+    S: Array, what: str = "matrix", drop: bool = True, scale: float = 0.0
+) -> tuple[Array, Array | None]:
+    """Positive eigenvalues and eigenvectors of a positive semidefinite matrix, `S` destroyed.
+
+    Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
+    the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
+    `scale` is the size of what `S` was computed of, where that is larger than `S`.
+    """
+    xp = namespace(S)
+    if S.ndim == 1:
+        return xp.where(S > 0, S, xp.zeros_like(S)), None
+    if S.shape[0] == 0:
+        return xp.sum(S, axis=1), None
+    if is_foreign(S):
+        values, vectors = xp.linalg.eigh(S)
+    else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
+        S = S.T if S.flags.c_contiguous else S
+        values, vectors = scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
+    largest, smallest = float(values[-1]), float(values[0])
+    if smallest < -INDEFINITE * max(largest, -smallest, scale):
+        raise NotPositiveSemidefinite(
+            f"the {what} is not positive semidefinite: its eigenvalues go from {smallest:.3g} to "
+            f"{largest:.3g}. Use a positive semidefinite kernel, or add {-smallest:.3g} to its "
+            "diagonal."
+        )
+    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale)
+    if not drop:
+        return xp.where(kept, values, xp.zeros_like(values)), vectors
+    dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))
+    return values[dropped:], vectors[:, dropped:]
 
 
 class SymMatrix:

@@ -11,11 +11,12 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, like, namespace, take
 from .._extras import require
-from .._linalg import PositiveDefinite, eigh, ridged
+from .._linalg import PositiveDefinite, ridged
 from ..kernels import Mapped
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import Network, is_module
 from ..operators import Separable, as_operator_kernel
+from ..symmetric import eigh
 from .checks import output_default
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV

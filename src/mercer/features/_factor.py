@@ -7,9 +7,10 @@ from typing import Any
 from array_api_compat import device
 
 from .._arrays import Array, Items, blocks, count, host, namespace, part, take
-from .._linalg import EPS, PositiveDefinite, solve_triangular
+from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import require_low_rank
 from ..kernels import Kernel
+from ..symmetric import EPS
 
 ROWS = 8192
 """Rows of the factor that are made at once: kernels copy what they are given."""

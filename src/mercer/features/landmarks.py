@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
-from .._linalg import eigh
 from ..kernels import Kernel
+from ..symmetric import eigh
 from .base import Coordinates, FeatureMap
 
 COLUMNS = 128

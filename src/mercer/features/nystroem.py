@@ -7,9 +7,10 @@ from array_api_compat import device
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, namespace, take
-from .._linalg import EPS, PositiveDefinite, eigh, solve_triangular
+from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import require_low_rank
 from ..kernels import Kernel
+from ..symmetric import EPS, eigh
 from .landmarks import LandmarkMap, check_rank
 
 CONDITION = 1e3

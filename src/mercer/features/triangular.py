@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from .._arrays import Array, Items, count, host, is_foreign, like, namespace, put, take
-from .._linalg import EPS, INDEFINITE, PositiveDefinite, eigh, solve_triangular
+from .._linalg import PositiveDefinite, solve_triangular
 from ..kernels import Kernel
+from ..symmetric import EPS, INDEFINITE, eigh
 from .base import FeatureMap
 from .landmarks import LandmarkMap, Spanned
 

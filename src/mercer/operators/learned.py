@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, like, namespace
-from .._linalg import eigh, ridged
+from .._linalg import ridged
+from ..symmetric import eigh
 from .base import Operator
 from .moments import Moments
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from sklearn.base import clone
 
 from .._arrays import Array, namespace
-from .._linalg import eigh
 from ..kernels.base import whole
+from ..symmetric import eigh
 from .learned import LearntOfMoments
 from .moments import Moments
 

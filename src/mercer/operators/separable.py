@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, like, namespace
-from .._linalg import eigh
 from .._same import same
 from ..kernels import RBF, Kernel, as_kernel
 from ..spaces import Fields
-from ..symmetric import SymMatrix
+from ..symmetric import SymMatrix, eigh
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram, SumGram
 from .components import ComponentGram

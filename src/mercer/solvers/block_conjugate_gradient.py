@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, like, namespace, take
-from .._linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
+from ..symmetric import NotPositiveSemidefinite
 from .inputs import Reduction
 from .preconditioners import Preconditioner, preconditioner, unchanged
 

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._arrays import Array, Items, like, namespace, take
-from .._linalg import eigh
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
 from ..kernels import Kernel
+from ..symmetric import eigh
 
 
 class InputSpectrum:

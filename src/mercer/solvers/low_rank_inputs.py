@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace
-from .._linalg import EPS, eigh
 from ..features import FeatureMap
+from ..symmetric import EPS, eigh
 from .inputs import InputSpectrum, weighted_mean
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, blocks, like, namespace, part, take
-from .._linalg import eigh
 from .._plan import Route, Sizes
 from ..embedding import PointMap
 from ..operators import OperatorKernel
 from ..problem import Problem, Want
+from ..symmetric import eigh
 from .base import Cache, Solver
 from .coupled import fitted_kernel
 from .factorization import Factorization, LeftOut, Solution, _Points

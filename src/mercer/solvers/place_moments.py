@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, blocks, count, is_foreign, like, namespace, take
-from .._linalg import PositiveDefinite, eigh, ridged, solve_triangular
+from .._linalg import PositiveDefinite, ridged, solve_triangular
 from ..operators.shared import Shared
 from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem
+from ..symmetric import eigh
 from .outputs import Outputs
 
 ROUNDED = 1e6

@@ -8,8 +8,9 @@ from math import ceil, sqrt
 import numpy as np
 
 from .._arrays import Array, namespace, take
-from .._linalg import EPS, PositiveDefinite, check_gram, eigh, ridged
+from .._linalg import PositiveDefinite, check_gram, ridged
 from ..operators import BlockGram
+from ..symmetric import EPS, eigh
 
 Preconditioner = Callable[[Array], Array]
 """A map of rows of slots that is nearly (G + αI)⁻¹."""

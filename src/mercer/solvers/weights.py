@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, count, like, namespace
-from .._linalg import EPS, PositiveDefinite, ridged
+from .._linalg import PositiveDefinite, ridged
 from ..embedding import Frame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem
+from ..symmetric import EPS
 from .inputs import InputGram, Reduction
 
 
