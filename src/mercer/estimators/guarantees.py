@@ -17,19 +17,16 @@ CALLER = 6
 """How far below the call of `fit` warnings are raised."""
 
 
-def outside_pool(shape: Any, scores: np.ndarray) -> float:
-    """The share of outputs that no list can hold."""
-    listed = isinstance(shape, CandidateShape | RankedShape)
-    return float(np.isinf(scores).mean()) if listed else 0.0
-
-
-def stated_level(shape: Any, level: float, scores: np.ndarray, labels: np.ndarray) -> float:
-    """The level that is left where the pool may lack the truth."""
-    share = outside_pool(shape, scores)
-    listed = isinstance(shape, CandidateShape | RankedShape)
-    if not listed or (shape.complete and share == 0):
-        return level
+def stated_level(
+    shape: Any, level: float, scores: np.ndarray, labels: np.ndarray
+) -> tuple[float, float]:
+    """The level that is left where the pool may lack the truth, and the share that it lacks."""
     outside = np.isinf(scores)
+    share = float(outside.mean())
+    if not isinstance(shape, CandidateShape | RankedShape):
+        return level, 0.0
+    if shape.complete and share == 0:
+        return level, share
     left = max(0.0, level - largest_share(outside, labels))
     if share > 0:
         warnings.warn(
@@ -38,7 +35,7 @@ def stated_level(shape: Any, level: float, scores: np.ndarray, labels: np.ndarra
             f"{left:.3g}, not {level:.3g}. Give candidates= that hold every output.",
             stacklevel=CALLER,
         )
-    return left
+    return left, share
 
 
 def seen_before(model: RidgeEstimator, shape: Any, scale: str) -> list[str]:
