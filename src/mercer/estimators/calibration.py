@@ -66,8 +66,7 @@ def _scaling(sets: Any, X: Items, y: Items, labels: np.ndarray) -> Any:
         return PosteriorScale(sets.view_, band)
     own = np.unique(labels, return_inverse=True)[1]
     errors = left_out_errors(clone(sets.model), sets.view_, X, y, own, band)
-    place = sets.shape_.scale if band else None
-    return residual_scale(sets.view_, errors, X, own, sets.level_, place)
+    return residual_scale(sets.view_, errors, X, own, sets.level_, sets.shape_.scale)
 
 
 def _is_band(sets: Any) -> bool:

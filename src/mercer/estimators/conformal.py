@@ -12,8 +12,8 @@ from .._from_file import FromFile
 from ..problem import group_labels
 from .any_model import checked_outputs
 from .calibration import fit_jackknife, fit_split, jackknife_sets
-from .conformal_checks import check
 from .fitted import Fitted
+from .guarantees import check
 from .list_summaries import may_stand
 from .prediction_sets import contain, size
 from .radii import radii_at
