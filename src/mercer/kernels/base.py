@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_vectors, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
+from ..spaces.base import resolve
 from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
@@ -292,7 +292,11 @@ class Linear(VectorKernel):
         return ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {"linear": Linear}
+KERNELS = {
+    "delta": "Delta", "kendall": "Kendall", "laplacian": "Laplacian", "linear": "Linear",
+    "matern": "Matern", "poly": "Polynomial", "polynomial": "Polynomial",
+    "precomputed": "Precomputed", "rbf": "RBF", "spearman": "Spearman", "tanimoto": "Tanimoto",
+}  # fmt: skip
 """The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
 
 
@@ -310,7 +314,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             raise ValueError(f"unknown kernel {kernel!r}: the names are {sorted(KERNELS)}.")
-        return KERNELS[kernel]()
+        return resolve(f"kernels.{KERNELS[kernel]}")()
     if callable(kernel) and not isinstance(kernel, type):
         from .function import Function
 
