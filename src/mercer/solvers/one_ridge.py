@@ -10,17 +10,15 @@ from scipy.linalg import blas, lapack
 from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, ridged, solve_triangular
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
-from ..embedding import PointMap
 from ..operators import Separable
-from ..operators.moments import SpectralMoments
+from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix, eigh
 from .base import Cache, Solver
 from .factorization import Factorization, Solution
 from .inputs import InputGram, Reduction
-from .left_out import REFINED
-from .spectral import Spectral
-from .weights import stands_out, weigher
+from .spectral import REFINED, Spectral
+from .weights import stands_out
 
 MANY = 256
 """Fewer examples than this take their spectrum in no time."""
@@ -89,10 +87,7 @@ class AtOneRidge(Factorization):
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
         C *= b
         dual = reduction.weighted(reduction.back(C if Q is None else C @ Q.T))
-        map, explained = gram.map(dual)
-        offset = None if outputs.mean is None else outputs.mean - explained
-        points = PointMap(map, offset, outputs.frame, weigher(p, outputs.frame, alpha))
-        return Solution(points, Separable(p.inputs.kernel, p.operator))
+        return outputs.solution(p, alpha, gram.map(dual), Separable(p.inputs.kernel, p.operator))
 
     @property
     def scale(self) -> float:
@@ -113,6 +108,8 @@ class DualMoments(SpectralMoments):
         Output coordinates in the same rows.
     """
 
+    K: Array
+
     def __init__(self, n: float, K: Array, V: Array):
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "K", K)
@@ -124,7 +121,7 @@ class DualMoments(SpectralMoments):
         return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
 
     @cached_property
-    def uu(self) -> SymMatrix:  # type: ignore[override]
+    def uu(self) -> SymMatrix:
         """S_uu in the eigenbasis of K."""
         return self._spectral.uu
 
