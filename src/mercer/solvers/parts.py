@@ -23,7 +23,7 @@ from .without import moved
 
 ENTRIES = 2**23
 """Numbers of the moves that are held at once."""
-HELD = 2**22
+HELD = 2**21
 """Kernel values that a variance holds at once: few enough to stay near the processor."""
 
 
@@ -227,6 +227,7 @@ def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -
     removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
     for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
         Z, prior = inputs.both(part_of(X, rows))
-        found.append(prior[:, None] * b[None, :] - (Z * Z) @ removed)
+        Z *= Z
+        found.append(prior[:, None] * b[None, :] - Z @ removed)
     left = xp.concat(found)
     return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
