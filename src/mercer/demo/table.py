@@ -33,8 +33,8 @@ class Watched(AutoDependency):
 
     scores: list[float]
 
-    def _metric(self, truth: Any, predicted: Any) -> float:
-        score = super()._metric(truth, predicted)
+    def _metric(self, truth: Any, predicted: Any, made: Any = None) -> float:
+        score = super()._metric(truth, predicted, made)
         self.scores.append(score)
         return score
 
@@ -184,7 +184,7 @@ class Tables:
             raise ValueError("there is no model yet: fit one first.")
         return self.job
 
-    def _field(self, name: str, kind: str) -> dict:
+    def _field(self, name: Any, kind: str) -> dict:
         values = self._fitted().model.inputs_.values_.get(name, [])
         return {"name": name, "kind": kind, "values": values[:CHOICES]}
 

@@ -14,8 +14,7 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..kernels import Linear
 from ..spaces import Classes, Opaque, Sequences, Space
-from .base import StructuredEstimator
-from .checks import is_flat
+from .base import StructuredEstimator, is_flat
 
 BEST = 100
 """Outputs that a model which ranks its own is asked for."""

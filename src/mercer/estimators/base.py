@@ -35,15 +35,15 @@ from ..kernels import Kernel
 from ..solvers.weights import LeastWeights
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
-from .checks import is_flat
 from .explain import Explained
+from .probabilities import Probable
 
 BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
 class StructuredEstimator(
-    Explained, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Explained, Probable, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
@@ -360,3 +360,25 @@ def _weighted(w: np.ndarray, values: Array) -> float:
 
 def _range(rows: slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop)
+
+
+def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
+    """Whether outputs were given as plain numbers.
+
+    Only vectors of length one can have been that; ragged curves have no ndim.
+    """
+    single = kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
+    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+
+
+def warn_if_constant(kernel: Kernel, y: Items) -> None:
+    """Outputs that are all one output are nearly always a mistake."""
+    space, xp = kernel.space, namespace(y)
+    if space.on_vectors and str(getattr(y, "dtype", "object")) != "object":
+        equal = bool(xp.all(y == y[:1, ...]))
+    else:
+        equal = len(space.unique(y)[0]) == 1
+    if equal:
+        warnings.warn(
+            "all outputs in y are equal: the model can only predict that one.", stacklevel=4
+        )

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count
 from .._from_file import FromFile
-from ..problem import group_labels
 from .any_model import checked_outputs
 from .calibration import fit_jackknife, fit_split, jackknife_sets
 from .fitted import Fitted
 from .guarantees import check
 from .list_summaries import may_stand
+from .pairs import group_labels
 from .prediction_sets import contain, size
 from .radii import radii_at
 from .risk_control import as_loss, risk_at, steps

@@ -24,7 +24,7 @@ from ..solvers.coupled import fitted_kernel
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
-from ..solvers.parts import Parts
+from ..solvers.spectral import Parts
 from .parameter_vector import ParameterVector
 
 CRITERIA = ("auto", "evidence", "loo")

@@ -15,7 +15,7 @@ from ..operators import Moments, Operator
 from ..problem import Side
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
-from ..solvers.parts import Parts
+from ..solvers.spectral import Parts
 from ..symmetric import SymMatrix
 from .fitted import Fitted
 from .prediction_sets import predicted_directly

@@ -13,25 +13,24 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, is_foreign
+from .._parameters import whole
 from .._plan import Plan, Sizes
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
-from ..kernels.base import whole
-from ..kernels.on_device import OnDevice
+from ..kernels.on_device import OnDevice, on_device
 from ..losses import Loss
 from ..operators import Covariance, OperatorKernel, Separable
-from ..problem import Problem, Side, Want, group_labels, sample_weights
+from ..problem import Data, Problem, Side, Want
 from ..solvers import Factorization, Solution
 from ..solvers.route import plan, sizes_of
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
-from .base import StructuredEstimator
-from .checks import is_flat, on_device, warn_if_constant
+from .base import StructuredEstimator, is_flat, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .on_grid import predict_on
-from .pairs import Data, rows_of
+from .pairs import group_labels, rows_of, sample_weights
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
 from .saved_posterior import SavedPosterior

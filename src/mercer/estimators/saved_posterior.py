@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, host, like, namespace
+from ..solvers.densities import unit_variance
 from ..solvers.low_rank_inputs import LowRankInputs
-from ..solvers.parts import unit_variance
 from .posterior import KINDS, NOISES, Posterior
 
 

@@ -13,12 +13,12 @@ from .._arrays import Array, Items, count, host, like, namespace, take
 from .._extras import require
 from .._linalg import PositiveDefinite, ridged
 from ..kernels import Mapped
+from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import Network, is_module
 from ..operators import Separable, as_operator_kernel
 from ..solvers.inverse_slopes import left_out_parts
 from ..symmetric import eigh
-from .checks import output_default
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
@@ -127,7 +127,7 @@ class _Trainer:
         module = network.module if isinstance(network, Network) else network
         self.module = deepcopy(module).to(device).train()
         self.X = np.asarray(host(scalar.check(X)), dtype=np.float64)
-        output = output_default(model.output_kernel)
+        output = as_output_kernel(model.output_kernel)
         self.y = output.as_outputs(y)
         self.output = clone(output).fit(self.y)
         self.size, self.device, self.augment = min(batch_size, count(self.y)), device, augment

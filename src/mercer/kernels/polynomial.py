@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from .._arrays import Array, dense, power, sqnorms
-from .base import KERNELS, VectorKernel, positive
+from .._parameters import positive
+from .base import KERNELS, VectorKernel
 from .capabilities import ItemGradient
 from .gradients import ParameterGradient, Values
 

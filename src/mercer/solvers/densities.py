@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host
+from .._arrays import Array, Items, blocks, count, host, namespace, part
 from .factorization import Refused
+
+HELD = 2**21
+"""Kernel values that a variance holds at once: few enough to stay near the processor."""
 
 
 def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
@@ -51,3 +54,15 @@ def _noise(part: Any, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     R, rest = (host(A) for A in next(iter(part.path([alpha]))))
     rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
     return (R * R / rest).mean(axis=0), np.log(rest).sum(axis=0)
+
+
+def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
+    """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
+    xp, found = namespace(b), []
+    removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
+    for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
+        Z, prior = inputs.both(part(X, rows))
+        Z *= Z
+        found.append(prior[:, None] * b[None, :] - Z @ removed)
+    left = xp.concat(found)
+    return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2

@@ -12,11 +12,12 @@ from .characters import Characters
 from .cholesky import Cholesky, Tridiagonal
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization
+from .low_rank import LowRank
 from .operator_features import OperatorFeatures
 from .places import AtPlaces
 from .refit import Refit
 from .spanned import SpannedLowRank
-from .spectral import LowRank, Spectral
+from .spectral import Spectral
 from .streamed import Streamed
 from .symmetric import AddedExamples
 
