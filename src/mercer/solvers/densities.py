@@ -19,7 +19,7 @@ def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
 
     A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show.
     """
-    return np.concatenate([_noise(part, alpha)[0] for part in parts.parts])
+    return np.concatenate([_noise(one, alpha)[0] for one in parts.parts])
 
 
 def left_out_density(parts: Any, alpha: float) -> float:
@@ -38,13 +38,13 @@ def left_out_density(parts: Any, alpha: float) -> float:
             "not defined: use finite output features."
         )
     total = 0.0
-    for part in parts.parts:
-        noise, logs = _noise(part, alpha)
-        n = part.T.shape[0]
+    for one in parts.parts:
+        noise, logs = _noise(one, alpha)
+        n = one.T.shape[0]
         noise = np.maximum(noise, np.finfo(float).tiny)
         total -= 0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
     if problem.weights is not None:
-        width = sum(part.T.shape[1] for part in parts.parts)
+        width = sum(one.T.shape[1] for one in parts.parts)
         total += 0.5 * width * float(np.log(problem.weights).sum())
     return total
 
