@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from mercer.datasets import Faces, WrongData, load_cmu_faces, load_faces
 
+from .baselines import predictions
 from .face_models import METHODS, Fit
 from .face_ranks import CORTES, Run, claims, draw, named, sweep
 from .pictures import grid
@@ -130,12 +131,26 @@ def _table(report: Report, folder: Path, study: Study, progress: Any, quick: boo
             pictures[method] = study.images(models[0].predict(study.X[shown]))
         if method.startswith("JKM"):
             gaps += [model.dual_gap_ / model.objective_ for model in models]
+    _baselines(report, study, parts, quick)
     best = [study.hindsight(own, others) for own, others in parts]
     report.add("best training face in hindsight", SETTINGS["chosen"], METRIC, scores=best)
     grid(folder / "faces.png", pictures)
     report.captions["faces.png"] = "Test people of the first split, parameters chosen."
     report.settings |= _settings(study, parts, train, test)
     report.settings["largest duality gap of JKM"] = f"{max(gaps):.1%} of the objective"
+
+
+def _baselines(report: Report, study: Study, parts: list[Split], quick: bool) -> None:
+    """What a scikit-learn user would have tried, tuned by leaving people out."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for own, others in parts:
+        X, Y, new = study.X[own], study.Y[own], study.X[others]
+        for name, predicted, seconds in predictions(X, Y, new, study.people[own], quick):
+            error = float(((predicted - study.Y[others]) ** 2).mean())
+            found.setdefault(name, []).append((error, seconds))
+    for name, rows in found.items():
+        scores, times = ([row[i] for row in rows] for i in (0, 1))
+        report.add(name, SETTINGS["chosen"], METRIC, seconds=sum(times), scores=scores)
 
 
 def _settings(study: Study, parts: list[Split], train: int, test: int) -> dict[str, str]:

@@ -276,3 +276,12 @@ def test_info_of_a_damaged_model_is_one_sentence(folder):
     (folder / "m.mercer").write_bytes(file.packed()[0])
     told = run("info", "m.mercer", code=1).output
     assert "m.mercer is damaged" in " ".join(told.split())
+
+
+def test_probabilities_of_classes_are_columns(folder):
+    run("fit", "d.csv", "-o", "kind.mercer")
+    run("predict", "kind.mercer", "d.csv", "--probabilities", "-o", "p.jsonl")
+    first = json.loads((folder / "p.jsonl").read_text().splitlines()[0])
+    assert first["probability of a"] + first["probability of b"] == pytest.approx(1.0)
+    refused = run("predict", "m.mercer", "d.csv", "--probabilities", code=1)
+    assert "of classes and label sets" in refused.output

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable
 from functools import wraps
+from inspect import isfunction
 from typing import Any
 
 from ._checks import DamagedModel
@@ -16,8 +17,8 @@ from ._checks import DamagedModel
 MARK = "_file"
 """The attribute that names the file an estimator came from; a fit takes it away."""
 ASKED = {
-    "confidence", "covers", "embed", "evaluate", "explain", "link_scores", "potentials", "predict",
-    "predict_proba", "predict_set", "predict_top", "score", "sizes",
+    "_predict_proba", "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
+    "potentials", "predict", "predict_proba", "predict_set", "predict_top", "score", "sizes",
 }  # fmt: skip
 FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
 """Libraries whose errors say nothing to whoever asked for a prediction."""
@@ -30,8 +31,9 @@ class FromFile:
         super().__init_subclass__(**keywords)
         for name in ASKED:
             owner = next((base for base in cls.__mro__ if name in vars(base)), None)
-            if owner is cls or not (owner is None or issubclass(owner, FromFile)):
-                setattr(cls, name, _guarded(vars(owner)[name]))  # a mixin's too
+            mixin = owner is not None and not issubclass(owner, FromFile)
+            if (owner is cls or mixin) and isfunction(vars(owner)[name]):
+                setattr(cls, name, _guarded(vars(owner)[name]))
         if "fit" in vars(cls) and not hasattr(cls, "_fit_afresh"):  # which takes the mark away
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..estimators.choice import calibrated
 from ..features import Explicit
 from .inputs import NUMBERS, Inputs
+from .measures import left_out_probabilities
 from .outputs import Outputs
 from .search import Clock, Pairs
 
@@ -34,7 +36,7 @@ def baselines(
     inputs: Inputs,
     outputs: Outputs,
     pairs: Pairs,
-    score: Callable[[Items, Items], float],
+    score: Callable[..., float],
     clock: Clock,
     seed: int,
 ) -> dict[str, float]:
@@ -58,7 +60,8 @@ def baselines(
             break
         C = clock.timed("baseline", lambda: _left_out(model, A, V, pairs.groups, seed))  # noqa: B023
         points = Embedding(C, OrthonormalFrame(map), left_out=np.arange(pairs.n))
-        scores[name] = score(pairs.y, calibrated(decoder, points, pairs.y).decode(points))
+        made = partial(left_out_probabilities, kernel, points, pairs.y)
+        scores[name] = score(pairs.y, calibrated(decoder, points, pairs.y).decode(points), made)
     return scores
 
 

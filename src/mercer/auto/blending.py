@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._arrays import Items, count
 from ..decoders import ExpectedF1
 from ..estimators import Blend
 from ..estimators.choice import calibrated
+from .measures import left_out_probabilities
 
 MARGIN = 0.3
 """A single model is taken instead of the blend where it is better by this over √rows, about a
@@ -22,12 +24,13 @@ F1_STEPS = 4e9
 """Steps up to which sets are decoded by expected F1: rows times the cube of the labels."""
 
 
-def single_scores(blend: Blend, score: Callable[[Items, Items], float], y: Items) -> np.ndarray:
+def single_scores(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
     """The score of each model of a blend on left-out points, by the same folds."""
     found = []
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
-        found.append(score(y, model._flattened(decoder.decode(points))))
+        made = partial(left_out_probabilities, model.output_kernel_, points, y)
+        found.append(score(y, model._flattened(decoder.decode(points)), made))
     return np.array(found)
 
 

@@ -59,7 +59,8 @@ def notes_on(table: Table, known_outputs: Table, inputs: Inputs, outputs: Output
     if left_out:
         shown = ", ".join(map(repr, left_out[:5]))
         notes.append(f"not used, because they are empty or count the rows: {shown}.")
-    gaps = [name for name in list(inputs.kinds_)[:MOST] if table.empty(name)]
+    filled = [name for name, kind in inputs.kinds_.items() if kind in ("number", "category")]
+    gaps = [name for name in filled[:MOST] if table.empty(name)]
     if gaps:
         shown = ", ".join(map(repr, gaps[:5])) + (", …" if len(gaps) > 5 else "")
         notes.append(f"empty cells count as the mean, and as empty: {shown}.")

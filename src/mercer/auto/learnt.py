@@ -9,6 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
@@ -19,10 +21,11 @@ from ..estimators.any_model import Piped
 from ..estimators.choice import Told
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.prediction_sets import Bands
+from ..estimators.probabilities import has_classes
 from .diagnose import diagnosis
 from .frames import as_table, in_kind, named
 from .inputs import Inputs
-from .measures import measures, scorer_of
+from .measures import Made, ToldClasses, measures, scorer_of
 from .outputs import Outputs
 from .reader import TableReader, outputs_table
 from .search import Pairs
@@ -55,7 +58,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         """What `score` returns."""
         return self.outputs_.metric_name if self.scoring is None else "score"
 
-    def _metric(self, truth: Items, predicted: Items) -> float:
+    def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
         from sklearn.metrics import check_scoring
@@ -66,6 +69,8 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
         told = Told(predicted)
+        if self.outputs_.kind_ == "class":
+            told = ToldClasses(predicted, made)
         return float(check_scoring(told, scoring=scorer_of(self.scoring))(told, None, truth))
 
     def predict(self, X: Any) -> Any:
@@ -87,6 +92,29 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         check_is_fitted(self)
         rows = self.inputs_.transform(as_table(X))
         return self.best_estimator_.predict_top(rows, k=k)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, or the labels: the columns of `predict_proba`."""
+        found = self.best_estimator_.classes_
+        several = len(self.outputs_.columns_) > 1  # columns of 0 and 1, under the labels' names
+        return np.array([self.outputs_.columns_[j] for j in found]) if several else found
+
+    @available_if(lambda self: has_classes(self.best_estimator_))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of every class, or of every label by itself, as left-out rows tell.
+
+        Returns
+        -------
+        One row for each row of X, one column for each of `classes_`. Rows of classes sum to one.
+        """
+        return self.best_estimator_.predict_proba(self.inputs_.transform(as_table(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if "outputs_" in vars(self) and self.outputs_.kind_ == "class":
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
 
     def explain(self, X: Any, k: int = 5) -> list[list[tuple[int, float, Any]]]:
         """For each row the training rows behind its prediction: (row, weight, output)."""
@@ -142,7 +170,8 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The metric on rows whose outputs are known: columns of X, or `y`."""
-        return self._metric(*self._known_and_predicted(X, y))
+        known = self._known_and_predicted(X, y)
+        return self._metric(*known, lambda: (self.classes_, self.predict_proba(X)))
 
     def evaluate(self, X: Any, y: Any = None) -> dict[str, float]:
         """Several measures on rows whose outputs are known, by name."""

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import log2, sqrt
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..operators import Covariance, Identity, OperatorKernel
 from .blending import by_expected_f1, clearly_better, single_scores, variants
 from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
+from .measures import left_out_probabilities
 from .outputs import Outputs
 
 CHOSEN_ON = 800
@@ -109,7 +111,7 @@ class Search:
 
     inputs: Inputs
     outputs: Outputs
-    score: Callable[[Items, Items], float]
+    score: Callable[..., float]
     clock: Clock
     seed: int
     board: list[dict[str, Any]] = field(default_factory=list)
@@ -128,7 +130,8 @@ class Search:
         for name, forest in self._forests(pairs):
             if self.models and not self.clock.allows("forest", 0.6):
                 break
-            self.clock.timed("forest", lambda: self._take(name, name, forest, pairs))  # noqa: B023
+            model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
+            self._keep(name, name, model, pairs)
         singles = list(self.models)
         if len(singles) == 1:
             return self.models[singles[0]]
@@ -169,11 +172,9 @@ class Search:
             if self.models and not self.clock.allows("whole", 0.6):
                 break
             exact = pairs.n <= EXACT or (self.inputs.bags_ and pairs.n <= SETS and not self.models)
-            self.clock.timed("whole", lambda: self._whole(family, chosen[family], pairs, exact))  # noqa: B023
-
-    def _whole(self, family: str, kernel: Kernel, pairs: Pairs, exact: bool) -> None:
-        self.models[family] = self._ridge(kernel, pairs, exact)
-        self._note(family, _short(kernel), self.models[family], pairs)
+            kernel = chosen[family]
+            model = self.clock.timed("whole", lambda: self._ridge(kernel, pairs, exact))  # noqa: B023
+            self._keep(family, _short(kernel), model, pairs)
 
     def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> Kernel | None:
         """The best kernel of a family, on some of the rows where there are many; None if late."""
@@ -190,9 +191,8 @@ class Search:
         if best is None:
             return None
         model, kernel = best
-        self._note(family, _short(kernel), model, some)
-        if some is pairs:
-            self.models[family] = model
+        note = self._keep if some is pairs else self._note
+        note(family, _short(kernel), model, some)
         return kernel
 
     def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
@@ -243,26 +243,28 @@ class Search:
                 ForestDependency(bootstrap=True, random_splits=False, **common),
             )
 
-    def _take(self, name: str, kernel: str, model: Any, pairs: Pairs) -> None:
-        self.models[name] = pairs.fitted(model)
-        self._note(name, kernel, self.models[name], pairs)
+    def _keep(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
+        self.models[family] = model
+        self._note(family, kernel, model, pairs)
 
-    def _note(
-        self, family: str, kernel: str, model: Any, pairs: Pairs, rows: int | None = None
-    ) -> None:
+    def _note(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
         self.board.append(
             {
                 "family": family,
                 "model": kernel,
                 "alpha": float(getattr(model, "alpha_", np.nan)),
-                "rows": pairs.n if rows is None else rows,
-                "score": self.score(pairs.y, model.loo_predict()),
+                "rows": pairs.n,
+                "score": self.score(pairs.y, model.loo_predict(), partial(_classes, model)),
                 "seconds": round(self.clock.spent, 2),
             }
         )
 
     def _score_of(self, family: str) -> float:
         return next(row["score"] for row in reversed(self.board) if row["family"] == family)
+
+
+def _classes(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    return left_out_probabilities(model.output_kernel_, model.loo_embed(), model.outputs_)
 
 
 def _map_of(kernel: Kernel, rank: int) -> FeatureMap:

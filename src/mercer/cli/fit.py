@@ -136,16 +136,14 @@ def _roles(
     table: Any, inputs: tuple, outputs: tuple, groups: str | None, identity: str | None
 ) -> dict[str, Any]:
     """The columns of each role, by name."""
+    from .. import AutoDependency
+
     groups, identity = (name and table.names([name])[0] for name in (groups, identity))
-    names = [name for name in table.columns if name not in (groups, identity)]
-    if not names:
+    asked = AutoDependency(list(inputs) or None, list(outputs) or None, groups, identity)
+    chosen = asked._output_names(table)
+    if not chosen:
         raise ValueError(f"{table.source} has no column to predict.")
-    chosen = table.names(outputs) if outputs else names[-1:]
-    other = [name for name in names if name not in chosen]
-    wanted = table.names(inputs) if inputs else other
-    both = [name for name in wanted if name in chosen]
-    if both:
-        raise ValueError(f"{table.source}: {both[0]!r} cannot be both input and output.")
+    wanted = asked._input_names(table, chosen)
     if not wanted:
         raise ValueError(f"{table.source} has one column: an input and an output are needed.")
     return {"inputs": wanted, "outputs": chosen, "groups": groups, "id": identity}

@@ -24,6 +24,7 @@ from .terminal import busy, one_sentence, tell, to_stdout
     type=float,
     help="Add sets that hold the true output with this probability, such as 0.9.",
 )
+@click.option("--probabilities", is_flag=True, help="Add that of each class, or of each label.")
 @click.option(
     "-o",
     "--out",
@@ -37,6 +38,7 @@ def predict(
     data: str,
     top: int | None,
     coverage: float | None,
+    probabilities: bool,
     out: Path | None,
     drop_missing: bool,
     as_json: bool,
@@ -50,11 +52,13 @@ def predict(
     if top is not None and coverage is not None:
         raise ValueError("--top and --coverage are two questions: ask one at a time.")
     learnt = model_of(model)
+    if probabilities and not hasattr(learnt, "predict_proba"):
+        raise ValueError("--probabilities are of classes and label sets: leave it out.")
     table = table_of(data, **as_learnt(learnt, how))
     if drop_missing:
         table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
     with busy(f"predicting {len(table)} rows"):
-        rows = _predicted(learnt, table, top, coverage)
+        rows = _predicted(learnt, table, top, coverage, probabilities)
     if to != STDOUT:
         written(to, partial(write, rows, to))
         return
@@ -95,7 +99,9 @@ def info(model: str, as_json: bool) -> None:
     tell(facts, model, as_json)
 
 
-def _predicted(model: Any, table: Any, top: int | None, coverage: float | None) -> list[dict]:
+def _predicted(
+    model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
+) -> list[dict]:
     """The rows of the table, with what is predicted for each; arrays are not repeated."""
     from ..auto.set_columns import set_columns
 
@@ -110,6 +116,9 @@ def _predicted(model: Any, table: Any, top: int | None, coverage: float | None) 
         columns = {f"predicted {name}": predicted[name] for name in model.outputs_.columns_}
         if coverage is not None:
             columns |= set_columns(model.predict_set(table, coverage), model.outputs_)
+        if probabilities:
+            named = zip(model.classes_, model.predict_proba(table).T, strict=True)
+            columns |= {f"probability of {name}": column for name, column in named}
         new = [[{n: cells[i] for n, cells in columns.items()}] for i in range(len(table))]
     _check_finite(new, table)
     return [

@@ -33,8 +33,8 @@ class Watched(AutoDependency):
 
     scores: list[float]
 
-    def _metric(self, truth: Any, predicted: Any) -> float:
-        score = super()._metric(truth, predicted)
+    def _metric(self, truth: Any, predicted: Any, made: Any = None) -> float:
+        score = super()._metric(truth, predicted, made)
         self.scores.append(score)
         return score
 

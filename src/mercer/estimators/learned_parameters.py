@@ -20,7 +20,6 @@ from ..operators import ComponentKernel, OperatorKernel, Separable
 from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
-from ..solvers.component_slopes import component_slopes
 from ..solvers.coupled import fitted_kernel
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
@@ -184,15 +183,13 @@ class ParameterSearch:
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
         """By a Cholesky factor where the identity lets it, else by the spectrum."""
-        if self._components:
-            self.n_evaluations += 1
-            return component_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
         if by_inverse(problem):
             try:
                 self.n_evaluations += 1
                 return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
-            except np.linalg.LinAlgError:
-                pass  # the ridge is lost in the rounding of the Gram matrix
+            except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
+                if self._components:
+                    raise
         parts = self._factored(problem)
         return parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
 

@@ -13,8 +13,8 @@ import numpy as np
 from .._arrays import Items
 from .blend import Blend
 from .pairs import group_labels
-from .prediction_sets import Bands, row_weights, weighted_quantile
-from .set_shapes import BandShape, CandidateShape, predicted_directly
+from .prediction_sets import Bands, predicted_directly, row_weights, weighted_quantile
+from .set_shapes import BandShape, CandidateShape
 
 
 @dataclass(frozen=True)

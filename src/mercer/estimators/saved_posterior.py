@@ -59,7 +59,7 @@ class SavedVariance:
             [part.b for part in parts.parts],
             [one.share for one in inputs],
             parts.order,
-            posterior._to_outputs() ** 2 if posterior._linear() else None,
+            posterior._to_outputs() ** 2 if posterior.linear else None,
             _why_not(posterior._check_total),
             posterior.fitted.alpha,
             posterior.noise,

@@ -17,6 +17,7 @@ from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import Network, is_module
 from ..operators import Separable, as_operator_kernel
+from ..solvers.inverse_slopes import left_out_parts
 from ..symmetric import eigh
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
@@ -208,18 +209,7 @@ def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[flo
     xp, n = namespace(K), int(K.shape[0])
     unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))
     alpha = max(relative * unit, 1e-10 * unit) + 1e-300
-    if intercept:  # the constant is fitted nearly freely
-        level = 1e3 * float(xp.mean(xp.abs(K)))
-        P = PositiveDefinite.of(ridged(K + level, alpha)).inverse()
-    else:
-        P = PositiveDefinite.of(ridged(K + 0.0, alpha)).inverse()
-    d = xp.linalg.diagonal(P)[:, None]
-    z = P @ T
-    e = z / d
-    a = (2.0 / n) * e / d
-    y = P @ a
-    half = y @ xp.matrix_transpose(z)
-    TP = xp.sum(a * e, axis=1)[:, None] * P
-    A = P @ TP - 0.5 * (half + xp.matrix_transpose(half))
-    slope = float(xp.sum(P * TP)) - float(xp.sum(y * z))
-    return float(xp.sum(e * e)) / n, slope * alpha, A
+    level = 1e3 * float(xp.mean(xp.abs(K))) if intercept else 0.0  # fits constants nearly freely
+    P = PositiveDefinite.of(ridged(K + level, alpha)).inverse()
+    value, slope, A = left_out_parts(P, T, n)
+    return value, slope * alpha, A

@@ -3,10 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, namespace, take
+from .._arrays import Array, Items, count, like, namespace, take
 from .._linalg import PositiveDefinite, solve_triangular
 from .._parameters import parameters
 from .._plan import require_low_rank
@@ -98,8 +97,7 @@ def inverse_root(K: Array) -> Array:
         L = PositiveDefinite.of(K + 0.0).factor
         squares = xp.linalg.diagonal(L) ** 2
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
-            eye = xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
-            return solve_triangular(L, eye).T
+            return solve_triangular(L, like(np.eye(K.shape[0]), K)).T
     except np.linalg.LinAlgError:
         pass  # landmarks that repeat each other
     s, P = eigh(K, "Gram matrix of the landmarks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import reduce
 from numbers import Real
@@ -22,6 +23,7 @@ class Pair(Kernel):
     """Two kernels on the same items."""
 
     symbol = "?"
+    _combined: Callable[[Array, Array], Array]
 
     def __init__(self, left: Kernel, right: Kernel):
         self.left = left
@@ -59,6 +61,14 @@ class Pair(Kernel):
         self.parts_ = (left, right)
         return self
 
+    def _gram(self, A: Items, B: Items) -> Array:
+        left, right = self.parts
+        return self._combined(left._gram(A, B), right._gram(A, B))
+
+    def _diag(self, A: Items) -> Array:
+        left, right = self.parts
+        return self._combined(left._diag(A), right._diag(A))
+
     def _both(self, name: str, combine: Callable[[Any, Any], Any]) -> Any:
         """A capability that both kernels have, combined."""
         left, right = (getattr(k, name) for k in self.parts)
@@ -84,12 +94,7 @@ class Sum(Pair):
     """
 
     symbol = "+"
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        return self.parts[0]._gram(A, B) + self.parts[1]._gram(A, B)
-
-    def _diag(self, A: Items) -> Array:
-        return self.parts[0]._diag(A) + self.parts[1]._diag(A)
+    _combined = staticmethod(operator.add)
 
     @property
     def features(self) -> Features | None:
@@ -127,12 +132,7 @@ class Product(Pair):
     """
 
     symbol = "*"
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        return self.parts[0]._gram(A, B) * self.parts[1]._gram(A, B)
-
-    def _diag(self, A: Items) -> Array:
-        return self.parts[0]._diag(A) * self.parts[1]._diag(A)
+    _combined = staticmethod(operator.mul)
 
     radial = property(lambda self: self._both("radial", Radial.times))
     fourier = property(lambda self: self._both("fourier", Fourier.times))

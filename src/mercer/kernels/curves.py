@@ -112,10 +112,9 @@ class CurveKernel(VectorKernel):
         def forms(A: Array) -> dict[str, Array]:
             return {name: like(M, A) for name, M in slopes(int(A.shape[1])).items()}
 
-        names = [*(["weight"] if getattr(self, "weight", 0) else [])]
-        names += ["smoothing"] if self.smoothing else []
+        values = {name: float(getattr(self, name, 0)) for name in ("weight", "smoothing")}
         return ParameterGradient.of_grams(
-            {name: float(getattr(self, name)) for name in names},
+            {name: value for name, value in values.items() if value},
             lambda A, B: {name: A @ M @ B.T for name, M in forms(A).items()},
             lambda A: {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in forms(A).items()},
         )

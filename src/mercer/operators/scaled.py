@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import Array, Items
 from ..kernels import Kernel
 from .block_gram import BlockGram, SumGram
-from .kernel import OperatorKernel
+from .kernel import OperatorKernel, Waves
 
 
 class ScaledKernel(OperatorKernel):
@@ -46,9 +46,7 @@ class ScaledKernel(OperatorKernel):
         """The values, scaled."""
         return SumGram(self.kernel_.gram(A, B), scale=self.scale)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """The same waves, longer by the root of the scale."""
         omega, source, along = self.kernel_.spectrum(random, number, width)
         return omega, source, along * np.sqrt(self.scale)

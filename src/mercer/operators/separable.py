@@ -16,7 +16,7 @@ from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram
 from .identity import Identity
-from .kernel import OperatorKernel
+from .kernel import OperatorKernel, Waves
 from .moments import Moments
 
 
@@ -88,9 +88,7 @@ class Separable(OperatorKernel):
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
         omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])

@@ -12,7 +12,7 @@ from ..kernels import Kernel, as_kernel
 from ..spaces import Fields
 from .block_gram import BlockGram, SumGram
 from .components import ComponentGram
-from .kernel import OperatorKernel
+from .kernel import OperatorKernel, Waves
 from .separable import Separable, fitted
 
 
@@ -99,9 +99,7 @@ class OperatorSum(OperatorKernel):
 
     spectral = property(lambda self: self.left.spectral and self.right.spectral)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Half of the waves from each."""
         half = (number + 1) // 2
         left = self.left_.spectrum(random, half, width)

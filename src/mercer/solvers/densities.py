@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, namespace
+from .._arrays import Array, Items, blocks, count, host, namespace
+from .._arrays import part as part_of
 from .factorization import Refused
+
+HELD = 2**22
+"""Kernel values that a variance holds at once: few enough to stay near the processor."""
 
 
 def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
@@ -55,7 +59,10 @@ def _noise(part: Any, alpha: float) -> tuple[np.ndarray, np.ndarray]:
 
 def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
     """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
-    xp, (Z, prior) = namespace(b), inputs.both(X)
-    D = inputs.s[:, None] * b[None, :] + alpha
-    left = prior[:, None] * b[None, :] - (Z * Z) @ (b * b / D)
+    xp, found = namespace(b), []
+    removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
+    for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
+        Z, prior = inputs.both(part_of(X, rows))
+        found.append(prior[:, None] * b[None, :] - (Z * Z) @ removed)
+    left = xp.concat(found)
     return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2

@@ -13,6 +13,7 @@ from .cholesky import Cholesky, Tridiagonal
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization
 from .low_rank import LowRank
+from .one_ridge import OneRidge
 from .operator_features import OperatorFeatures
 from .places import AtPlaces
 from .refit import Refit
@@ -27,7 +28,7 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "operator features": (OperatorFeatures(),),
     "low rank": (SpannedLowRank(), LowRank()),
     "identity": (Cholesky(), Tridiagonal(), Spectral()),
-    "exact": (Spectral(),),
+    "exact": (OneRidge(), Spectral()),
     "symmetric": (Characters(), AddedExamples()),
     "places": (AtPlaces(),),
     "coupled": (ByDirection(), Dense(), Products()),

@@ -130,11 +130,8 @@ class Fields(Vectors):
 
 def _each(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
     """One finite number for each axis."""
-    values = (
-        tuple(np.broadcast_to(np.asarray(value, dtype=float), (number,)).tolist())
-        if (np.size(value) in (1, number))
-        else ()
-    )
+    given = np.asarray(value, dtype=float).reshape(-1)
+    values = tuple(np.resize(given, number).tolist()) if len(given) in (1, number) else ()
     fine = len(values) == number and all(np.isfinite(v) and (v > 0 or not positive) for v in values)
     if not fine:
         kind = "positive number" if positive else "number"

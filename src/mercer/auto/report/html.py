@@ -8,44 +8,14 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 """Numbers with more digits than anybody reads."""
-STYLE = """
-:root{--ink:#1c2733;--soft:#5c6b7a;--line:#dde3ea;--blue:#2f6db5;--good:#2e7d4f;--bad:#b3452f;
---card:#fff;--page:#f4f6f9}
-*{box-sizing:border-box}
-body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);
-background:var(--page);margin:0}
-main{max-width:72rem;margin:0 auto;padding:1.2rem 1rem 4rem}
-h1{font-size:1.5rem;line-height:1.25;margin:.3rem 0;overflow-wrap:anywhere}
-h2{font-size:1.1rem;margin:0 0 .5rem}
-p{margin:.3rem 0}.soft{color:var(--soft)}
-section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem;
-margin:1rem 0}
-.scroll{overflow-x:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.25rem .7rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);
-vertical-align:top;overflow-wrap:anywhere;min-width:5.2rem}
-td.n,th.n{text-align:right}
-.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:0 1rem}
-.two>section{min-width:0}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:1rem}
-figure{margin:0;min-width:0}figcaption{font-size:.85rem;color:var(--soft);overflow-wrap:anywhere}
-svg{width:100%;height:auto;display:block}
-.big{font-size:2rem;font-weight:650}.tiles{display:flex;flex-wrap:wrap;gap:.6rem 2.2rem}
-.chip{display:inline-block;border-radius:99px;padding:0 .6rem;margin:.1rem .2rem .1rem 0;
-background:#e8edf3}
-.chip.good{background:#dcefe3;color:var(--good)}.chip.bad{background:#f6e0da;color:var(--bad)}
-.chip.miss{background:none;border:1px dashed var(--soft);color:var(--soft)}
-.bar{display:inline-block;height:.75em;background:var(--blue);border-radius:2px;min-width:1px}
-.bar.base{background:#a9b6c4}
-img.pixels{image-rendering:pixelated;width:100%;border:1px solid var(--line);background:#fff}
-.pair{display:grid;grid-template-columns:1fr 1fr;gap:.5rem}
-"""
+STYLE = files(__package__).joinpath("report.css").read_text()
 
 
 def page(title: str, body: Iterable[str]) -> str:

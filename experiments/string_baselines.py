@@ -1,0 +1,91 @@
+"""Strings from strings by scikit-learn: rules that change the ends of a word, or the nearest word.
+
+``python -m experiments.string_baselines`` prints exact matches on inflection, names and CMUdict.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from mercer.datasets import load_cmudict, load_inflection, load_transliteration
+from mercer.metrics import exact_match
+
+RULES = "scikit-learn: LinearSVC on rules for the ends"
+NEAREST = "scikit-learn: the output of the nearest input"
+Rule = tuple[int, str, int, str]
+
+
+def rule_of(word: str, form: str) -> Rule:
+    """How many letters go at the front and at the end, and what replaces them."""
+    found = SequenceMatcher(None, word, form, autojunk=False).find_longest_match()
+    a, b, size = found.a, found.b, found.size
+    return a, form[:b], len(word) - a - size, form[b + size :]
+
+
+def changed(word: str, rule: Rule) -> str:
+    """A word after a rule."""
+    front, before, end, after = rule
+    return before + word[front : len(word) - end] + after
+
+
+def ends(word: str, tags: tuple[str, ...]) -> list[str]:
+    """Tags, ends and beginnings of a word, and each pair of tags and an end."""
+    pieces = [f"…{word[-n:]}" for n in range(1, 6)] + [f"{word[:n]}…" for n in range(1, 4)]
+    every = "+".join(tags)
+    return [*tags, every, *pieces, *(f"{every} {piece}" for piece in pieces)]
+
+
+def by_rules(
+    X: np.ndarray, tags: np.ndarray, y: np.ndarray, X_new: np.ndarray, tags_new: np.ndarray
+) -> list[str]:
+    """Forms of new words: one rule is a class, the cost is chosen in three folds."""
+    rules = [rule_of(word, form) for word, form in zip(X, y, strict=True)]
+    number = {rule: i for i, rule in enumerate(dict.fromkeys(rules))}
+    folds = KFold(3, shuffle=True, random_state=0)
+    grid = {"linearsvc__C": [0.03, 0.1, 0.3]}
+    search = GridSearchCV(
+        make_pipeline(CountVectorizer(analyzer=list), LinearSVC()), grid, cv=folds
+    )
+    search.fit([ends(*pair) for pair in zip(X, tags, strict=True)], [number[r] for r in rules])
+    known = list(number)
+    best = search.predict([ends(*pair) for pair in zip(X_new, tags_new, strict=True)])
+    return [changed(word, known[c]) for word, c in zip(X_new, best, strict=True)]
+
+
+def by_nearest(X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
+    """The output of the training input with the most alike pieces of up to four letters."""
+    pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4))
+    model = make_pipeline(pieces, KNeighborsClassifier(1, metric="cosine"))
+    numbers = model.fit([str(x) for x in X], np.arange(len(X))).predict([str(x) for x in X_new])
+    return y[numbers]
+
+
+def main() -> None:
+    """Print exact matches in the settings of docs/transduction.md."""
+    for language in ("german", "turkish"):
+        (X, tags, y), (X_new, tags_new, y_new) = (
+            load_inflection(language, part) for part in ("train", "dev")
+        )
+        print(
+            language, RULES, exact_match(y_new, by_rules(X, tags, y, X_new, tags_new)), flush=True
+        )
+    X, y, X_new, y_new = load_transliteration()
+    drawn = np.random.default_rng(0).permutation(len(X))[:5000]
+    print("names", NEAREST, exact_match(y_new, by_nearest(X[drawn], y[drawn], X_new)), flush=True)
+    for stress in (False, True):
+        X, y = load_cmudict(stress=stress)
+        drawn = np.random.default_rng(0).permutation(len(X))
+        train, test = drawn[2000:7000], drawn[:2000]
+        found = by_nearest(X[train], y[train], X[test])
+        print("CMUdict", stress, NEAREST, exact_match(y[test], found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

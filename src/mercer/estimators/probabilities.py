@@ -1,0 +1,179 @@
+"""Probabilities of classes and labels, calibrated on left-out points."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, logit, softmax
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.metaestimators import available_if
+
+from .._arrays import Items, dense, host, object_array
+from ..embedding import Embedding
+from ..kernels import Kernel
+from ..spaces import Classes, LabelSets
+
+EDGE = 0.01
+"""Scores are at least this far from 0 and 1 where their odds are taken."""
+
+
+class Probabilities(BaseEstimator):
+    """Scores of classes or labels as probabilities: Platt's method for several of them.
+
+    With s_c = ⟨g(x), Φ(c)⟩ / ‖Φ(c)‖², z_c = a s_c + b log(s_c / (1 - s_c)) + d + e_c is the
+    log-odds of a label, or of classes up to a constant; a, b, d and e maximise the likelihood of
+    the left-out scores, with e_c normal around 0 and one made-up row in which all is wrong.
+
+    Parameters
+    ----------
+    kernel
+        The fitted output kernel, on classes or label sets.
+
+    Attributes
+    ----------
+    classes_
+        The classes, or all labels, sorted where they can be.
+
+    References
+    ----------
+    Platt (1999): Probabilistic outputs for support vector machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF, Delta
+    >>> X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
+    >>> y = ["sea", "sea", "sea", "sun", "sun", "sun"]
+    >>> model = KernelDependency(RBF(0.5), Delta(), alpha=0.1).fit(X, y)
+    >>> model.classes_, model.predict_proba([[0.1]]).round() + 0.0
+    (array(['sea', 'sun'], dtype='<U3'), array([[1., 0.]]))
+    """
+
+    def __init__(self, kernel: Any = None):
+        self.kernel = kernel
+
+    @property
+    def several(self) -> bool:
+        """Whether an output has any number of labels rather than one class."""
+        return isinstance(self.kernel.space, LabelSets)
+
+    def fit(self, points: Embedding, y: Items) -> Probabilities:
+        """Calibrate on the left-out points of some outputs."""
+        self.classes_ = _in_order(self.kernel.multiple.kernel.classes_)
+        F = self._features(points)
+        T = self._indicators(y)
+        n, k = T.shape
+        # Instead of certainty, n of n + 1 rows are right: scores that tell all rows apart would
+        # make the slope infinite.
+        T = (n * T + (1.0 - T) / (1 if self.several else max(k - 1, 1))) / (n + 1.0)
+
+        def loss(p: np.ndarray) -> tuple[float, np.ndarray]:
+            Z, own = np.tensordot(p[:3], F, 1) + p[3:], p[3:]
+            if self.several:
+                value, P = (np.logaddexp(0.0, Z) - T * Z).sum(), expit(Z)
+            else:
+                logs = log_softmax(Z, axis=1)
+                value, P = -(T * logs).sum(), np.exp(logs)
+            slopes = np.tensordot(F, P - T, 2)
+            return float(value + own @ own / 2.0), np.append(slopes, (P - T).sum(axis=0) + own)
+
+        self.weights_ = minimize(loss, [1.0] + [0.0] * (k + 2), jac=True, method="L-BFGS-B").x
+        return self
+
+    def predict(self, points: Embedding) -> np.ndarray:
+        """One row a point, one column a class; rows of classes sum to one."""
+        Z = np.tensordot(self.weights_[:3], self._features(points), 1) + self.weights_[3:]
+        return expit(Z) if self.several else softmax(Z, axis=1)
+
+    def _features(self, points: Embedding) -> np.ndarray:
+        """The scores, their log-odds and a constant, (3, points, classes)."""
+        alone = object_array([[c] for c in self.classes_]) if self.several else self.classes_
+        S = host(points.inner(alone)) / host(self.kernel.diag(alone))
+        return np.stack([S, logit(np.clip(S, EDGE, 1.0 - EDGE)), np.ones(S.shape)])
+
+    def _indicators(self, y: Items) -> np.ndarray:
+        own = self.kernel.multiple.kernel
+        if not self.several:
+            return (own(y, self.classes_) > 0) + 0.0
+        columns = [own.columns_[label] for label in self.classes_.tolist()]
+        return (host(dense(own.check(y, "y")))[:, columns] > 0) + 0.0
+
+
+def _in_order(classes: np.ndarray) -> np.ndarray:
+    """Classes as an array of their kind, sorted where they can be, as scikit-learn wants them."""
+    plain = classes.tolist()
+    with suppress(TypeError):
+        plain = sorted(plain)
+    same = len({type(c) for c in plain}) == 1 and isinstance(plain[0], str | int | float)
+    return np.array(plain) if same else object_array(plain)
+
+
+def has_classes(model: Any) -> bool:
+    """Whether the outputs of a fitted model are classes or label sets."""
+    kernel = vars(model).get("output_kernel_")
+    left_out = hasattr(type(model), "loo_embed")  # what probabilities are calibrated on
+    named = left_out and kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
+    return named and isinstance(kernel.space, Classes | LabelSets)
+
+
+class Probable:
+    """A model that has `predict_proba` where its outputs are classes or label sets."""
+
+    output_kernel_: Kernel
+    outputs_: Items
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes or labels, the columns of `predict_proba`."""
+        if not has_classes(self):
+            raise AttributeError("only models of classes and label sets have classes_.")
+        return _in_order(self.output_kernel_.multiple.kernel.classes_)
+
+    def _probabilities(self) -> Probabilities:
+        """Calibrated when first asked for."""
+        if "probabilities_" not in vars(self):
+            points = self.loo_embed()  # type: ignore[attr-defined]
+            made = Probabilities(self.output_kernel_)
+            self.probabilities_ = made.fit(points, self.outputs_)
+        return self.probabilities_
+
+    @available_if(has_classes)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """The probability of every class, or of every label by itself.
+
+        Scores are calibrated on the left-out predictions of the training examples.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+
+        Returns
+        -------
+        One row an input, one column for each of `classes_`. Rows of classes sum to one; labels of
+        a set have probabilities of their own.
+        """
+        return self._predict_proba(X)
+
+    def _predict_proba(self, X: Items) -> np.ndarray:
+        made = self._probabilities()
+        return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])  # type: ignore[attr-defined]
+
+    def lean(self) -> Any:
+        """With calibrated probabilities, which need the left-out predictions that are dropped."""
+        if has_classes(self):
+            with suppress(ValueError, AttributeError):  # has no left-out predictions
+                self._probabilities()
+        return super().lean()  # type: ignore[misc]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        kernel = vars(self).get("output_kernel_", vars(self).get("output_kernel"))
+        if isinstance(kernel, Kernel) and isinstance(kernel.space, Classes):
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags

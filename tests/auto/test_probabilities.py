@@ -1,0 +1,101 @@
+"""Probabilities of classes and labels: calibrated, saved, known to scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+import mercer
+from mercer import AutoDependency, Blend, ForestDependency, KernelDependencyCV
+from mercer.auto import search
+from mercer.kernels import RBF, Delta, Labels, Linear, Tanimoto
+
+RNG = np.random.default_rng(0)
+N = 240
+X = RNG.normal(size=(N, 3))
+ODDS = np.column_stack([2.0 * X[:, 0], 2.0 * X[:, 1], np.zeros(N)])
+y = np.array(["sun", "rain", "fog"])[(ODDS + RNG.gumbel(size=ODDS.shape)).argmax(axis=1)]
+SETS = (RNG.random((N, 3)) < 1.0 / (1.0 + np.exp(-2.0 * X))).astype(int)
+OLD, NEW = slice(0, 160), slice(160, N)
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr(search, "TREES", 10)
+
+
+def models(output):
+    forest = ForestDependency(output_kernel=output, n_trees=50, min_samples_leaf=5, random_state=0)
+    ridge = KernelDependencyCV([RBF(3.0), Linear()], output)
+    return [ridge, forest, Blend([ridge, forest])]
+
+
+@pytest.mark.parametrize("output", [Delta(), 3.0 * Delta()])
+def test_classes_of_every_model_are_calibrated(output):
+    peer = LogisticRegression().fit(X[OLD], y[OLD]).predict_proba(X[NEW])
+    for model in models(output):
+        model.fit(X[OLD], y[OLD])
+        P = model.predict_proba(X[NEW])
+        assert model.classes_.tolist() == ["fog", "rain", "sun"]
+        assert (P > 0).all()
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)
+        assert log_loss(y[NEW], P) < log_loss(y[NEW], peer) + 0.1
+        assert is_classifier(model)
+
+
+def test_scores_that_tell_all_apart_are_not_certain():
+    model = KernelDependencyCV(RBF(1.0), Delta()).fit(np.r_[np.zeros(9), np.ones(9)][:, None],
+                                                      ["a"] * 9 + ["b"] * 9)  # fmt: skip
+    assert 0.9 < model.predict_proba([[0.0]])[0, 0] < 0.999
+
+
+@pytest.mark.parametrize("output", [Labels(), Labels(Tanimoto())])
+@pytest.mark.parametrize("named", [False, True])
+def test_labels_have_probabilities_of_their_own(output, named):
+    names = np.array(["a", "b", "c"], dtype=object)
+    sets = [list(names[row > 0]) for row in SETS] if named else SETS
+    model = KernelDependencyCV(RBF(3.0), output).fit(X[OLD], sets[OLD])
+    P = model.predict_proba(X[NEW])
+    assert model.classes_.tolist() == (["a", "b", "c"] if named else [0, 1, 2])
+    likely = np.tile(SETS[OLD].mean(axis=0), (len(P), 1))
+    for j in range(3):
+        assert log_loss(SETS[NEW][:, j], P[:, j]) < log_loss(SETS[NEW][:, j], likely[:, j])
+
+
+def test_a_saved_model_knows_them(tmp_path):
+    for model in [*models(Delta()), AutoDependency(random_state=0)]:
+        model.fit(X[OLD], y[OLD])
+        again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+        np.testing.assert_allclose(again.predict_proba(X[NEW]), model.predict_proba(X[NEW]))
+
+
+def test_other_outputs_have_none():
+    for model in (KernelDependencyCV(), AutoDependency(random_state=0)):
+        assert not hasattr(model, "predict_proba")
+        model.fit(X, X)
+        assert not hasattr(model, "predict_proba")
+        assert not hasattr(model, "classes_")
+        assert not is_classifier(model)
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", "accuracy"])
+def test_scorers_of_scikit_learn(scoring):
+    folds = StratifiedKFold(3)
+    assert np.isfinite(
+        cross_val_score(AutoDependency(random_state=0), X, y, scoring=scoring, cv=folds)
+    ).all()
+    assert np.isfinite(
+        cross_val_score(KernelDependencyCV(RBF(3.0), Delta()), X, y, scoring=scoring)
+    ).all()
+    model = AutoDependency(random_state=0, scoring=scoring).fit(X[OLD], y[OLD])
+    assert model.loo_score_ > model.baselines_["mean"]
+    assert model.score(X[NEW], y[NEW]) > model.baselines_["mean"]
+
+
+def test_columns_of_labels_keep_their_names():
+    table = {**{f"x{j}": X[:, j] for j in range(3)}, **dict(zip("abc", SETS.T, strict=True))}
+    model = AutoDependency(output=["a", "b", "c"], random_state=0).fit(table)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.predict_proba(table).shape == (N, 3)
