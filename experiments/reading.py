@@ -59,6 +59,8 @@ class Dependency:
     chosen: str
     speller: Dependency | None = None
     """Another model that reads words, where it was the better one."""
+    half: Dependency | None = None
+    """What the points are of, where that is not the model: it may know fewer places."""
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
         """Each letter alone, and the likeliest of the words that are as long as the input."""
@@ -96,7 +98,7 @@ class Dependency:
         return scores
 
     def _sharpest(self, words: np.ndarray) -> float:
-        return max(TEMPERATURES, key=lambda t: self._likelihood(words, t))
+        return max(TEMPERATURES, key=lambda t: (self.half or self)._likelihood(words, t))
 
     def _likelihood(self, words: np.ndarray, temperature: float) -> float:
         scores = self._by_word(self.points, words, temperature)
@@ -159,10 +161,10 @@ def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
             found.append((right, half.likelihood(words), kernel, half))
         _, _, kernel, half = max(found, key=lambda each: each[0])
         _, _, spelling, spelt = max(found, key=lambda each: each[1])
-        letters = replace(half, model=_model(kernel).fit(X, y))
+        letters = replace(half, model=_model(kernel).fit(X, y), half=half)
         if spelling is kernel:
             return letters
-        speller = replace(spelt, model=_model(spelling).fit(X, y))
+        speller = replace(spelt, model=_model(spelling).fit(X, y), half=spelt)
         chosen = f"{letters.chosen}; for words {speller.chosen}"
         return replace(letters, speller=speller, chosen=chosen)
 

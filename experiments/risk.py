@@ -15,7 +15,7 @@ from mercer import KernelDependencyCV, SequenceTransducer
 from mercer._arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_cmudict
 from mercer.datasets._files import find
-from mercer.estimators.any_model import Ranking
+from mercer.estimators.any_model import Listing
 from mercer.estimators.prediction_sets import row_weights
 from mercer.estimators.risk_control import LOSSES, controlled_radius, risk_at, steps
 from mercer.estimators.set_shapes import CandidateShape, RankedShape
@@ -82,7 +82,7 @@ def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     held, found = SETS[name](quick), {}
     shape: Any
     if isinstance(held.model, SequenceTransducer):
-        view = Ranking(held.model, held.y)
+        view = Listing(held.model, held.y)
         points, shape, y = view.embed(held.X), RankedShape(), held.y
     else:
         points, shape = held.model.embed(held.X), CandidateShape(held.model, None)

@@ -11,6 +11,7 @@ import mercer
 ORDER = [
     {
         "_overlap",
+        "_parameters",
         "_arrays",
         "_checks",
         "_linalg",

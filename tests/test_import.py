@@ -5,21 +5,76 @@ import sys
 
 import pytest
 
+import mercer
+
 LATER = ["numba", "matplotlib", "rich", "click", "networkx", "ot", "rdkit", "rapidfuzz", "torch",
          "sklearn.metrics", "sklearn.callback", "mercer.tables", "mercer.cli"]  # fmt: skip
+AT_NO_START = ["numpy", "scipy", "sklearn", "pandas", "numba", "rich", "joblib", "matplotlib",
+               "mercer.kernels", "mercer.estimators", "mercer.auto", "mercer.tables"]  # fmt: skip
+STARTS = {
+    "import": "import mercer",
+    "help": "from click.testing import CliRunner; from mercer.cli import main\n"
+    "assert CliRunner().invoke(main, ['--help']).exit_code == 0",
+    "help of fit": "from click.testing import CliRunner; from mercer.cli import main\n"
+    "assert CliRunner().invoke(main, ['fit', '--help']).exit_code == 0",
+}
+PACKAGES = ["kernels", "operators", "features", "decoders", "estimators", "solvers", "sources",
+            "sequences", "auto", "spaces", "metrics", "losses", "testing", "datasets"]  # fmt: skip
+
+
+def run(code):
+    """Run code in a process of its own; what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def loaded(code):
+    """The modules that code imports."""
+    return set(run(f"{code}\nimport sys; print('\\n'.join(sys.modules))").split())
 
 
 @pytest.fixture(scope="module")
-def imported():
-    code = "import sys, mercer; print('\\n'.join(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(run.stdout.split())
+def of_an_estimator():
+    return loaded("from mercer import KernelDependency")
 
 
 @pytest.mark.parametrize("name", LATER)
-def test_what_is_slow_is_imported_when_first_used(name, imported):
-    assert name not in imported
+def test_what_is_slow_is_imported_when_first_used(name, of_an_estimator):
+    assert name not in of_an_estimator
 
 
-def test_what_is_imported(imported):
-    assert {"mercer", "mercer.kernels", "sklearn.base"} <= imported
+def test_what_is_imported(of_an_estimator):
+    assert {"mercer", "mercer.kernels", "sklearn.base"} <= of_an_estimator
+
+
+@pytest.mark.parametrize("code", STARTS.values(), ids=STARTS)
+def test_the_start_loads_no_library(code):
+    assert not loaded(code).intersection(AT_NO_START)
+
+
+def test_public_names_come_on_first_use():
+    assert set(mercer.__all__) <= set(dir(mercer))
+    assert all(getattr(mercer, name).__name__ == name for name in mercer.__all__
+               if not name.startswith("_"))  # fmt: skip
+    assert {*vars(mercer)} >= {*mercer.__all__}
+
+
+def test_subpackages_are_attributes():
+    code = "import mercer\n" + "".join(f"assert mercer.{name}.__name__\n" for name in PACKAGES)
+    assert run(code) == ""
+
+
+def test_unknown_names():
+    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'Dependency'"):
+        mercer.Dependency  # noqa: B018
+
+
+def test_classes_are_pickled_by_where_they_live():
+    code = (
+        "import pickle, mercer\n"
+        "model = mercer.KernelDependency().fit([[0.0], [1.0]], [0.0, 1.0])\n"
+        "print(pickle.dumps(model).hex())"
+    )
+    loads = f"import pickle\nprint(pickle.loads(bytes.fromhex('{run(code).strip()}')))"
+    assert run(loads).strip() == "KernelDependency()"

@@ -4,24 +4,26 @@ Map the output into a feature space with a kernel, solve one ridge equation ther
 operator-valued kernel, and decode the predicted point back into an output.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from .estimators import (
-    Blend,
-    ConformalSets,
-    ForestDependency,
-    KernelDependency,
-    KernelDependencyCV,
-    OnlineKernelDependency,
-    RegressorDependency,
-    train_network,
-    tune,
-)
-from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
+if TYPE_CHECKING:
+    from .auto import AutoDependency
+    from .estimators import (
+        Blend,
+        ConformalSets,
+        ForestDependency,
+        KernelDependency,
+        KernelDependencyCV,
+        OnlineKernelDependency,
+        RegressorDependency,
+    )
+    from .estimators.train_network import train_network
+    from .estimators.tune import tune
+    from .persistence import DamagedModel, Limits, load, register, save
+    from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
 
 __version__ = "0.2.0"
-
-from .persistence import DamagedModel, Limits, load, register, save
 
 __all__ = [
     "AutoDependency",
@@ -45,11 +47,34 @@ __all__ = [
     "tune",
 ]
 
+_ELSEWHERE = {
+    "auto": ("AutoDependency",),
+    "persistence": ("DamagedModel", "Limits", "load", "register", "save"),
+    "sequences": ("JointKernelMap", "MaxMarginMarkovNetwork", "SequenceTransducer"),
+}
+"""The modules of the public names that `estimators` does not have."""
+
 
 def __getattr__(name: str) -> Any:
-    """Import `AutoDependency`, and the reading of tables that it needs, on first use."""
-    if name != "AutoDependency":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .auto import AutoDependency
+    """Import a public name or a subpackage on first use: the command line starts without them."""
+    if name in __all__:
+        home = next((m for m, names in _ELSEWHERE.items() if name in names), "estimators")
+        value = getattr(import_module(f".{home}", __name__), name)
+    else:
+        value = _submodule(name)
+    globals()[name] = value
+    return value
 
-    return AutoDependency
+
+def _submodule(name: str) -> Any:
+    full = f"{__name__}.{name}"
+    try:
+        return import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

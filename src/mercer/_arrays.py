@@ -118,12 +118,17 @@ def as_items(A: Items, name: str = "X") -> Items:
         items = object_array(list(_single_column(A, name)))
     else:
         items = object_array(list(A))
-    if count(items) == 0:
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    refuse_empty(count(items), name)
     numeric = isinstance(items, np.ndarray) and items.dtype.kind == "f"
     if numeric and not np.isfinite(items).all():
         raise ValueError(f"Input {name} contains NaN or infinity. Remove or impute those rows.")
     return items
+
+
+def refuse_empty(number: int, name: str) -> None:
+    """Refuse a batch without items."""
+    if number == 0:
+        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
 
 
 def _single_column(table: Any, name: str) -> Any:

@@ -34,17 +34,16 @@ def congruent(S: Array, W: Array) -> Array:
     if triangular and scipy.linalg.bandwidth(W)[0] == 0:
         trmm = scipy.linalg.blas.dtrmm
         return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
-    return namespace(W).matrix_transpose(W) @ (S @ W)
+    return W.T @ (S @ W)
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:
     """The largest singular value, by the power method: a few per cent low at worst, and cheap."""
     xp = namespace(A)
-    At = xp.matrix_transpose(A)
     x = like(np.random.default_rng(0).normal(size=A.shape[1]), A)
     for _ in range(steps):
         x = x / xp.sqrt(xp.sum(x * x))
-        x = At @ (A @ x)
+        x = A.T @ (A @ x)
     return float(xp.sqrt(xp.sqrt(xp.sum(x * x))))
 
 
@@ -69,8 +68,7 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        turned = namespace(L).matrix_transpose(L)
-        return solve_triangular(turned, solve_triangular(L, B), lower=False)
+        return solve_triangular(L.T, solve_triangular(L, B), lower=False)
 
     def inverse(self) -> Array:
         """K⁻¹ in full, by the library's own routine if it has one."""

@@ -17,23 +17,9 @@ from sklearn.base import BaseEstimator
 from ._checks import Limits, is_whole, must
 
 ROOMS = (
-    "spaces",
-    "kernels",
-    "features",
-    "operators",
-    "losses",
-    "solvers",
-    "sources",
-    "decoders",
-    "estimators",
-    "sequences",
-    "embedding",
-    "curves",
-    "tables",
-    "auto",
-    "symmetric",
-    "problem",
-)
+    "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
+    "estimators", "sequences", "embedding", "curves", "tables", "auto", "symmetric", "problem",
+)  # fmt: skip
 """Where the parts of a model live; no other module is ever imported for a file."""
 RENAMED: dict[str, str] = {
     "estimators.regression:PointMap": "embedding:PointMap",
@@ -48,15 +34,13 @@ RENAMED: dict[str, str] = {
         for name in ("Alphabet", "Form", "LabelledGraph")
     },
     "tables.spaces.words:Words": "kernels.words:Words",
-    **{
-        f"estimators.prediction_sets:{old}": f"estimators.set_shapes:{new}"
-        for old, new in (
-            ("Candidates", "CandidateShape"),
-            ("Balls", "BallShape"),
-            ("Bands", "BandShape"),
-        )
-    },
+    "estimators.prediction_sets:Candidates": "estimators.set_shapes:CandidateShape",
+    "estimators.prediction_sets:Balls": "estimators.set_shapes:BallShape",
+    "estimators.prediction_sets:Bands": "estimators.set_shapes:BandShape",
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
+    "kernels.linear:Linear": "kernels.base:Linear",
+    "operators.separable:OperatorSum": "operators.sums:OperatorSum",
+    "solvers.spectral:OneLowRank": "solvers.low_rank:OneLowRank",
     "solvers.inputs:LowRankRows": "solvers.low_rank_inputs:LowRankRows",
     "solvers.inputs:LowRankInputs": "solvers.low_rank_inputs:LowRankInputs",
 }
@@ -78,6 +62,8 @@ MOVED: dict[str, str] = {
 } | {"streams.expected": "sources.blocks", "streams": "sources"}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
+DROPPED: dict[str, set[str]] = {"Spanned": {"kernel_", "landmarks_", "weights_"}}
+"""Attributes of parts in older files that repeat others and are passed over."""
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
 }  # fmt: skip
@@ -187,6 +173,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     out that is older than a parameter has its default.
     """
     parameters, hints = defaults(kind), _hints(kind)
+    state = {k: v for k, v in state.items() if k not in DROPPED.get(kind.__name__, ())}
     for name, value in state.items():
         _check_name(kind, name)
         if is_whole(value) and name not in UNBOUNDED:
@@ -210,8 +197,8 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
 def _check_name(kind: type, name: str) -> None:
     """Refuse an attribute that would hide a method, a property or a fixed fact of the class."""
     must(name.isidentifier() and not name.startswith("__"), f"{name!r:.40} is no attribute")
-    if name in slots(kind) or name in _parameters(kind) or is_dataclass(kind):
-        own = is_dataclass(kind) and name not in {f.name for f in fields(kind)}
+    if name in slots(kind) or name in _parameters(kind) or _is_record(kind):
+        own = _is_record(kind) and name not in {f.name for f in fields(kind)}
         must(not own, f"{name!r:.40} is no attribute")
         return
     found = inspect.getattr_static(kind, name, None)
@@ -221,9 +208,14 @@ def _check_name(kind: type, name: str) -> None:
 
 def _needed(kind: type) -> set[str]:
     """What a part cannot be without: parameters and fields that have no default."""
-    if is_dataclass(kind):
+    if _is_record(kind):
         return {f.name for f in fields(kind) if f.default is MISSING}
     return _parameters(kind).keys() - defaults(kind).keys()
+
+
+def _is_record(kind: type) -> bool:
+    """Whether a part is its fields and nothing more: estimators gain attributes in a fit."""
+    return is_dataclass(kind) and not issubclass(kind, BaseEstimator)
 
 
 @cache

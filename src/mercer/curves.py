@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import make_smoothing_spline
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ._arrays import Array, Items, count, is_foreign, refuse_masked
+from ._arrays import Array, Items, count, is_foreign, refuse_empty, refuse_masked
 
 SPLINE_POINTS = 5
 """The fewest points that a smoothing spline takes."""
@@ -94,8 +94,7 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
     """A batch of curves as pairs (t, values); rows are values on the grid."""
     if is_grid_data(A):
         return [(_points_of(A, name), row) for row in _values_of(A, name)]
-    if count(A) == 0:
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    refuse_empty(count(A), name)
     if _are_pairs(A):
         return [_pair(item, i, name) for i, item in enumerate(A)]
     rows = [np.asarray(row, dtype=np.float64).reshape(-1) for row in np.asarray(A, dtype=object)]

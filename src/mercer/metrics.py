@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _overlap
-from ._arrays import Array, Items, as_vectors, count, host, take
+from ._arrays import Array, Items, as_vectors, count, host, refuse_empty, take
 from ._extras import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
@@ -329,8 +329,7 @@ def _same_length(y_true: Items, y_pred: Items) -> None:
         raise ValueError(
             f"y_true and y_pred must have one length, got {count(y_true)} and {count(y_pred)}."
         )
-    if count(y_true) == 0:
-        raise ValueError("y_true is empty: found 0 sample(s), at least 1 is needed.")
+    refuse_empty(count(y_true), "y_true")
 
 
 def _averaged(values: np.ndarray, average: bool) -> Any:

@@ -225,7 +225,8 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
     wholes = {"input": np.concatenate([given, blank], axis=1)}
     wholes |= {title: np.concatenate([given, y], axis=1) for title, y in columns.items()}
     rows, limits = len(given), (given.min(), given.max())
-    figure = figure or _figure((1.35 * len(wholes), 1.25 * rows + 0.7))
+    size = (1.35 * len(wholes), 1.25 * rows + 0.7)
+    figure = figure or _pyplot().figure(figsize=size, layout="constrained")
     axes: Any = figure.subplots(rows, len(wholes), squeeze=False)
     for j, (title, images) in enumerate(wholes.items()):
         axes[0, j].set_title(title.replace(" ", "\n"), fontsize=8)
@@ -340,16 +341,11 @@ def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
 
 
 def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
+    return ax if ax is not None else _pyplot().subplots(layout="constrained")[1]
+
+
+def _pyplot() -> Any:
     require("matplotlib", "plots")
     from matplotlib import pyplot
 
-    return pyplot.subplots(layout="constrained")[1]
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    require("matplotlib", "plots")
-    from matplotlib import pyplot
-
-    return pyplot.figure(figsize=size, layout="constrained")
+    return pyplot

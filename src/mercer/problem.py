@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Array, Items, concatenated, count, host, is_foreign, take
+from ._arrays import Array, Items, concatenated, count, is_foreign, take
 from ._plan import SMALL, require_exact, require_low_rank
 from .features import FeatureMap
 from .features.fixed import Fixed
@@ -20,7 +21,11 @@ from .operators import Moments, Operator, OperatorKernel, Separable
 from .spaces.symmetries import Group
 from .symmetric import SymMatrix
 
-__all__ = ["Moments", "Problem", "Side", "SymMatrix", "Want", "group_labels"]
+__all__ = ["Data", "Moments", "Problem", "Side", "SymMatrix", "Want", "positive_alpha"]
+
+
+MOST = 10**6
+"""Rows that whole weights may stand for when they are written out."""
 
 
 @dataclass(frozen=True)
@@ -213,42 +218,70 @@ class Want:
         return len(self.alphas) == 1 and not self.left_out
 
 
-def group_labels(groups: Items | None, n: int) -> np.ndarray:
-    """Number the group of each example; without groups each example is one."""
-    if groups is None:
-        return np.arange(n)
-    if isinstance(groups, str) or not hasattr(groups, "__len__"):
-        raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
-    shape = getattr(groups, "shape", (len(groups),))
-    if tuple(shape) != (n,):
-        got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
-        raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
-    groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+def positive_alpha(alpha: Any) -> float:
+    """A ridge is a positive finite number."""
+    if isinstance(alpha, bool) or not isinstance(alpha, Real):
+        raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     try:
-        hash(tuple(groups))
-    except TypeError as problem:
+        value = float(alpha)
+    except OverflowError:
+        value = np.inf
+    if not 0 < value < np.inf:
         raise ValueError(
-            f"groups must be labels such as numbers or strings, one for each pair ({problem})."
-        ) from None
-    missing = [i for i, group in enumerate(groups) if group is None or group != group]
-    if missing:
-        raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
-    numbers: dict[Any, int] = {}
-    labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
-    if len(numbers) < 2:
-        raise ValueError("groups has a single label: leaving it out leaves nothing to learn from.")
-    return labels
+            f"alpha must be positive and finite, got {value!r}: without a ridge the "
+            "solution is not unique. Try alpha=1e-6."
+        )
+    return value
 
 
-def sample_weights(weights: Any, n: int) -> np.ndarray | None:
-    """Check sample weights; None where all are one."""
-    from sklearn.utils.validation import _check_sample_weight
+@dataclass(frozen=True)
+class Data:
+    """Training data held whole: checked inputs and outputs, and what goes with each pair.
 
-    if weights is None:
-        return None
-    w = _check_sample_weight(weights, np.empty(n), dtype=np.float64)
-    if (w < 0).any():
-        raise ValueError("sample_weight must be ≥ 0: it has negative values.")
-    if not (w > 0).any():
-        raise ValueError("sample_weight is zero for every pair: at least 2 must count.")
-    return None if (w == 1.0).all() else w
+    Attributes
+    ----------
+    X, y
+        The checked items.
+    labels, weights
+        The group of each pair, None where each is alone; the sample weights, None for ones.
+    given
+        The inputs as the user gave them.
+    sample
+        The rows that length scales and landmarks are settled on, where the same pairs could come
+        in blocks; None for all.
+    """
+
+    X: Items
+    y: Items
+    labels: np.ndarray | None
+    weights: np.ndarray | None
+    given: Items
+    sample: np.ndarray | None = None
+
+    def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
+        """Inputs or outputs under a kernel, a clone of which is fitted here.
+
+        It is fitted on the sample, as sources that are not held whole do. Finite features name
+        what occurs in the data (labels, n-grams), and so does whatever a kernel that has seen the
+        sample alone refuses: then on all.
+        """
+        fitted = clone(kernel)
+        seen = kernel.check(items, "X") if items is self.X else items
+        if self.sample is None or kernel.features is not None:
+            if self.weights is not None and not kernel.pairwise:
+                seen = take(seen, repeats(self.weights))  # as often as they weigh
+            fitted.fit(seen)
+        else:
+            fitted.fit(take(seen, self.sample))
+            try:
+                fitted.check(seen)
+            except ValueError:
+                fitted = clone(kernel).fit(seen)
+        return Side(fitted, items, features, self.sample)
+
+
+def repeats(weights: np.ndarray) -> np.ndarray:
+    """Positions repeated by weight: exactly for whole numbers, else to a quarter of the mean."""
+    whole_numbers = bool((weights == np.round(weights)).all())
+    fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
+    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))

@@ -32,7 +32,7 @@ from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
-from .operators.moments import SpectralMoments
+from .operators.separable import SpectralMoments
 from .symmetric import SymMatrix
 
 
@@ -57,21 +57,16 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
     n = count(items)
     K = host(kernel(items))
     scale = max(1.0, float(np.abs(K).max()))
+    error = IDENTITY * scale
     _claim(K.shape == (n, n), f"k(A) has shape {K.shape}, not {(n, n)}")
     _claim(np.isfinite(K).all(), "k(A) has values that are not finite")
-    _close(K, K.T, IDENTITY * scale, "k(A) is not symmetric")
-    _close(
-        host(kernel.diag(items)), K.diagonal(), IDENTITY * scale, "diag(A) is not k(A)'s diagonal"
-    )
-    smallest = float(np.linalg.eigvalsh(K)[0])
-    _claim(
-        smallest > -1e-9 * n * scale, f"k is not positive semidefinite: eigenvalue {smallest:.3g}"
-    )
+    _close(K, K.T, error, "k(A) is not symmetric")
+    _close(host(kernel.diag(items)), K.diagonal(), error, "diag(A) is not k(A)'s diagonal")
+    least = float(np.linalg.eigvalsh(K)[0])
+    _claim(least > -1e-9 * n * scale, f"k is not positive semidefinite: eigenvalue {least:.3g}")
     head, tail = _some(items, [0, 1]), _some(items, list(range(1, n)))
-    _close(host(kernel(head, tail)), K[:2, 1:], IDENTITY * scale, "k(A, B) is not a block of k(A)")
-    _close(
-        host(kernel(tail, head)), K[1:, :2], IDENTITY * scale, "k(B, A) is not k(A, B) transposed"
-    )
+    _close(host(kernel(head, tail)), K[:2, 1:], error, "k(A, B) is not a block of k(A)")
+    _close(host(kernel(tail, head)), K[1:, :2], error, "k(B, A) is not k(A, B) transposed")
     _check_copies(kernel, items, K)
     check_capabilities(kernel, items, K)
 
@@ -146,12 +141,8 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     blocks = gram.blocks()
     scale = max(1e-300, float(np.abs(blocks).max()))
     _claim(blocks.shape == (n, n, q, q), f"the blocks have shape {blocks.shape}")
-    _close(
-        blocks,
-        blocks.transpose(1, 0, 3, 2),
-        IDENTITY * scale,
-        "K(x, x') is not K(x', x)ᵀ",
-    )
+    turned = blocks.transpose(1, 0, 3, 2)
+    _close(blocks, turned, IDENTITY * scale, "K(x, x') is not K(x', x)ᵀ")
     G = host(gram.matrix())
     smallest = float(np.linalg.eigvalsh((G + G.T) / 2)[0])
     _claim(smallest > -1e-9 * scale * n * q, f"the kernel is not positive: {smallest:.3g}")
@@ -168,9 +159,8 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
         diagonal = kernel.by_component(items).blocks()
         _close(diagonal, blocks, ROOT * scale, "by_component gives other values")
     some = np.array([n * q - 1, 0]) % gram.columns.size
-    _close(
-        host(gram.some_columns(some)), G[:, some], ROOT * scale, "some_columns are not of matrix()"
-    )
+    columns = host(gram.some_columns(some))
+    _close(columns, G[:, some], ROOT * scale, "some_columns are not of matrix()")
     if gram.terms is not None:
         total = np.sum([np.kron(host(K), host(B.full)) for K, B in gram.terms], axis=0)
         _close(total, G, ROOT * scale, "the terms do not add up to matrix()")
@@ -204,9 +194,8 @@ def check_loss(loss: Loss) -> None:
     _claim((np.diff(slopes) >= -IDENTITY).all(), "the loss is not convex")
     for tau in (0.1, 1.0, 10.0):
         steps = settled.proximal(r, tau)
-        _claim(
-            (steps >= 0).all() and (steps <= r + IDENTITY).all(), "proximal lengthens a residual"
-        )
+        shorter = (steps >= 0).all() and (steps <= r + IDENTITY).all()
+        _claim(shorter, "proximal lengthens a residual")
         cost = settled.value(steps) + tau * (steps - r) ** 2
         best = (h[None, :] + tau * (r[None, :] - r[:, None]) ** 2).min(axis=1)
         _claim((cost <= best + IDENTITY).all(), "proximal does not minimise h + τ(· - r)²")

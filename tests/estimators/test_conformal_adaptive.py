@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer.estimators.radii import ShiftedRadius
+from mercer.estimators.radii import radii_at, settled_radii
 from mercer.estimators.risk_control import controlled_radius, risk_at
 from mercer.kernels import RBF, Labels
 from mercer.metrics import edit_distance, sample_f1
@@ -126,10 +126,16 @@ def test_weights_under_a_shift():
 
 def test_equal_weights_are_no_shift(rng):
     scores, labels = rng.normal(size=19), np.arange(19)
-    one = ShiftedRadius.of(lambda X: np.ones(len(X)), scores, scores, labels, 0.9)
-    np.testing.assert_array_equal(one.at(np.zeros(3)), np.sort(scores)[17])
-    heavy = ShiftedRadius.of(lambda X: X, np.ones(19), scores, labels, 0.9)
-    assert heavy.at(np.array([1.0, 100.0]))[1] == np.inf
+
+    def radii(shift, X, new):
+        sets = ConformalSets(None, shift=shift)
+        sets.level_ = 0.9
+        sets.radii_ = settled_radii(sets, X, None, scores, labels)
+        return radii_at(sets, new)
+
+    one = radii(lambda X: np.ones(len(X)), scores, np.zeros(3))
+    np.testing.assert_array_equal(one, np.sort(scores)[17])
+    assert radii(lambda X: X, np.ones(19), np.array([1.0, 100.0]))[1] == np.inf
 
 
 # -- expected loss ----------------------------------------------------------------------------

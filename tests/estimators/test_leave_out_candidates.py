@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, load, save
+from mercer.decoders import Candidates
 from mercer.features import Nystroem
-from mercer.kernels import RBF, Linear, Spectrum
+from mercer.kernels import RBF, Fingerprint, Linear, Spectrum
 from mercer.losses import Huber
 from mercer.metrics import list_accuracy
 from mercer.operators import Covariance, Identity, Matrix
@@ -91,6 +92,16 @@ def test_saved_models_have_forgotten_what_they_were_trained_on(tmp_path):
         lean.predict(X_NEW, candidates=LISTS, leave_out_candidates=True)
 
 
+def test_saved_models_that_choose_among_training_outputs_warn_of_them(tmp_path):
+    model = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.3, decoder=Candidates()).fit(X, Y)
+    save(model, tmp_path / "model.mercer")
+    lean = load(tmp_path / "model.mercer")
+    with pytest.warns(UserWarning, match="6 of 6 .* by the whole model.*needs the training data"):
+        found = lean.predict(X_NEW, candidates=LISTS)
+    assert (found == model.predict(X_NEW, candidates=LISTS, leave_out_candidates=False)).all()
+    assert lean.predict(X_NEW, candidates=[NEW] * 6).shape == (6, 2)
+
+
 def test_lists_come_one_by_one():
     model = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.1).fit(X, Y)
     found = model.predict(X_NEW, candidates=(rows for rows in LISTS), leave_out_candidates=True)
@@ -143,3 +154,13 @@ def test_operators_of_the_outputs_are_held_fixed():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.predict(X_NEW, LISTS, leave_out_candidates=True).shape == (6, 2)
+
+
+def test_a_molecule_written_in_another_way_is_the_same_training_output():
+    pytest.importorskip("rdkit")
+    model = KernelDependency(RBF(1.0), Fingerprint(), alpha=0.1)
+    model.fit(X[:4], ["CCO", "CCN", "CCC", "C=O"])
+    with pytest.warns(UserWarning, match="1 of 1 candidate lists hold training outputs beside"):
+        found = model.predict_top(X[:1], 2, candidates=[["OCC", "OCCC"]])
+    plain = model.predict_top(X[:1], 2, [["CCO", "OCCC"]], leave_out_candidates=True)
+    assert [score for _, score in found[0]] == [score for _, score in plain[0]]

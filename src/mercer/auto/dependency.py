@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state
 from .._arrays import Items
 from ..cells import BadTable, Table
 from ..cells.table import Name
-from ..estimators.checks import warn_if_constant
+from ..estimators.base import warn_if_constant
 from ..estimators.doubts import warn_of_data
 from ..estimators.left_out_sets import LeftOutSets
-from ..problem import group_labels, sample_weights
+from ..estimators.pairs import group_labels, sample_weights
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on
 from .frames import as_table, named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,10 +47,10 @@ class Grammar:
     def __init__(self, trees: Sequence[Any], pairs: float):
         self.pair_weight = float(pairs)
         self.number: dict[Production, int] = {}
-        self.productions: list[Production] = []
         self.roots: set[int] = set()
         self.below: dict[Below, int] = {}
         bags = [self._read(tree) for tree in trees]
+        self.productions = list(self.number)
         width = len(self.productions)
         keys = [
             {f if isinstance(f, int) else width + self.below[f]: c for f, c in bag.items()}
@@ -71,7 +71,7 @@ class Grammar:
             node, above = top.pop()
             if not isinstance(node, tuple | list):
                 continue
-            p = self._numbered(production(node))
+            p = self.number.setdefault(production(node), len(self.number))
             bag[p] += 1
             if above is None:
                 self.roots.add(p)
@@ -82,12 +82,6 @@ class Grammar:
                     bag[below] += 1
             top.extend((child, (p, place)) for place, child in enumerate(node[1:]))
         return bag
-
-    def _numbered(self, made: Production) -> int:
-        if made not in self.number:
-            self.number[made] = len(self.productions)
-            self.productions.append(made)
-        return self.number[made]
 
     def feature(self, below: Below) -> int:
         """The number of a pair among the features; -1 where trees had none such, or none count."""
@@ -145,17 +139,3 @@ def bracketed(node: Any) -> str:
 def listed(node: Any) -> Any:
     """A nested tree as lists."""
     return [listed(child) for child in node] if isinstance(node, tuple) else node
-
-
-def largest(trees: Sequence[Any]) -> int:
-    """The number of nodes of the largest tree."""
-    return max((sum(1 for _ in _nodes(nested(tree, "y"))) for tree in trees), default=1)
-
-
-def _nodes(tree: Any) -> Iterator[Any]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, tuple | list):
-            waiting.extend(node[1:])

@@ -12,6 +12,7 @@ from ..kernels import Kernel
 from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
 from .base import Decoder, Ranked
 from .candidates import Candidates
+from .own_candidates import CandidateLists
 
 POINTS = 256
 """Points whose proposals are compared with the training graphs at once."""
@@ -125,7 +126,7 @@ class GromovWassersteinBarycenter(Decoder):
         return [
             row
             for rows in blocks(len(pools), POINTS)
-            for row in _ranked(points[rows], pools[rows], k)
+            for row in CandidateLists(self.kernel_, pools[rows]).ranked(points[rows], k)
         ]
 
     def _weights(self, points: Embedding) -> np.ndarray:
@@ -186,18 +187,3 @@ class GromovWassersteinBarycenter(Decoder):
             if change < 1e-6:
                 break
         return X, C
-
-
-def _ranked(points: Embedding, pools: list[list], k: int) -> list[Ranked]:
-    """The best of each point's proposals by 2⟨g, Φ(y)⟩ - l(y, y), one product for all of them."""
-    flat = points.frame.kernel.as_outputs([graph for pool in pools for graph in pool])
-    E, norms = host(points.frame.evaluate(flat)), host(points.frame.sqnorms(flat))
-    C, end, ranked = host(points.coordinates), 0, []
-    for t, pool in enumerate(pools):
-        end += len(pool)
-        rows = slice(end - len(pool), end)
-        least = norms[rows].min()  # beside l(y, y) small inner products would be rounded away
-        scores = 2.0 * E[rows] @ C[t] - (norms[rows] - least)
-        order = np.argsort(-scores, kind="stable")[:k]
-        ranked.append([(pool[j], float(scores[j] - least)) for j in order])
-    return ranked

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Items, blocks, host, is_foreign, like, take
+from .._arrays import Items, blocks
 from ..embedding import Embedding
-from ..kernels import Kernel, Labels
-from .base import Decoder, Ranked, unsuited
+from ._label_decoder import LabelDecoder
+from .base import Ranked
 
 ENTRIES = 2**22
 """Numbers that are held at once."""
 
 
-class ExpectedF1(Decoder):
+class ExpectedF1(LabelDecoder):
     """The label set of the largest expected F1, for label sets under a linear output kernel.
 
     The coordinates of g(x) are read as probabilities of the labels, independent of each other, and
@@ -36,45 +36,27 @@ class ExpectedF1(Decoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
-    def fit(self, kernel: Kernel, y: Items) -> ExpectedF1:
-        """Keep the form of an output."""
-        known = kernel.multiple.kernel
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        linear = undone and (kernel.on_vectors or isinstance(known, Labels))
-        if not linear:
-            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
-        own = isinstance(known, Labels)
-        self.labels_ = known if own else Labels().fit(Labels().as_outputs(y))
-        self.kernel_, self.sample_ = kernel, take(y, [0])
-        return self
-
     def decode(self, points: Embedding) -> Items:
         """The best set of each point, in the form that the training outputs had."""
         chosen, values = self._by_size(points)
-        return self._as_outputs(chosen[np.arange(len(chosen)), values.argmax(axis=1)])
+        return self._formed(chosen[np.arange(len(chosen)), values.argmax(axis=1)])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """For each point the best sets of `k` sizes, with their expected F1."""
         chosen, values = self._by_size(points)
         order = np.argsort(-values, axis=1, kind="stable")[:, :k]
         return [
-            list(zip(self._as_outputs(sets[best]), worth[best].tolist(), strict=True))
+            list(zip(self._formed(sets[best]), worth[best].tolist(), strict=True))
             for sets, worth, best in zip(chosen, values, order, strict=True)
         ]
 
     def _by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
         """The best set of every size for each point, as booleans, and its expected F1."""
-        inverse = self.kernel_.features.inverse
-        P = np.clip(host(inverse(points.frame.kernel_features(points.coordinates))), 0.0, 1.0)
+        P = np.clip(self._scores(points), 0.0, 1.0)
         step = max(1, ENTRIES // P.shape[1] ** 2)
         found = [_best_sets(P[rows]) for rows in blocks(len(P), step)]
         chosen, values = (np.concatenate(part) for part in zip(*found, strict=True))
         return chosen, values
-
-    def _as_outputs(self, chosen: np.ndarray) -> Items:
-        if is_foreign(self.sample_):
-            return like(chosen.astype(float), self.sample_)
-        return self.labels_.decoded(chosen, self.sample_)
 
 
 def _best_sets(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

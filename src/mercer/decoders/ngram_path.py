@@ -9,10 +9,10 @@ import numpy as np
 
 from .._arrays import Items, object_array, take
 from .._checks import Limits, bounded, finite, indices, must
+from .._parameters import whole
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
-from ..kernels.base import whole
 from ._path_graph import PathGraph
 from ._targets import automatic, best_of, targets
 from .base import Decoder, Ranked, unsuited
@@ -33,22 +33,6 @@ class Found:
     outputs: np.ndarray
     scores: np.ndarray
     proved: np.ndarray
-
-
-@dataclass(frozen=True)
-class Search:
-    """Room for the paths of all points: edges, lengths, values, and whether they are proved."""
-
-    paths: np.ndarray
-    ends: np.ndarray
-    values: np.ndarray
-    proved: np.ndarray
-
-    @classmethod
-    def of(cls, n: int, longest: int) -> Search:
-        """Room for n paths."""
-        paths, ends = np.zeros((n, longest), dtype=np.int64), np.zeros(n, dtype=np.int64)
-        return cls(paths, ends, np.zeros(n), np.zeros(n, dtype=bool))
 
 
 class NGramPath(Decoder):
@@ -185,34 +169,36 @@ class NGramPath(Decoder):
 
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
         """The strings of all points under each bonus; what no bonus changes is done once."""
+        from ._path_loops import best_paths
+
         lengths = self._spectrum.lengths()
         worth = np.zeros(self._spectrum.n)
         worth[np.array(list(lengths)) - 1] = list(lengths.values())
-        searches = [Search.of(len(points), self.longest_) for _ in bonuses]
+        n, graph = len(points), self.graph_
+        rooms = [
+            (np.zeros((n, self.longest_), dtype=np.int64), np.zeros(n, dtype=np.int64),
+             np.zeros(n), np.zeros(n, dtype=bool))
+            for _ in bonuses
+        ]  # fmt: skip
         for rows, T in targets(points, self.kernel_, POINTS):
             scores = self._edge_scores(T, worth)
-            for search, bonus in zip(searches, bonuses, strict=True):
-                self._walk(search, rows, scores, worth, bonus * worth.sum())
-        return [Found(self._spelled(s), s.values, s.proved) for s in searches]
+            for room, bonus in zip(rooms, bonuses, strict=True):
+                best_paths(
+                    *scores, graph.starts, graph.target, graph.chain, graph.roots, worth,
+                    self._kappa(), int(self.min_length), float(bonus * worth.sum()),
+                    int(self.max_nodes), *(part[rows] for part in room),
+                )  # fmt: skip
+        return [
+            Found(self._spelled(paths, ends), values, proved)
+            for paths, ends, values, proved in rooms
+        ]
 
-    def _walk(
-        self, search: Search, rows: slice, scores: tuple, worth: np.ndarray, bonus: float
-    ) -> None:
-        from ._path_loops import best_paths
-
-        graph, (fronts, backs) = self.graph_, scores
-        best_paths(
-            fronts, backs, graph.starts, graph.target, graph.chain, graph.roots, worth,
-            self._kappa(), int(self.min_length), float(bonus), int(self.max_nodes),
-            search.paths[rows], search.ends[rows], search.values[rows], search.proved[rows],
-        )  # fmt: skip
-
-    def _spelled(self, search: Search) -> np.ndarray:
+    def _spelled(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
                 as_given([symbols[c] for c in codes[path[:end]]], self.like_)
-                for path, end in zip(search.paths, search.ends, strict=True)
+                for path, end in zip(paths, ends, strict=True)
             ]
         )
 

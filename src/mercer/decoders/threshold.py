@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, dense, host, is_foreign, like, take
+from .._arrays import Items, dense, host
 from .._overlap import OVERLAPS
 from ..embedding import Embedding
-from ..kernels import Kernel, Labels
-from .base import Decoder, Ranked, unsuited
+from ..kernels import Kernel
+from ._label_decoder import LabelDecoder
+from .base import Ranked
 
 MACRO = "macro"
 PRIOR = 10.0
 """Examples that the threshold of all labels counts as, beside those that have a label."""
 
 
-class Threshold(Decoder):
+class Threshold(LabelDecoder):
     """The labels whose score reaches a threshold, for label sets under a linear output kernel.
 
     What is left open (None) is calibrated on the left-out points of the training examples: the
@@ -72,19 +73,12 @@ class Threshold(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Threshold:
         """Keep the form of an output."""
-        known = kernel.multiple.kernel
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        linear = undone and (kernel.on_vectors or isinstance(known, Labels))
-        if not linear:
-            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
+        super().fit(kernel, y)
         metrics = [*sorted(OVERLAPS), MACRO]
         if self.metric not in metrics:
             raise ValueError(f"metric must be one of {metrics}, got {self.metric!r}.")
         if self.threshold is not None and not isinstance(self.threshold, Real):
             raise ValueError(f"threshold must be a number or None, got {self.threshold!r}.")
-        own = isinstance(known, Labels)
-        self.labels_ = known if own else Labels().fit(Labels().as_outputs(y))
-        self.kernel_, self.sample_ = kernel, take(y, [0])
         self.threshold_: Any = 0.5 if self.threshold is None else float(self.threshold)
         self.at_least_one_ = bool(self.at_least_one)
         return self
@@ -140,9 +134,6 @@ class Threshold(Decoder):
         best = int(np.argmax(np.where(possible, total, -np.inf)))
         return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
 
-    def _scores(self, points: Embedding) -> np.ndarray:
-        return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
-
     def decode(self, points: Embedding) -> Items:
         """The labels that reach the threshold, in the form that the training outputs had."""
         G = self._scores(points)
@@ -170,11 +161,6 @@ class Threshold(Decoder):
                 k -= 1
             if not k:
                 return
-
-    def _formed(self, chosen: np.ndarray) -> Items:
-        if is_foreign(self.sample_):
-            return like(chosen.astype(float), self.sample_)
-        return self.labels_.decoded(chosen, self.sample_)
 
 
 def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:

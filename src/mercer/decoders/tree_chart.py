@@ -10,9 +10,10 @@ import numpy as np
 from .._arrays import Items, host, object_array
 from ..embedding import Embedding
 from ..kernels import Kernel, Productions
+from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
-from ._grammar import Grammar, bracketed, largest, listed
+from ._grammar import Grammar, bracketed, listed
 from .base import Decoder, Ranked, unsuited
 
 ROUNDS = 12
@@ -174,7 +175,7 @@ class TreeChart(Decoder):
         weights, trees = points.frame.expansion(points.coordinates)
         grammar = self._grammar(trees)
         targets = host(weights) @ grammar.counts
-        size = self.max_size or largest(trees)
+        size = self.max_size or max(len(tree.label) for tree in flattened(trees, "y"))
         ranked = []
         for t in range(len(points)):
             search = self._searched(grammar, targets[t], self._spelled(points, t), size)

@@ -13,7 +13,7 @@ LISTED = 12
 """Members of a set that are named; of the others their number is told."""
 
 
-def answer_of(model: AutoDependency, row: dict[str, list]) -> dict:
+def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
     """What a model says of one row: the output, the best five, and the set that holds it."""
     kind = model.outputs_.kind_
     output = {str(name): plain(cells[0]) for name, cells in model.predict(row).items()}

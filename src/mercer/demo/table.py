@@ -184,7 +184,7 @@ class Tables:
             raise ValueError("there is no model yet: fit one first.")
         return self.job
 
-    def _field(self, name: str, kind: str) -> dict:
+    def _field(self, name: Any, kind: str) -> dict:
         values = self._fitted().model.inputs_.values_.get(name, [])
         return {"name": name, "kind": kind, "values": values[:CHOICES]}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, host
+from .._arrays import Items, count, host
 from .any_model import Piped
 from .base import StructuredEstimator
 from .prediction_sets import row_weights, weighted_quantile
@@ -46,7 +46,7 @@ class ResidualScale:
     model
         h, a model of the logarithm of the size of left-out residuals; None where trust is 0.
     place
-        What residuals are usual at each place of an output; None for balls.
+        What residuals are usual at each place of an output; one number for balls.
     power, trust
         The power with the least mean width on the left-out residuals. The residual model is
         followed only where it makes sets narrower by more than chance would, 7 / groups, and as far
@@ -55,23 +55,20 @@ class ResidualScale:
 
     view: Any
     model: Any
-    place: np.ndarray | None
+    place: np.ndarray
     power: float
     trust: float
 
     def at(self, X: Items) -> np.ndarray:
         """One value an input, or one at each place of its output."""
-        seen = _inputs(self.view, X)
-        size = np.ones(len(host(self.view.embed(X).coordinates)))
+        size = np.ones(count(X))
         if self.model is not None:
-            size = np.exp(self.trust * host(self.model.predict(seen)))
-        if self.place is None:
-            return size
+            size = np.exp(self.trust * host(self.model.predict(_inputs(self.view, X))))
         return np.reshape(size, (-1,) + (1,) * self.place.ndim) * self.place**self.power
 
 
 def residual_scale(
-    view: Any, errors: np.ndarray, X: Items, labels: np.ndarray, level: float, band: bool
+    view: Any, errors: np.ndarray, X: Items, labels: np.ndarray, level: float, place: np.ndarray
 ) -> ResidualScale:
     """Learn how large residuals are, and choose how far to follow it by left-out widths.
 
@@ -85,15 +82,14 @@ def residual_scale(
         Its training inputs and their groups.
     level
         The coverage that widths are compared at.
-    band
-        Whether sets are bands.
+    place
+        What residuals are usual at each place of an output; one number for balls.
     """
     floor = 1e-12 * np.abs(errors).max() + 1e-300
-    place = np.maximum(_usual(errors), floor) if band else None
     weights, seen, best = row_weights(labels), _inputs(view, X), None
     doubt = 1.0 + DOUBT / len(np.unique(labels))
-    for power in POWERS if band else (0.0,):
-        unit = np.ones(()) if place is None else place**power
+    for power in POWERS if place.ndim else (0.0,):
+        unit = place**power
         sizes = np.abs(errors / unit).reshape(len(errors), -1)
         largest = np.maximum(sizes.max(axis=1), floor)
         usual = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
@@ -125,12 +121,6 @@ def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
     """How badly one number tells the wanted quantile of all of them: less is better."""
     over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
-
-
-def _usual(errors: np.ndarray) -> np.ndarray:
-    """The root mean square at each place, with one example more that is as all places are."""
-    squares, n = (errors**2).mean(axis=0), len(errors)
-    return np.sqrt((n * squares + squares.mean()) / (n + 1))
 
 
 def size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from .._arrays import Items, count, host, take
 from ..features import Explicit, FeatureMap, RandomFourier, RandomOperatorFourier
 from ..kernels import Kernel
+from ..kernels.base import as_output_kernel
 from ..operators import Moments, Operator, as_operator_kernel
 from ..symmetric import SymMatrix
-from .checks import output_default
 from .ridge import RidgeEstimator
 
 SOME = 40
@@ -47,7 +47,7 @@ def _as_given(model: RidgeEstimator, name: str) -> list[Any]:
     given = model.get_params(deep=False)["kernel" if name == "input" else "output_kernel"]
     kernels = given if isinstance(given, list | tuple) else [given]
     if name == "output":
-        return [output_default(kernel) for kernel in kernels]
+        return [as_output_kernel(kernel) for kernel in kernels]
     return [as_operator_kernel(kernel) for kernel in kernels]
 
 

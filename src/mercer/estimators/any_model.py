@@ -14,8 +14,7 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..kernels import Linear
 from ..spaces import Classes, Opaque, Sequences, Space
-from .base import StructuredEstimator
-from .checks import is_flat
+from .base import StructuredEstimator, is_flat
 
 BEST = 100
 """Outputs that a model which ranks its own is asked for."""
@@ -48,7 +47,7 @@ def as_points(model: Any, y: Items) -> Any:
     if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
         return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
     if hasattr(model, "predict_top"):
-        return Ranking(model, y)
+        return Listing(model, y)
     return Classifying(model) if is_classifier(model) else Regressing(model, y)
 
 
@@ -77,12 +76,23 @@ class Piped:
         return self.model._flattened(outputs)
 
 
-class Regressing:
+class View:
+    """A model of another library, or one that ranks outputs, as one that predicts points."""
+
+    flat = False
+
+    def __init__(self, model: Any, output_kernel: Any, y: Items):
+        self.model, self.output_kernel_, self.outputs_ = model, output_kernel, y
+
+    def _flattened(self, outputs: Any) -> Any:
+        return np.reshape(outputs, (len(outputs),)) if self.flat else outputs
+
+
+class Regressing(View):
     """A regressor: its predictions as points under the linear kernel."""
 
     def __init__(self, model: Any, y: Items):
-        self.model = model
-        self.output_kernel_ = Linear()
+        super().__init__(model, Linear(), y)
         self.outputs_ = self.output_kernel_.as_outputs(y)
         self.decoder_ = Direct().fit(self.output_kernel_, self.outputs_)
         self.frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
@@ -93,12 +103,9 @@ class Regressing:
         outputs = self.output_kernel_.as_outputs(self.model.predict(X))
         return Embedding(self.output_kernel_.features(outputs), self.frame)
 
-    def _flattened(self, outputs: Any) -> Any:
-        return np.reshape(outputs, (len(outputs),)) if self.flat else outputs
-
 
 @dataclass(frozen=True)
-class Outputs:
+class Equality:
     """Outputs of which only equality is known, in the place of an output kernel."""
 
     space: Space
@@ -106,7 +113,7 @@ class Outputs:
     on_vectors: bool = False
 
     @property
-    def kernel(self) -> Outputs:
+    def kernel(self) -> Equality:
         """Itself: there is no feature space."""
         return self
 
@@ -121,7 +128,7 @@ class ClassScores:
 
     table: np.ndarray
     columns: dict
-    frame: Outputs
+    frame: Equality
     left_out: None = None
 
     def scores(self, Y: Items) -> np.ndarray:
@@ -130,7 +137,7 @@ class ClassScores:
         return np.where(np.array(known) < 0, -np.inf, self.table[:, known])
 
 
-class Classifying:
+class Classifying(View):
     """A classifier: its classes as candidates, by probability or decision value."""
 
     def __init__(self, model: Any):
@@ -139,8 +146,7 @@ class Classifying:
                 f"{type(model).__name__} gives several classes for each input: prediction sets "
                 "around a third party's classifier are for one class each."
             )
-        self.model, self.output_kernel_ = model, Outputs(Classes())
-        self.outputs_ = model.classes_
+        super().__init__(model, Equality(Classes()), model.classes_)
         self.columns = {key: i for i, key in enumerate(Classes().keys(self.outputs_))}
 
     def embed(self, X: Items) -> ClassScores:
@@ -149,9 +155,6 @@ class Classifying:
         table = host((self.model.predict_proba if probable else self.model.decision_function)(X))
         table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
         return ClassScores(table, self.columns, self.output_kernel_)
-
-    def _flattened(self, outputs: Any) -> Any:
-        return outputs
 
 
 @dataclass(frozen=True)
@@ -162,23 +165,20 @@ class RankedLists:
     space: Space
 
 
-class Ranking:
+class Listing(View):
     """A model that ranks outputs itself, such as a `SequenceTransducer`."""
 
     def __init__(self, model: Any, y: Items):
-        self.model, self.outputs_ = model, y
+        space: Space = Sequences()
         try:
-            Sequences().check(y)
-            self.output_kernel_ = Outputs(Sequences())
+            space.check(y)
         except (TypeError, ValueError):
-            self.output_kernel_ = Outputs(Opaque())
+            space = Opaque()
+        super().__init__(model, Equality(space), y)
 
     def embed(self, X: Items) -> RankedLists:
         """The best outputs of each input."""
         return RankedLists(self.model.predict_top(X, BEST), self.output_kernel_.space)
-
-    def _flattened(self, outputs: Any) -> Any:
-        return outputs
 
 
 def checked_outputs(view: Any, y: Items) -> Items:

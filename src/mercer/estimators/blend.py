@@ -15,9 +15,9 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..problem import group_labels, sample_weights
 from .base import StructuredEstimator
 from .choice import calibrated
+from .pairs import group_labels, sample_weights
 from .squares import Squares
 
 FOLDS = 10

@@ -15,7 +15,6 @@ from .adaptive import PosteriorScale, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
 from .guarantees import (
     out_of_reach,
-    outside_pool,
     seen_before,
     stated_level,
     unproven,
@@ -25,7 +24,7 @@ from .left_out_scales import LeftOutScales, Scales
 from .list_summaries import inclusion_of
 from .pairs import rows_of
 from .prediction_sets import row_weights, weighted_quantile
-from .radii import OneRadius, RadiusByClass, categories, fewest_groups, radii_of
+from .radii import categories, fewest_groups, radii_at, settled_radii
 from .risk_control import as_loss, controlled_radius, risk_at, steps
 from .set_shapes import AroundShape, BandShape, CandidateShape, shape_of
 
@@ -67,7 +66,7 @@ def _scaling(sets: Any, X: Items, y: Items, labels: np.ndarray) -> Any:
         return PosteriorScale(sets.view_, band)
     own = np.unique(labels, return_inverse=True)[1]
     errors = left_out_errors(clone(sets.model), sets.view_, X, y, own, band)
-    return residual_scale(sets.view_, errors, X, own, sets.level_, band)
+    return residual_scale(sets.view_, errors, X, own, sets.level_, sets.shape_.scale)
 
 
 def _is_band(sets: Any) -> bool:
@@ -85,14 +84,15 @@ def _calibrate(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
         return
     scores = sets.shape_.scores(points, y, sets._scale_at(X))
     names = _names(sets, X, y)
-    _settle(sets, radii_of(sets, X, names, scores, labels))
-    radii = sets.radii_.at(X)
-    if isinstance(sets.radii_, RadiusByClass):
+    sets.radii_ = settled_radii(sets, X, names, scores, labels)
+    sets.radius_ = sets.radii_ if isinstance(sets.radii_, float) else float("nan")
+    radii = radii_at(sets, X)
+    if radii.ndim == 2:  # one for each candidate
         radii = radii[np.arange(len(scores)), np.array(names)]
     sets.empirical_coverage_ = float(np.mean((scores <= radii) & np.isfinite(scores)))
     warn_if_few(sets.coverage, fewest_groups(names, labels))
-    sets.outside_ = outside_pool(sets.shape_, scores)
-    sets.proven_coverage_ = stated_level(sets.shape_, float(sets.coverage), scores, labels)
+    level = float(sets.coverage)
+    sets.proven_coverage_, sets.outside_ = stated_level(sets.shape_, level, scores, labels)
 
 
 def _names(sets: Any, X: Items, y: Items) -> list | None:
@@ -106,18 +106,13 @@ def _names(sets: Any, X: Items, y: Items) -> list | None:
     return sets.shape_.known(y, sets.view_.output_kernel_.space).tolist()
 
 
-def _settle(sets: Any, radii: Any) -> None:
-    sets.radii_ = radii
-    sets.radius_ = radii.radius if isinstance(radii, OneRadius) else float("nan")
-
-
 def _control(sets: Any, points: Any, y: Items, labels: np.ndarray) -> None:
     """Settle the radius by the expected loss of the best output in a list."""
     if isinstance(sets.shape_, AroundShape):
         raise ValueError('loss= is for lists of outputs: use kind="candidates".')
     found = steps(sets.shape_, points, y, as_loss(sets.loss))
     bound = 1.0 - float(sets.coverage)
-    _settle(sets, OneRadius(controlled_radius(found, row_weights(labels), bound)))
+    sets.radii_ = sets.radius_ = controlled_radius(found, row_weights(labels), bound)
     risk = float(np.mean(risk_at(found, sets.radius_)))
     sets.empirical_coverage_, sets.outside_ = 1.0 - risk, 0.0
     reached = np.isfinite(sets.radius_)
@@ -141,9 +136,8 @@ def fit_jackknife(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     met = (sets.scores_ <= radius) & np.isfinite(sets.scores_)
     sets.empirical_coverage_ = float(np.mean(met))
     warn_if_few(sets.coverage, int(labels.max()) + 1)
-    sets.outside_ = outside_pool(sets.shape_, sets.scores_)
     level = max(0.0, 2.0 * sets.coverage - 1.0)
-    level = stated_level(sets.shape_, level, sets.scores_, labels)
+    level, sets.outside_ = stated_level(sets.shape_, level, sets.scores_, labels)
     reasons = seen_before(sets.model_, sets.shape_, sets.scale)
     sets.proven_coverage_ = unproven(reasons) if reasons else level
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, count, take
+from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CandidateLists
 from ..embedding import Embedding
@@ -16,6 +17,11 @@ from ..solvers.factorization import Refused
 
 OBJECTS, ENTRIES = 2**14, 2**20
 """Different candidates, and candidates in all, that are held at once, if one list has no more."""
+
+FORGOTTEN = (
+    "leaving examples out needs the training data, which this model has let go of, as saved models "
+    "have. Predict with the model that was fitted."
+)
 
 
 def ranked_lists(
@@ -93,6 +99,15 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
         yield batch
 
 
+def _training_outputs(model: Any) -> Items:
+    """The training outputs; of a saved model those that its decoder chooses from, if it does."""
+    if "outputs_" in vars(model):
+        return model.outputs_
+    decoder = vars(model).get("decoder_")
+    chosen_from = isinstance(decoder, Candidates) and decoder.candidates is None
+    return decoder.outputs_ if chosen_from else []
+
+
 class _Fair:
     """Leaves out of a model what it has seen of the candidates."""
 
@@ -103,12 +118,8 @@ class _Fair:
         if leave_out is False:
             return
         if leave_out and self.fitted is None:
-            raise ValueError(
-                "leave_out_candidates=True needs the training data, which this model has let go "
-                "of (as saved models have): predict with the model that was fitted."
-            )
-        known = vars(model).get("outputs_")
-        keys = [] if known is None else model.output_kernel_.space.keys(known)
+            raise ValueError(f"leave_out_candidates=True is not possible: {FORGOTTEN}")
+        keys = model.output_kernel_.space.keys(_training_outputs(model))
         for i, key in enumerate(keys):
             self.rows.setdefault(key, []).append(i)
         self.n, self.left, self.unfair = len(keys), 0, 0
@@ -126,7 +137,8 @@ class _Fair:
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         try:
             if self.fitted is None:
-                raise Refused("this model has no closed form for left-out models.")
+                gone = "outputs_" not in vars(self.model)
+                raise Refused(FORGOTTEN if gone else "this model has no closed form for that.")
             found = self.fitted.without()(take(checked, rows), sets)
         except Refused as problem:
             if self.leave_out:

@@ -49,6 +49,8 @@ class Trial:
         }
 
 
+LIKELIHOODS = ("evidence", "density")
+CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 AUTO = "auto"
 """The default of `scoring`: the metric of the outputs' space where that is not the risk."""
 

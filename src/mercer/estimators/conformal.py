@@ -9,14 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count
 from .._from_file import FromFile
-from ..problem import group_labels
 from .any_model import checked_outputs
 from .calibration import fit_jackknife, fit_split, jackknife_sets
-from .conformal_checks import check
 from .fitted import Fitted
+from .guarantees import check
 from .list_summaries import may_stand
+from .pairs import group_labels
 from .prediction_sets import contain, size
-from .radii import OneRadius
+from .radii import radii_at
 from .risk_control import as_loss, risk_at, steps
 
 
@@ -148,7 +148,7 @@ class ConformalSets(FromFile, BaseEstimator):
         if hasattr(self, "shape_") and not hasattr(self, "view_"):
             self.view_, self.scaling_ = self.model_, None
             if self.jackknife_ is None:
-                self.radii_ = OneRadius(self.radius_)
+                self.radii_ = self.radius_
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class ConformalSets(FromFile, BaseEstimator):
         check_is_fitted(self, "shape_")
         if self.jackknife_ is None:
             points = self.view_.embed(X)
-            return self.shape_.sets(points, self.radii_.at(X), self._scale_at(X))
+            return self.shape_.sets(points, radii_at(self, X), self._scale_at(X))
         return jackknife_sets(self, X)
 
     def covers(self, X: Items, y: Items) -> np.ndarray:

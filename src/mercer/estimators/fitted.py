@@ -116,7 +116,7 @@ def _is_small(nbytes: float) -> bool:
 def operator_spectrum(fitted: Fitted) -> Array:
     """The eigenvalues of the output operator of a separable problem."""
     from ..solvers import Cache, Spectral
-    from ..solvers.spectral import in_low_rank, low_rank_rows
+    from ..solvers.low_rank import in_low_rank, low_rank_rows
 
     problem, cache = fitted.problem, Cache()
     if problem.inputs.features is None:

@@ -9,16 +9,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, host
+from .._parameters import whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel, Linear, as_kernel
-from ..kernels.base import whole
+from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
-from ..problem import Problem, Side, group_labels, sample_weights
+from ..problem import Problem, Side
 from ..solvers.outputs import Outputs
-from .base import StructuredEstimator
-from .checks import output_default, warn_if_constant
+from .base import StructuredEstimator, warn_if_constant
 from .choice import calibrated
+from .pairs import group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
 
 DIRECTIONS = 64
@@ -125,7 +126,7 @@ class ForestDependency(StructuredEstimator):
         return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
 
     def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
-        kernel, output = self._input_kernel(), output_default(self.output_kernel)
+        kernel, output = self._input_kernel(), as_output_kernel(self.output_kernel)
         given = X
         X, y = self._check_pairs(kernel, output, X, y)
         self.input_kernel_, self.output_kernel_ = kernel.fit(X), clone(output).fit(y)

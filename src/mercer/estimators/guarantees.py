@@ -1,9 +1,10 @@
-"""What level a calibration proves, and warnings that say why it is less than was asked for."""
+"""What may be asked of prediction sets, what level is proven then, and why it may be less."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,23 @@ from .prediction_sets import largest_share
 from .ridge import RidgeEstimator
 from .set_shapes import BandShape, CandidateShape, RankedShape
 
+CALIBRATIONS = ("split", "jackknife+")
+KINDS = ("auto", "candidates", "ball", "band")
+SCALES = ("auto", "flat", "posterior", "residual")
 CALLER = 6
 """How far below the call of `fit` warnings are raised."""
 
 
-def outside_pool(shape: Any, scores: np.ndarray) -> float:
-    """The share of outputs that no list can hold."""
-    listed = isinstance(shape, CandidateShape | RankedShape)
-    return float(np.isinf(scores).mean()) if listed else 0.0
-
-
-def stated_level(shape: Any, level: float, scores: np.ndarray, labels: np.ndarray) -> float:
-    """The level that is left where the pool may lack the truth."""
-    share = outside_pool(shape, scores)
-    listed = isinstance(shape, CandidateShape | RankedShape)
-    if not listed or (shape.complete and share == 0):
-        return level
+def stated_level(
+    shape: Any, level: float, scores: np.ndarray, labels: np.ndarray
+) -> tuple[float, float]:
+    """The level that is left where the pool may lack the truth, and the share that it lacks."""
     outside = np.isinf(scores)
+    share = float(outside.mean())
+    if not isinstance(shape, CandidateShape | RankedShape):
+        return level, 0.0
+    if shape.complete and share == 0:
+        return level, share
     left = max(0.0, level - largest_share(outside, labels))
     if share > 0:
         warnings.warn(
@@ -38,7 +39,7 @@ def stated_level(shape: Any, level: float, scores: np.ndarray, labels: np.ndarra
             f"{left:.3g}, not {level:.3g}. Give candidates= that hold every output.",
             stacklevel=CALLER,
         )
-    return left
+    return left, share
 
 
 def seen_before(model: RidgeEstimator, shape: Any, scale: str) -> list[str]:
@@ -83,3 +84,36 @@ def warn_if_few(coverage: float, groups: int) -> None:
             f"every output. At least {wanted} are needed, or a lower coverage.",
             stacklevel=CALLER,
         )
+
+
+def check(sets: Any) -> None:
+    """Refuse parameters that make no sense, alone or together."""
+    model = sets.model
+    if not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise TypeError(
+            "ConformalSets is for models that fit and predict, such as KernelDependency; got "
+            f"{model!r}."
+        )
+    if sets.calibration == "jackknife+" and not isinstance(model, RidgeEstimator):
+        raise TypeError(
+            'calibration="jackknife+" needs the closed form of KernelDependency and '
+            f'KernelDependencyCV, which {type(model).__name__} lacks: use "split".'
+        )
+    if not isinstance(sets.coverage, Real) or not 0 < float(sets.coverage) < 1:
+        raise ValueError(f"coverage must be between 0 and 1, got {sets.coverage!r}.")
+    share = 0.25 if sets.held_out is None else sets.held_out
+    if not isinstance(share, Real) or not 0 < float(share) < 1:
+        raise ValueError(f"held_out must be between 0 and 1 or None, got {sets.held_out!r}.")
+    choices = (("calibration", CALIBRATIONS), ("kind", KINDS), ("scale", SCALES))
+    for name, allowed in choices:
+        if getattr(sets, name) not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}, got {getattr(sets, name)!r}.")
+    _check_together(sets)
+
+
+def _check_together(sets: Any) -> None:
+    named = [name for name in ("by", "shift", "loss") if getattr(sets, name) is not None]
+    if len(named) > 1:
+        raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
+    if named and sets.calibration != "split":
+        raise ValueError(f'{named[-1]} needs calibration="split".')

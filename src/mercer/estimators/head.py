@@ -7,18 +7,19 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._arrays import Array, Items, count, host
+from .._parameters import whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, PointMap
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel, Linear, as_kernel
-from ..kernels.base import whole
+from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
-from ..problem import Problem, Side, group_labels, sample_weights
+from ..problem import Problem, Side
 from ..solvers.outputs import Outputs
 from ..solvers.weights import LeastWeights
-from .base import StructuredEstimator
-from .checks import output_default, warn_if_constant
+from .base import StructuredEstimator, is_flat, warn_if_constant
 from .choice import calibrated
+from .pairs import group_labels, sample_weights
 
 RANK = 128
 """Principal directions of outputs without finite features, where the user names none."""
@@ -111,7 +112,7 @@ class RegressorDependency(StructuredEstimator):
                 "points_from(predictions of a model trained elsewhere)."
             )
         kernel, given = self._input_kernel(), X
-        X, y = self._check_pairs(kernel, output_default(self.output_kernel), X, y)
+        X, y = self._check_pairs(kernel, as_output_kernel(self.output_kernel), X, y)
         self.input_kernel_ = kernel.fit(X)
         labels, w = group_labels(groups, count(y)), sample_weights(sample_weight, count(y))
         V = host(self._prepare(y))
@@ -137,17 +138,15 @@ class RegressorDependency(StructuredEstimator):
         y
             Its training outputs.
         """
-        kernel = output_default(self.output_kernel)
+        kernel = as_output_kernel(self.output_kernel)
         outputs = kernel.as_outputs(y)
-        from .checks import is_flat
-
         self.flat_, self.back_ = is_flat(kernel, outputs, y), False
         self._prepare(outputs)
         return self
 
     def _prepare(self, y: Items) -> Array:
         """Fit output kernel, coordinates and decoder; return the coordinates."""
-        self.output_kernel_ = clone(output_default(self.output_kernel)).fit(y)
+        self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(y)
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y
         linear = Linear()

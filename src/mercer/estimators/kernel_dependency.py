@@ -11,18 +11,19 @@ from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel
+from ..kernels.base import as_output_kernel
 from ..kernels.on_device import OnDevice
 from ..losses import Loss, checked_loss
 from ..operators import as_operator_kernel
-from ..problem import Problem, Want
+from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
 from ..solvers.route import check_name
 from ..sources import Source, Stream
-from .checks import output_default, positive_alpha
 from .gathered import Gathered, separated, streamless
 from .pairs import informed, parted, refuse_in_streams
+from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
-from .ridge import RidgeEstimator, planned_sizes
+from .ridge import RidgeEstimator
 
 
 def _adds_up(model: KernelDependency) -> bool:
@@ -190,13 +191,16 @@ class KernelDependency(RidgeEstimator):
         loss = None if self.loss is None else checked_loss(self.loss)
         if self.solver != "auto":
             check_name(self.solver)
-        X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
+        if str(getattr(y, "dtype", "object")) == "object":  # some outputs may be None
+            X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
         if unlabelled is not None:
             (kernel,) = informed([kernel], unlabelled)
-        output_kernel = output_default(self.output_kernel)
+        output_kernel = as_output_kernel(self.output_kernel)
+        inputs = kernel.inputs
         if self.device is not None:
             kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
-        data = self._data(X, y, groups, weights, [self._checking(kernel)], output_kernel)
+            inputs = self._checking(kernel)
+        data = self._data(X, y, groups, weights, [inputs], output_kernel)
         outputs = data.side(output_kernel, data.y, self.output_features)
         problem = self._problem(kernel, outputs, data, loss)
         refit = loss is not None or (kernel.separable and problem.operator.learnt)
@@ -245,7 +249,8 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _gathered(self, source: Source) -> Gathered:
-        output_kernel, kernel = output_default(self.output_kernel), as_operator_kernel(self.kernel)
+        kernel = as_operator_kernel(self.kernel)
+        output_kernel = as_output_kernel(self.output_kernel)
         positive_alpha(self.alpha)
         check_name(self.solver)
         check_map(self.features, "features")
@@ -276,5 +281,5 @@ class KernelDependency(RidgeEstimator):
         return [as_operator_kernel(self.kernel).inputs]
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:
-        output = output_default(self.output_kernel)
+        output = as_output_kernel(self.output_kernel)
         return planned_sizes([as_operator_kernel(self.kernel)], output, n, p, q, choice=False)

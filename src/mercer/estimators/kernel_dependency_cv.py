@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,47 +11,31 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, take
 from .._plan import Sizes
-from .._same import fingerprint
 from ..decoders import Decoder
-from ..embedding import Embedding
 from ..features import FeatureMap
-from ..kernels import RBF, Kernel
-from ..losses import Loss, checked_loss, tau_risk
+from ..kernels import Kernel
+from ..kernels.on_device import on_device
+from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Problem, Side, Want
-from ..solvers import Cache, Factorization, LeftOut, factor
-from ..solvers.left_out_weights import weighed
+from ..problem import Data, Problem, Side, Want
+from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
-from ..solvers.route import check_name
-from ..sources import Gathering, Source, Stream
-from .checks import all_or_none, on_device, output_default, positive_alpha
-from .choice import (
-    AUTO,
-    Told,
-    Trial,
-    calibrated,
-    check_combination,
-    judges,
-    own_score,
-    some_rows,
-)
+from ..sources import Source, Stream
+from .choice import AUTO, Trial, calibrated, some_rows
+from .choices import Choices, by_scalar, kernels_of
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
-from .gathered import Gathered, held_out, left_out_risks, separated
+from .gathered import Gathered, held_out, separated
+from .judge import Judge
 from .nested import nested_score
-from .pairs import Data, informed, parted, refuse_in_streams
+from .pairs import informed, parted, refuse_in_streams
+from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
-from .ridge import RidgeEstimator, planned_sizes
+from .ridge import RidgeEstimator
+from .stream_choice import check_stream_choice, factored_groups, stream_risks, stream_trials
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
-LIKELIHOODS = ("evidence", "density")
-CRITERIA = ("loo", "gcv", *LIKELIHOODS)
-PLAIN = 0.03
-"""Of the default kernels, the linear ones are taken where another is better by this share at most:
-the least risk of many is so by luck in part."""
-RELATIVE = tuple(np.logspace(-8, 2, 21))
-"""The ridges of alphas="auto", in units of the data."""
 
 
 class KernelDependencyCV(RidgeEstimator):
@@ -245,32 +230,32 @@ class KernelDependencyCV(RidgeEstimator):
         unlabelled: Items | None,
         sample_weight: Any,
     ) -> None:
-        kernels, outputs = self._kernels(), self._output_kernels()
-        self._decoders()
+        choices = Choices.of(self)
         source = self._as_source(X, y, groups, sample_weight)
         if source is None and validation is not None:
             source = Stream([(X, y) if sample_weight is None else (X, y, sample_weight)])
-        self._check_choices(kernels, outputs, groups)
+        choices.check(self, groups)
         if source is not None:
-            refuse_in_streams(kernels, self._losses(), unlabelled)
-            if self.nested is not None:
-                raise ValueError("nested= is for pairs held whole, not for streams or validation=.")
+            refuse_in_streams(choices.kernels, choices.losses, unlabelled)
+            check_stream_choice(self, choices, validation)
             with source.running():
-                self._fit_source(source, validation)
+                self._fit_source(source, choices, validation)
             return
         X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
         open_choice = self.kernel is None and self.search == "grid"
+        kernels = choices.kernels
         if open_choice:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
         kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
-        outputs = [on_device(output, self.device) for output in outputs]
+        outputs = [on_device(output, self.device) for output in choices.outputs]
         scalars = [self._checking(kernel) for kernel in kernels]
         data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
         kernels = self._shortlisted(kernels, data) if open_choice else kernels
-        want = self._want(kernels)
+        want = choices.want(self, kernels)
+        choices = replace(choices, kernels=kernels, outputs=outputs)
         if self.search == "gradient":
-            kernels = self._learnt_kernels(kernels, outputs, data)
-        best, rows = self._best(self._trials(kernels, outputs, data, want))
+            choices = replace(choices, kernels=self._learnt_kernels(choices, data))
+        best, rows = self._best(self._trials(choices, data, want), choices)
         check_symmetries(best.factorization, best.alpha, want)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
@@ -281,52 +266,37 @@ class KernelDependencyCV(RidgeEstimator):
                 self, X, y, groups, sample_weight, self.nested
             )
 
-    def _learnt_kernels(
-        self, kernels: list[OperatorKernel], outputs: list[Kernel], data: Data
-    ) -> list[OperatorKernel]:
+    def _learnt_kernels(self, choices: Choices, data: Data) -> list[OperatorKernel]:
         """The kernels at parameters learnt by gradient, for each output kernel."""
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
+        sides = [data.side(output, data.y, self.output_features) for output in choices.outputs]
         return [
             learnt_kernel(problem, criterion, self.restarts)
-            for output in outputs
-            for problem in self._problems(
-                kernels, data.side(output, data.y, self.output_features), data
-            )
+            for side in sides
+            for problem in self._problems(choices, side, data)
         ]
 
-    def _want(self, kernels: list[OperatorKernel]) -> Want:
-        """What every trial is asked for; one that no closed form can judge decides for all."""
-        learnt = any(k.separable and k.separated().operator.learnt for k in kernels)
-        relative = isinstance(self.alphas, str)
-        return Want(
-            RELATIVE if relative else self._alphas(),
-            left_out=True,
-            judge="refit" if learnt or self._losses() != [None] else "closed",
-            folds=self.cv,
-            solver=self.solver,
-            relative=relative,
-            moves=self.criterion in LIKELIHOODS,
-        )
-
-    def _alphas(self) -> list[float]:
-        if isinstance(self.alphas, str):
-            if self.alphas != "auto":
-                raise ValueError(f'alphas must be numbers or "auto", got {self.alphas!r}.')
-            return list(RELATIVE)
-        return [positive_alpha(alpha) for alpha in np.ravel(self.alphas)]
-
-    def _trials(
-        self, kernels: list[OperatorKernel], outputs: list[Kernel], data: Data, want: Want
-    ) -> Iterator[Trial]:
+    def _trials(self, choices: Choices, data: Data, want: Want) -> Iterator[Trial]:
         """Every kernel, output kernel, loss and ridge."""
-        for output in outputs:
+        judge = self._judge(choices)
+        for output in choices.outputs:
             side = data.side(output, data.y, self.output_features)
-            decoders = self._fitted_decoders(side.kernel, side.items)
+            decoders = [
+                self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
+            ]
             cache = Cache()
-            for problem in self._problems(kernels, side, data):
-                yield from self._path(factor(problem, want, cache), decoders, want)
+            for problem in self._problems(choices, side, data):
+                yield from judge.trials(factor(problem, want, cache), decoders, want)
+
+    def _judge(self, choices: Choices) -> Judge:
+        number = len(choices.decoders)
+        return Judge(self.scoring, self.criterion, choices.robust, number, self._flattened)
+
+    def _best(self, trials: Iterator[Trial], choices: Choices) -> tuple[Trial, list[dict]]:
+        """The best of the trials, told of as they are made."""
+        return self._judge(choices).best(self._steps(trials, "trial"), self.kernel is None)
 
     def _shortlisted(self, kernels: list[OperatorKernel], data: Data) -> list[OperatorKernel]:
         """Of many pairs the default kernel that suits some of them best."""
@@ -341,97 +311,14 @@ class KernelDependencyCV(RidgeEstimator):
             some.fit(take(data.X, rows), take(data.y, rows), labels[rows], None, None, weights)
         return [next(k for k in kernels if str(k) == str(some.kernel_))]
 
-    def _problems(
-        self, kernels: list[OperatorKernel], outputs: Side, data: Data
-    ) -> Iterator[Problem]:
+    def _problems(self, choices: Choices, outputs: Side, data: Data) -> Iterator[Problem]:
         """The problems of all kernels; those of one scalar kernel share its factorisation."""
-        for group in by_scalar(kernels):
+        for group in by_scalar(choices.kernels):
             inputs = None
-            for kernel, loss in product(group, self._losses()):
+            for kernel, loss in product(group, choices.losses):
                 problem = self._problem(kernel, outputs, data, loss, inputs)
                 inputs = problem.inputs
                 yield problem
-
-    def _path(
-        self,
-        factorization: Factorization,
-        decoders: list[Decoder],
-        want: Want,
-        risks: np.ndarray | None = None,
-    ) -> Iterator[Trial]:
-        """The trials of one problem: every ridge and decoder; risks may be known already."""
-        problem, alphas = factorization.problem, _ridges(factorization, want)
-        kernels = str(problem.kernel), str(problem.outputs.kernel)
-        named = [(decoder, (*kernels, str(decoder))) for decoder in decoders]
-        scored = self._scores(problem)
-        if risks is not None and not scored:
-            for alpha, risk in zip(alphas, risks, strict=True):
-                likely = self._likelihood(factorization, alpha)
-                yield Trial(problem, factorization, *named[0], alpha, float(risk), np.nan, likely)
-            return
-        for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
-            risk = self._risk(left_out, problem) if risks is None else float(risks[i])
-            likely = self._likelihood(factorization, left_out.alpha)
-            points = weighed(left_out.embed(), problem, left_out.alpha) if scored else None
-            for decoder, names in named:
-                score = np.nan if points is None else self._scored(decoder, points, problem)
-                yield Trial(
-                    problem, factorization, decoder, names, left_out.alpha, risk, score, likely
-                )
-
-    def _likelihood(self, factorization: Factorization, alpha: float) -> float:
-        """The evidence or density where a choice is made by it, else NaN."""
-        if self.criterion not in LIKELIHOODS:
-            return np.nan
-        return getattr(factorization, self.criterion)(alpha)
-
-    def _scores(self, problem: Problem) -> bool:
-        """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
-        if self.scoring == AUTO and (problem.gathered is not None or self.criterion != "loo"):
-            return False
-        return judges(self.scoring, problem.outputs.kernel, len(self._decoders()))
-
-    def _risk(self, left_out: LeftOut, problem: Problem) -> float:
-        robust = any(loss is not None for loss in self._losses())
-        return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
-
-    def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
-        outputs = problem.outputs
-        if self.scoring == AUTO:
-            return own_score(decoder, points, outputs.kernel, outputs.items, problem.weights)
-        from sklearn.metrics import check_scoring  # slow to import, not always needed
-
-        predictions = calibrated(decoder, points, outputs.items).decode(points)
-        told = Told(self._flattened(predictions))
-        scorer = check_scoring(told, scoring=self.scoring)
-        truth = self._flattened(problem.outputs.items)
-        if problem.weights is None:
-            return float(scorer(told, problem.inputs.items, truth))
-        return float(scorer(told, problem.inputs.items, truth, sample_weight=problem.weights))
-
-    def _best(self, trials: Iterator[Trial]) -> tuple[Trial, list[dict]]:
-        """The best trial, the first of equals, and a row of the report for each."""
-        best, plain, rows = None, None, []
-        for trial in self._steps(trials, "trial"):
-            rows.append(trial.row())
-            if self.kernel is None and trial.problem.inputs.kernel.features is not None:
-                plain = trial if plain is None or trial.risk < plain.risk else plain
-            worth = self._worth(trial)
-            if best is None or worth > self._worth(best) or np.isnan(self._worth(best)[0]):
-                best = trial
-        assert best is not None
-        if np.isnan(self._worth(best)[0]):
-            raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        if plain is not None and np.isnan(best.score) and plain.risk < (1 + PLAIN) * best.risk:
-            best = plain
-        return best, rows
-
-    def _worth(self, trial: Trial) -> tuple[float, float]:
-        """What is maximised; of equal scores the smaller risk is better."""
-        if self.criterion in LIKELIHOODS:
-            return trial.evidence, 0.0
-        scored = self.scoring not in (None, AUTO) or not np.isnan(trial.score)
-        return (trial.score if scored else -trial.risk), -trial.risk
 
     def _report(self, best: Trial, rows: list[dict]) -> None:
         """What was chosen, by what, and the decoder calibrated on what was left out."""
@@ -443,164 +330,45 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _most_steps(self) -> int:
         try:
-            kernels = len(self._kernels()) * len(self._output_kernels())
-            return kernels * len(self._losses()) * len(self._alphas())
+            choices = Choices.of(self)
+            kernels = len(choices.kernels) * len(choices.outputs)
+            return kernels * len(choices.losses) * len(choices.alphas)
         except (TypeError, ValueError):
             return 0  # they make no sense: the fit says why
 
     # -- streams ------------------------------------------------------------------------------
 
-    def _fit_source(self, source: Source, validation: Any) -> None:
+    def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
-        outputs = self._output_kernels()
-        if (
-            self.criterion not in ("loo", "evidence")
-            or len(outputs) > 1
-            or len(self._decoders()) > 1
-        ):
-            raise ValueError(
-                'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'
-            )
-        if validation is not None and self.scoring not in (None, AUTO):
-            raise ValueError(
-                "validation= is judged by its moments alone, which know the risk but no scoring: "
-                "leave one of the two out (without validation, scoring judges the sample)."
-            )
-        if self.features is not None and self.features.operator_valued:
-            raise ValueError(f"features={self.features} are chosen over pairs held whole only.")
-        groups = by_scalar([separated(kernel) for kernel in self._kernels()])
+        groups = by_scalar([separated(kernel) for kernel in choices.kernels])
         scalars = [group[0].separated().scalar for group in groups]
-        gathered = Gathered.of(source, self._stream_parts(scalars, outputs[0]))
+        gathered = Gathered.of(source, self._stream_parts(scalars, choices.outputs[0]))
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
-        want = self._want(self._kernels())
-        best, rows = self._best(self._source_trials(source, gathered, groups, others, want))
+        want = choices.want(self, choices.kernels)
+        ways = factored_groups(gathered, groups, self.fit_intercept, want)
+        risks = stream_risks(source, gathered, ways, others)
+        trials = stream_trials(self._judge(choices), ways, risks, self.decoder_, want)
+        best, rows = self._best(trials, choices)
         self._adopt(best.problem, want, best.alpha, best.factorization)
         self._report(best, rows)
         if others is not None:
             self.loo_risk_ = self.fitted_.left_out().risk(best.problem.weights)
 
-    def _source_trials(
-        self,
-        source: Source,
-        gathered: Gathered,
-        groups: list[list[OperatorKernel]],
-        others: list[Gathering] | None,
-        want: Want,
-    ) -> Iterator[Trial]:
-        """Every kernel and ridge, judged together; a generator by its sample."""
-        cache, ways = Cache(), []
-        for number, group in enumerate(groups):
-            problems = [gathered.problem(number, k, self.fit_intercept) for k in group]
-            found: Any = [factor(problem, want, cache) for problem in problems]
-            ways.append([(way, _ridges(way, want)) for way in found])
-        risks = None
-        if others is not None:
-            beside = [(*way, o) for g, o in zip(ways, others, strict=True) for way in g]
-            risks = np.array([way.held_out(o, a) for way, alphas, o in beside for a in alphas])
-        elif source.repeats:
-            risks = left_out_risks(source, gathered, ways)
-        step = len(want.alphas)
-        for i, (way, _) in enumerate(way for group in ways for way in group):
-            own = None if risks is None else risks[i * step : (i + 1) * step]
-            yield from self._path(way, [self.decoder_], want, own)
-
-    # -- checking -----------------------------------------------------------------------------
-    def _kernels(self) -> list[OperatorKernel]:
-        given = self.kernel if isinstance(self.kernel, list | tuple) else [self.kernel]
-        if not given:
-            raise ValueError("kernel=[] leaves nothing to choose from: give at least one kernel.")
-        if self.search == "gradient":
-            given = [RBF("ard") if k is None else k for k in given]
-        return [as_operator_kernel(k) for k in given]
-
-    def _output_kernels(self) -> list[Kernel]:
-        several = isinstance(self.output_kernel, list | tuple)
-        given = self.output_kernel if several else [self.output_kernel]
-        if not given:
-            raise ValueError("output_kernel=[] leaves nothing to choose from: give one.")
-        if len(given) > 1 and not all(judges(self.scoring, output_default(k)) for k in given):
-            raise ValueError(
-                "several output kernels cannot be compared by risk, which is measured in a "
-                "different space for each: give scoring=, a metric of the decoded outputs."
-            )
-        return [output_default(k) for k in given]
-
-    def _decoders(self) -> list[Decoder | None]:
-        given: Any = self.decoder if isinstance(self.decoder, list | tuple) else [self.decoder]
-        if not given:
-            raise ValueError("decoder=[] leaves nothing to choose from: give at least one.")
-        if len(given) > 1 and self.scoring is None:
-            raise ValueError(
-                "several decoders cannot be compared by risk, which is measured before decoding: "
-                'give scoring=, a metric of the decoded outputs, or "auto".'
-            )
-        return list(given)
-
-    def _fitted_decoders(self, output_kernel: Kernel, y: Items) -> list[Decoder]:
-        return [self._fitted_decoder(output_kernel, y, given) for given in self._decoders()]
-
-    def _losses(self) -> list[Loss | None]:
-        given: Any = self.loss if isinstance(self.loss, list | tuple) else [self.loss]
-        if not given:
-            raise ValueError("loss=[] leaves nothing to choose from: give at least one, or None.")
-        return [checked_loss(loss) for loss in given]
+    # -- what it would cost -------------------------------------------------------------------
 
     def _scalar_kernels(self) -> list[Kernel]:
-        return [kernel.inputs for kernel in self._kernels()]
+        return [kernel.inputs for kernel in kernels_of(self)]
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
-        outputs = self._output_kernels()
-        default = self.kernel is None and self.search == "grid" and X is not None
-        kernels = [as_operator_kernel(default_kernels(X)[0])] if default else self._kernels()
-        scalars = [kernel.inputs for kernel in kernels]
-        data = self._data(X, y, None, None, scalars, outputs[0])
-        side = data.side(outputs[0], data.y, self.output_features)
-        return next(self._problems(kernels, side, data)), self._want(kernels)
+        choices = Choices.of(self)
+        if self.kernel is None and self.search == "grid" and X is not None:
+            choices = replace(choices, kernels=[as_operator_kernel(default_kernels(X)[0])])
+        scalars = [kernel.inputs for kernel in choices.kernels]
+        data = self._data(X, y, None, None, scalars, choices.outputs[0])
+        side = data.side(choices.outputs[0], data.y, self.output_features)
+        return next(self._problems(choices, side, data)), choices.want(self, choices.kernels)
 
     def _sizes(self, n: int, p: int, q: int) -> Sizes:
-        return planned_sizes(self._kernels(), self._output_kernels()[0], n, p, q, choice=True)
-
-    def _check_choices(self, kernels: list, outputs: list, groups: Items | None) -> None:
-        coupled = [kernel for kernel in kernels if not (kernel.separable or kernel.movable)]
-        if self.device is not None and coupled:
-            raise ValueError(f"device={self.device!r} is for kernel * operator, got {coupled[0]}.")
-        check_name(self.solver)
-        if self.search not in ("grid", "gradient"):
-            raise ValueError(f'search must be "grid" or "gradient", got {self.search!r}.')
-        scalars = [kernel.inputs for kernel in kernels]
-        all_or_none(scalars)
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"criterion must be one of {CRITERIA}, got {self.criterion!r}.")
-        scored = self.scoring not in (None, AUTO)
-        if self.criterion != "loo" and (groups is not None or scored):
-            raise ValueError(
-                f'criterion="{self.criterion}" knows neither groups nor scoring: use "loo".'
-            )
-        operator_features = self.features is not None and self.features.operator_valued
-        check_combination(kernels, self._losses(), self.criterion, operator_features)
-        if np.size(self.alphas) == 0:
-            raise ValueError("alphas is empty: give at least one ridge.")
-        centred = [scalar for scalar in scalars if scalar.centered] + [
-            part for part in [*outputs, self.output_features] if part is not None and part.centered
-        ]
-        if centred and not self.fit_intercept:
-            raise ValueError(
-                f"{centred[0]} centres one side alone, for which leave-one-out has no closed "
-                "form: use fit_intercept=True, which centres both."
-            )
-
-
-def by_scalar(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
-    """Kernels gathered by scalar kernel, which is factored once; coupled kernels by themselves."""
-    gathered: dict[str, list[OperatorKernel]] = {}
-    for i, kernel in enumerate(kernels):
-        key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"
-        gathered.setdefault(key, []).append(kernel)
-    return list(gathered.values())
-
-
-def _ridges(factorization: Factorization, want: Want) -> list[float]:
-    """The ridges in absolute numbers."""
-    unit = factorization.scale if want.relative else 1.0
-    return [float(alpha) * unit for alpha in want.alphas]
+        choices = Choices.of(self)
+        return planned_sizes(choices.kernels, choices.outputs[0], n, p, q, choice=True)

@@ -20,12 +20,11 @@ from ..operators import ComponentKernel, OperatorKernel, Separable
 from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
-from ..solvers.component_slopes import component_slopes
 from ..solvers.coupled import fitted_kernel
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
-from ..solvers.parts import Parts
+from ..solvers.spectral import Parts
 from .parameter_vector import ParameterVector
 
 CRITERIA = ("auto", "evidence", "loo")
@@ -139,21 +138,25 @@ class ParameterSearch:
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
         """The problem and the ridge at a vector."""
         values, side = self.vector.values(vector), self.problem.inputs
+        kernel, alpha = self._kernel_at(values), values["alpha"]["alpha"]
         if self._components:
-            kernel_at = with_parameters(self.problem.kernel, values["scalar"])
-            return replace(self.problem, kernel=kernel_at), values["alpha"]["alpha"]
-        kernel: Kernel = with_parameters(self._scalar, values["scalar"])
+            return replace(self.problem, kernel=kernel), alpha
+        scalar, features = kernel.scalar, side.features
         if isinstance(side.kernel, OnDevice):
-            kernel = OnDevice(kernel, side.kernel.device)
-        kernel = kernel.fit(side.items)
-        features = side.features
+            scalar = OnDevice(scalar, side.kernel.device)
         if values["landmarks"]:
             moved = like(values["landmarks"]["landmarks"], features.landmarks)  # type: ignore[union-attr]
             features = Nystroem(landmarks=moved)
-        operator = with_parameters(self.problem.operator, values["operator"])
-        inputs = Side(kernel, side.items, features)
-        problem = replace(self.problem, inputs=inputs, kernel=Separable(kernel, operator))
-        return problem, values["alpha"]["alpha"]
+        inputs = Side(scalar.fit(side.items), side.items, features)
+        kernel = Separable(inputs.kernel, kernel.operator)
+        return replace(self.problem, inputs=inputs, kernel=kernel), alpha
+
+    def _kernel_at(self, values: dict[str, dict[str, Any]]) -> Any:
+        """The kernel at some parameters, not fitted."""
+        if self._components:
+            return with_parameters(self.problem.kernel, values["scalar"])
+        scalar = with_parameters(self._scalar, values["scalar"])
+        return Separable(scalar, with_parameters(self.problem.operator, values["operator"]))
 
     def _factored(self, problem: Problem) -> Parts:
         solver: Any = Spectral() if problem.inputs.features is None else LowRank()
@@ -184,15 +187,13 @@ class ParameterSearch:
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
         """By a Cholesky factor where the identity lets it, else by the spectrum."""
-        if self._components:
-            self.n_evaluations += 1
-            return component_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
         if by_inverse(problem):
             try:
                 self.n_evaluations += 1
                 return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
-            except np.linalg.LinAlgError:
-                pass  # the ridge is lost in the rounding of the Gram matrix
+            except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
+                if self._components:
+                    raise
         parts = self._factored(problem)
         return parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
 
@@ -250,17 +251,10 @@ class ParameterSearch:
         return max(steps, default=0.0) + 1e6, np.zeros_like(vector)
 
     def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
-        values = self.vector.values(vector)
-        alpha = values["alpha"]["alpha"]
-        if self._components:
-            kernel: Any = with_parameters(self.problem.kernel, values["scalar"])
-            own = dict(values["scalar"])
-            return Learnt(kernel, alpha, None, own, trace, self.n_evaluations)
-        scalar = with_parameters(self._scalar, values["scalar"])
-        operator = with_parameters(self.problem.operator, values["operator"])
-        features = self.problem_at(vector)[0].inputs.features
+        values, (problem, alpha) = self.vector.values(vector), self.problem_at(vector)
         named = {f"{o}__{n}": v for o in ("scalar", "operator") for n, v in values[o].items()}
-        kernel = Separable(scalar, operator)
+        named = values["scalar"] if self._components else named
+        kernel, features = self._kernel_at(values), problem.inputs.features
         return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items
-from ..problem import group_labels
 from .blend import Blend
-from .prediction_sets import Bands, row_weights, weighted_quantile
-from .set_shapes import BandShape, CandidateShape, predicted_directly
+from .pairs import group_labels
+from .prediction_sets import Bands, predicted_directly, row_weights, weighted_quantile
+from .set_shapes import BandShape, CandidateShape
 
 
 @dataclass(frozen=True)

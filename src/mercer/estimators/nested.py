@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Items, count, host
-from ..problem import group_labels
 from .choice import AUTO, Told, judges
-from .pairs import rows_of
+from .pairs import group_labels, rows_of
 
 
 def nested_score(

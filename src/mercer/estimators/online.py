@@ -8,15 +8,15 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, namespace, part, sqnorms, take
+from .._parameters import whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
-from ..kernels.base import whole
+from ..kernels.base import as_output_kernel
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator
-from .checks import output_default
 
 DROPS = ("smallest", "oldest")
 
@@ -126,7 +126,7 @@ class OnlineKernelDependency(StructuredEstimator):
 
     def _fit(self, X: Items, y: Items) -> None:
         kernel = as_operator_kernel(self.kernel)
-        output_kernel = clone(output_default(self.output_kernel))
+        output_kernel = clone(as_output_kernel(self.output_kernel))
         X, y = self._check_pairs(clone(kernel.inputs), output_kernel, X, y)
         self.output_kernel_ = output_kernel.fit(y)
         map = self._output_map().fit(output_kernel, y)

@@ -1,83 +1,23 @@
-"""Training pairs held whole: those whose output is known, checked, with what goes with each."""
+"""Training pairs held whole: those whose output is known, groups and weights, checked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from .._arrays import Items, concatenated, count, take
-from ..features import FeatureMap
-from ..kernels import Kernel, as_kernel
+from .._arrays import Items, concatenated, count, host, take
+from ..kernels import as_kernel
 from ..losses import Loss
 from ..operators import OperatorKernel, Separable
-from ..problem import Side
-
-MOST = 10**6
-"""Rows that whole weights may stand for when they are written out."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """Training data held whole: checked inputs and outputs, and what goes with each pair.
-
-    Attributes
-    ----------
-    X, y
-        The checked items.
-    labels, weights
-        The group of each pair, None where each is alone; the sample weights, None for ones.
-    given
-        The inputs as the user gave them.
-    sample
-        The rows that length scales and landmarks are settled on, where the same pairs could come
-        in blocks; None for all.
-    """
-
-    X: Items
-    y: Items
-    labels: np.ndarray | None
-    weights: np.ndarray | None
-    given: Items
-    sample: np.ndarray | None = None
-
-    def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
-        """Inputs or outputs under a kernel, a clone of which is fitted here.
-
-        It is fitted on the sample, as sources that are not held whole do. Finite features name
-        what occurs in the data (labels, n-grams), and so does whatever a kernel that has seen the
-        sample alone refuses: then on all.
-        """
-        fitted = clone(kernel)
-        seen = kernel.check(items, "X") if items is self.X else items
-        if self.sample is None or kernel.features is not None:
-            if self.weights is not None and not kernel.pairwise:
-                seen = take(seen, repeats(self.weights))  # as often as they weigh
-            fitted.fit(seen)
-        else:
-            fitted.fit(take(seen, self.sample))
-            try:
-                fitted.check(seen)
-            except ValueError:
-                fitted = clone(kernel).fit(seen)
-        return Side(fitted, items, features, self.sample)
-
-
-def repeats(weights: np.ndarray) -> np.ndarray:
-    """Positions repeated by weight: exactly for whole numbers, else to a quarter of the mean."""
-    whole_numbers = bool((weights == np.round(weights)).all())
-    fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
-    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))
 
 
 def parted(
     X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
 ) -> tuple[Items, Items, Items | None, Items | None, Any]:
     """Pairs that are whole, and all inputs whose output is None, or that came without, beside."""
-    if not isinstance(y, list | tuple) and str(getattr(y, "dtype", "")) != "object":
-        return X, y, groups, unlabelled, weights  # arrays of numbers have no such rows
+    if not isinstance(y, list | tuple | np.ndarray):
+        return X, y, groups, unlabelled, weights
     missing = np.array([item is None for item in y], dtype=bool)
     if not missing.any():
         return X, y, groups, unlabelled, weights
@@ -146,3 +86,44 @@ def _joined(more: Items, unlabelled: Items | None) -> Items:
     if isinstance(more, list):
         return more + list(unlabelled)
     return concatenated([A.to_numpy() if hasattr(A, "iloc") else A for A in (more, unlabelled)])
+
+
+def group_labels(groups: Items | None, n: int) -> np.ndarray:
+    """Number the group of each example; without groups each example is one."""
+    if groups is None:
+        return np.arange(n)
+    if isinstance(groups, str) or not hasattr(groups, "__len__"):
+        raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
+    shape = getattr(groups, "shape", (len(groups),))
+    if tuple(shape) != (n,):
+        got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
+        raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
+    groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    try:
+        hash(tuple(groups))
+    except TypeError as problem:
+        raise ValueError(
+            f"groups must be labels such as numbers or strings, one for each pair ({problem})."
+        ) from None
+    missing = [i for i, group in enumerate(groups) if group is None or group != group]
+    if missing:
+        raise ValueError(f"groups[{missing[0]}] is missing: every pair needs a label.")
+    numbers: dict[Any, int] = {}
+    labels = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
+    if len(numbers) < 2:
+        raise ValueError("groups has a single label: leaving it out leaves nothing to learn from.")
+    return labels
+
+
+def sample_weights(weights: Any, n: int) -> np.ndarray | None:
+    """Check sample weights; None where all are one."""
+    from sklearn.utils.validation import _check_sample_weight
+
+    if weights is None:
+        return None
+    w = _check_sample_weight(weights, np.empty(n), dtype=np.float64)
+    if (w < 0).any():
+        raise ValueError("sample_weight must be ≥ 0: it has negative values.")
+    if not (w > 0).any():
+        raise ValueError("sample_weight is zero for every pair: at least 2 must count.")
+    return None if (w == 1.0).all() else w

@@ -15,9 +15,10 @@ from ..operators import Moments, Operator
 from ..problem import Side
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
-from ..solvers.parts import Parts
+from ..solvers.spectral import Parts
 from ..symmetric import SymMatrix
 from .fitted import Fitted
+from .prediction_sets import predicted_directly
 
 KINDS = ("outputs", "directions", "total")
 NOISES = ("evidence", "left out")
@@ -131,7 +132,7 @@ class Posterior:
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
         C = mean + (D if parts.Q is None else D @ host(parts.Q).T)
-        if not self._linear():
+        if not self.linear:
             return [Embedding(like(c, part.T), parts.outputs.frame) for c in C]
         kernel, frame = problem.outputs.kernel, parts.outputs.frame
         F = frame.kernel_features(like(C.reshape(n * len(mean), -1), part.T))
@@ -156,16 +157,15 @@ class Posterior:
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots
 
-    def _linear(self) -> bool:
+    @property
+    def linear(self) -> bool:
         """Whether outputs are linear in the points."""
-        kernel = self.fitted.problem.outputs.kernel
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        return undone and kernel.on_vectors
+        return predicted_directly(self.fitted.problem.outputs.kernel)
 
     def _to_outputs(self) -> np.ndarray:
         """What one unit along each direction of the operator adds to an output, (q, output)."""
         problem, parts = self.fitted.problem, self.parts
-        if not self._linear():
+        if not self.linear:
             raise ValueError(
                 f'kind="outputs" is for outputs that are linear in the points, and '
                 f'{problem.outputs.kernel} is not linear: use kind="directions" or "total".'

@@ -128,3 +128,9 @@ def largest_share(outside: np.ndarray, labels: np.ndarray, confidence: float = 0
     groups = np.unique(labels)
     hit = len(np.unique(labels[outside]))
     return 1.0 if hit == len(groups) else float(beta.ppf(confidence, hit + 1, len(groups) - hit))
+
+
+def predicted_directly(kernel: Any) -> bool:
+    """Whether outputs are vectors that are linear in the points."""
+    undone = kernel.features is not None and kernel.features.inverse is not None
+    return bool(undone and kernel.on_vectors)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,67 +12,46 @@ from .._arrays import Items, count
 from .prediction_sets import row_weights, weighted_quantile
 
 
-@dataclass(frozen=True)
-class OneRadius:
-    """The same radius for every input."""
+def settled_radii(
+    sets: Any, X: Items, names: list | None, scores: np.ndarray, labels: np.ndarray
+) -> Any:
+    """What `radii_at` needs: a quantile of the scores of calibration pairs, groups counting alike.
 
-    radius: float
-
-    def at(self, X: Items) -> np.ndarray:
-        """One radius an input."""
-        return np.full(count(X), self.radius)
-
-
-@dataclass(frozen=True)
-class RadiusByCategory:
-    """A radius for each category of inputs (Mondrian sets); infinite for one that is not known."""
-
-    by: Callable[[Items], Any]
-    radii: dict
-
-    def at(self, X: Items) -> np.ndarray:
-        """The radius of each input's category."""
-        return np.array([self.radii.get(name, np.inf) for name in categories(self.by, X)])
-
-
-@dataclass(frozen=True)
-class RadiusByClass:
-    """A radius for each candidate: that of the calibration examples with this output."""
-
-    radii: np.ndarray
-
-    def at(self, X: Items) -> np.ndarray:
-        """One row an input, one column a candidate."""
-        return np.broadcast_to(self.radii, (count(X), len(self.radii)))
-
-
-@dataclass(frozen=True)
-class ShiftedRadius:
-    """Weighted conformal prediction: inputs to come have another distribution than those seen.
-
-    The radius at x is the quantile of the calibration scores weighted by `shift`, the new input
-    itself with a score of infinity.
+    One number; a dictionary by category (Mondrian sets); an array over the candidates for
+    by="class"; for inputs to come of another distribution (weighted conformal prediction) the
+    sorted scores, and what calibration pairs up to each of them weigh.
     """
+    if sets.shift is not None:
+        weights, order = (
+            density_ratios(sets.shift, X) / np.bincount(labels)[labels],
+            np.argsort(scores),
+        )
+        return scores[order], np.cumsum(weights[order])
+    if names is None:
+        return float(weighted_quantile(scores, row_weights(labels), sets.level_))
+    found = {}
+    for name in dict.fromkeys(names):
+        rows = np.array([other == name for other in names])
+        own = np.unique(labels[rows], return_inverse=True)[1]
+        found[name] = float(weighted_quantile(scores[rows], row_weights(own), sets.level_))
+    if sets.by != "class":
+        return found
+    return np.array([found.get(i, np.inf) for i in range(len(sets.shape_.number))])
 
-    shift: Callable[[Items], Any]
-    scores: np.ndarray
-    reached: np.ndarray
-    level: float
 
-    @classmethod
-    def of(
-        cls, shift: Any, X: Items, scores: np.ndarray, labels: np.ndarray, level: float
-    ) -> ShiftedRadius:
-        """Sort the scores, and add their weights up; rows of a group share its weight."""
-        weights = density_ratios(shift, X) / np.bincount(labels)[labels]
-        order = np.argsort(scores)
-        return cls(shift, scores[order], np.cumsum(weights[order]), level)
+def radii_at(sets: Any, X: Items) -> np.ndarray:
+    """The radius of each input, infinite in a category that was not seen.
 
-    def at(self, X: Items) -> np.ndarray:
-        """The weighted quantile for each input."""
-        wanted = self.level * (self.reached[-1] + density_ratios(self.shift, X))
-        place = np.searchsorted(self.reached, wanted * (1 - 1e-12))
-        return np.append(self.scores, np.inf)[place]
+    With by="class" one row an input, one column a candidate.
+    """
+    if sets.shift is not None:
+        # The new input itself weighs too, with a score of infinity.
+        scores, reached = sets.radii_
+        wanted = sets.level_ * (reached[-1] + density_ratios(sets.shift, X))
+        return np.append(scores, np.inf)[np.searchsorted(reached, wanted * (1 - 1e-12))]
+    if isinstance(sets.radii_, dict):
+        return np.array([sets.radii_.get(name, np.inf) for name in categories(sets.by, X)])
+    return np.broadcast_to(sets.radii_, (count(X), *np.shape(sets.radii_)))
 
 
 def categories(by: Callable[[Items], Any], X: Items) -> list:
@@ -96,37 +75,9 @@ def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
     return weights
 
 
-def radii_by_name(names: list, scores: np.ndarray, labels: np.ndarray, level: float) -> dict:
-    """The quantile of the scores of each name, groups counting alike."""
-    found = {}
-    for name in dict.fromkeys(names):
-        rows = np.array([other == name for other in names])
-        own = np.unique(labels[rows], return_inverse=True)[1]
-        found[name] = float(weighted_quantile(scores[rows], row_weights(own), level))
-    return found
-
-
-def radii_of(
-    sets: Any, X: Items, names: list | None, scores: np.ndarray, labels: np.ndarray
-) -> OneRadius | RadiusByCategory | RadiusByClass | ShiftedRadius:
-    """What gives the radius of an input, as `ConformalSets` were asked to settle it."""
-    if sets.shift is not None:
-        return ShiftedRadius.of(sets.shift, X, scores, labels, sets.level_)
-    if names is None:
-        return OneRadius(float(weighted_quantile(scores, row_weights(labels), sets.level_)))
-    found = radii_by_name(names, scores, labels, sets.level_)
-    if sets.by != "class":
-        return RadiusByCategory(sets.by, found)
-    pool = range(len(sets.shape_.number))
-    return RadiusByClass(np.array([found.get(i, np.inf) for i in pool]))
-
-
 def fewest_groups(names: list | None, labels: np.ndarray) -> int:
     """The number of groups in the smallest category."""
     if names is None:
         return int(labels.max()) + 1
-    pairs = {(name, group) for name, group in zip(names, labels.tolist(), strict=True)}
-    sizes: dict[Any, int] = {}
-    for name, _ in pairs:
-        sizes[name] = sizes.get(name, 0) + 1
-    return min(sizes.values())
+    pairs = set(zip(names, labels.tolist(), strict=True))
+    return min(Counter(name for name, _ in pairs).values())

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, host, like, namespace
+from ..solvers.densities import unit_variance
 from ..solvers.low_rank_inputs import LowRankInputs
-from ..solvers.parts import unit_variance
 from .posterior import KINDS, NOISES, Posterior
 
 
@@ -59,7 +59,7 @@ class SavedVariance:
             [part.b for part in parts.parts],
             [one.share for one in inputs],
             parts.order,
-            posterior._to_outputs() ** 2 if posterior._linear() else None,
+            posterior._to_outputs() ** 2 if posterior.linear else None,
             _why_not(posterior._check_total),
             posterior.fitted.alpha,
             posterior.noise,

@@ -9,6 +9,8 @@ import numpy as np
 
 from .._arrays import Items, host
 from ..embedding import Embedding
+from .adaptive import size_model
+from .prediction_sets import predicted_directly
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
     points, problem = model.loo_embed(), model.fitted_.problem
     outputs, kernel = model.outputs_, model.output_kernel_
     predicted = model.decoder_.decode(points)
-    direct = kernel.features is not None and kernel.features.inverse is not None
-    direct = direct and kernel.on_vectors
+    direct = predicted_directly(kernel)
     if metric is not None:
         truth = model._flattened(outputs), model._flattened(predicted)
         quality = np.asarray(metric(*truth, average=False), dtype=float)
@@ -78,7 +79,15 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
     else:
         sign = 1.0 if kernel.space.greater_is_better else -1.0
         quality = sign * np.asarray(kernel.space.metric(outputs, predicted, average=False))
-    sizes = _quality_model(problem, quality) if direct else None
+    sizes = None
+    if direct:
+        inputs = problem.inputs
+        if inputs.kernel.pairwise:
+            raise ValueError(
+                'confidence needs the inputs, and kernel="precomputed" has none: use '
+                "Precomputed(gram) with indices."
+            )
+        sizes = size_model(model, inputs.items, quality, problem.left_out_labels)
     certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
     return Confidence(model, sizes, _increasing(certainty, quality), certainty, quality)
 
@@ -104,23 +113,6 @@ def _explained(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     y, predicted = (A.reshape(len(A), -1) for A in (y, predicted))
     spread = ((y - y.mean(axis=0)) ** 2).sum(axis=1).mean()
     return np.maximum(1.0 - ((y - predicted) ** 2).sum(axis=1) / (spread or 1.0), 0.0)
-
-
-def _quality_model(problem: Any, quality: np.ndarray) -> Any:
-    """A ridge model of the quality under the input kernel, as it was fitted."""
-    from sklearn.base import clone
-
-    from .kernel_dependency_cv import KernelDependencyCV
-
-    kernel = problem.inputs.kernel
-    if kernel.pairwise:
-        raise ValueError(
-            'confidence needs the inputs, and kernel="precomputed" has none: use Precomputed(gram) '
-            "with indices."
-        )
-    return KernelDependencyCV(clone(kernel)).fit(
-        problem.inputs.items, quality, groups=problem.groups
-    )
 
 
 def _increasing(certainty: np.ndarray, quality: np.ndarray) -> Any:

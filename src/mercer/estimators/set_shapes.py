@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import Array, Items, host, like, one, take
 from ..embedding import Embedding
 from .any_model import RankedLists
-from .prediction_sets import Ball, Bands, weighted_quantile
+from .prediction_sets import Ball, Bands, predicted_directly, weighted_quantile
 
 Moves = Iterator[tuple[slice, Array]]
 """How left-out models differ from the model, (inputs, groups, q), block by block of inputs."""
@@ -116,14 +116,17 @@ def alone(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 class AroundShape:
-    """Balls or bands around the prediction: one radius an input."""
+    """Balls or bands around the prediction: one radius an input, in units of `scale`."""
+
+    scale: np.ndarray = np.ones(())
 
     def __init__(self, model: Any):
         self.model = model
 
     def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Any:
         """The sets of one radius an input, in units of `scale` where inputs have their own."""
-        raise NotImplementedError
+        scale = self.scale if scale is None else scale
+        return self._around(points, np.reshape(radii, (-1,) + (1,) * self.scale.ndim) * scale)
 
     def moved_sets(
         self,
@@ -152,19 +155,16 @@ class AroundShape:
         """
         found = []
         for rows, move in moves:
-            scale = self._unit() if scales is None else scales(rows)
+            scale = self.scale if scales is None else scales(rows)
             found.append(self._reached(points, host(move), scores, weights, level, scale))
         return self._around(points, np.concatenate(found))
 
-    def _unit(self) -> np.ndarray:
-        """What scores are in units of, for (inputs, left-out models) and places."""
-        raise NotImplementedError
-
-    def _reached(self, points: Embedding, move: Array, *more: Any) -> np.ndarray:
+    def _reached(
+        self, points: Embedding, move: Array, scores: Any, weights: Any, level: float, scale: Any
+    ) -> np.ndarray:
         raise NotImplementedError
 
     def _around(self, points: Embedding, half: np.ndarray) -> Any:
-        """Sets of these radii, or half widths at every place."""
         raise NotImplementedError
 
     def _predicted(self, points: Embedding) -> np.ndarray:
@@ -179,18 +179,11 @@ class BallShape(AroundShape):
         lengths = np.sqrt(host(points.sqdistances_to(y)))
         return lengths if scale is None else lengths / scale
 
-    def _unit(self) -> np.ndarray:
-        return np.ones(())
-
     def _reached(
         self, points: Embedding, move: Array, scores: Any, weights: Any, level: float, scale: Any
     ) -> np.ndarray:
         lengths = np.sqrt((move * move).sum(axis=-1))
         return weighted_quantile(scores * scale + lengths, weights, level)
-
-    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> list[Ball]:
-        """A ball for each input."""
-        return self._around(points, radii if scale is None else radii * scale)
 
     def _around(self, points: Embedding, half: np.ndarray) -> list[Ball]:
         kernel = self.model.output_kernel_
@@ -204,26 +197,18 @@ class BandShape(AroundShape):
     def __init__(self, model: Any, points: Embedding, y: Items, flat: bool = False):
         super().__init__(model)
         self.flat = flat
-        residuals = self._residuals(points, y)
-        if flat:
-            self.scale = np.ones(residuals.shape[1:])
-            return
-        self.scale = np.maximum(residuals.std(axis=0), 1e-12 * np.abs(host(y)).max() + 1e-300)
+        spread = self._residuals(points, y).std(axis=0)
+        least = 1e-12 * np.abs(host(y)).max() + 1e-300
+        self.scale = np.ones_like(spread) if flat else np.maximum(spread, least)
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
         """The largest residual anywhere, in units of what is usual there."""
-        return self._largest(self._residuals(points, y), scale)
+        residuals = self._residuals(points, y) / (self.scale if scale is None else scale)
+        return np.abs(residuals).reshape(len(residuals), -1).max(axis=1)
 
     def _residuals(self, points: Embedding, y: Items) -> np.ndarray:
         predicted = self._predicted(points)  # of numbers one by one, where y is a column of them
         return np.reshape(host(y), predicted.shape) - predicted
-
-    def _largest(self, residuals: np.ndarray, scale: Any = None) -> np.ndarray:
-        scale = self.scale if scale is None else scale
-        return np.abs(residuals / scale).reshape(len(residuals), -1).max(axis=1)
-
-    def _unit(self) -> np.ndarray:
-        return self.scale
 
     def _reached(
         self, points: Embedding, move: Array, scores: Any, weights: Any, level: float, scale: Any
@@ -236,11 +221,6 @@ class BandShape(AroundShape):
         half = weighted_quantile(np.moveaxis(half, 1, 2), weights, level)
         same = self.flat and scale is self.scale  # asked to be as wide at every place
         return np.broadcast_to(half.max(axis=1, keepdims=True), half.shape) if same else half
-
-    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Bands:
-        """A band for each input."""
-        scale = self.scale if scale is None else scale
-        return self._around(points, np.reshape(radii, (-1,) + (1,) * self.scale.ndim) * scale)
 
     def _around(self, points: Embedding, half: np.ndarray) -> Bands:
         middle = self._predicted(points)
@@ -290,9 +270,3 @@ def shape_of(sets: Any, points: Any, labels: np.ndarray | None = None) -> Any:
     if isinstance(points, RankedLists):
         return RankedShape()
     return CandidateShape(view, sets.candidates, labels)
-
-
-def predicted_directly(kernel: Any) -> bool:
-    """Whether outputs are vectors that are linear in the points."""
-    undone = kernel.features is not None and kernel.features.inverse is not None
-    return bool(undone and kernel.on_vectors)

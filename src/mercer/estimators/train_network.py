@@ -13,11 +13,12 @@ from .._arrays import Array, Items, count, host, like, namespace, take
 from .._extras import require
 from .._linalg import PositiveDefinite, ridged
 from ..kernels import Mapped
+from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import Network, is_module
 from ..operators import Separable, as_operator_kernel
+from ..solvers.inverse_slopes import left_out_parts
 from ..symmetric import eigh
-from .checks import output_default
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
@@ -126,7 +127,7 @@ class _Trainer:
         module = network.module if isinstance(network, Network) else network
         self.module = deepcopy(module).to(device).train()
         self.X = np.asarray(host(scalar.check(X)), dtype=np.float64)
-        output = output_default(model.output_kernel)
+        output = as_output_kernel(model.output_kernel)
         self.y = output.as_outputs(y)
         self.output = clone(output).fit(self.y)
         self.size, self.device, self.augment = min(batch_size, count(self.y)), device, augment
@@ -208,18 +209,7 @@ def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[flo
     xp, n = namespace(K), int(K.shape[0])
     unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))
     alpha = max(relative * unit, 1e-10 * unit) + 1e-300
-    if intercept:  # the constant is fitted nearly freely
-        level = 1e3 * float(xp.mean(xp.abs(K)))
-        P = PositiveDefinite.of(ridged(K + level, alpha)).inverse()
-    else:
-        P = PositiveDefinite.of(ridged(K + 0.0, alpha)).inverse()
-    d = xp.linalg.diagonal(P)[:, None]
-    z = P @ T
-    e = z / d
-    a = (2.0 / n) * e / d
-    y = P @ a
-    half = y @ xp.matrix_transpose(z)
-    TP = xp.sum(a * e, axis=1)[:, None] * P
-    A = P @ TP - 0.5 * (half + xp.matrix_transpose(half))
-    slope = float(xp.sum(P * TP)) - float(xp.sum(y * z))
-    return float(xp.sum(e * e)) / n, slope * alpha, A
+    level = 1e3 * float(xp.mean(xp.abs(K))) if intercept else 0.0  # fits constants nearly freely
+    P = PositiveDefinite.of(ridged(K + level, alpha)).inverse()
+    value, slope, A = left_out_parts(P, T, n)
+    return value, slope * alpha, A

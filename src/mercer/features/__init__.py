@@ -13,15 +13,6 @@ from .operator_fourier import RandomOperatorFourier
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
-    "Coordinates",
-    "Exact",
-    "Explicit",
-    "FeatureMap",
-    "IncompleteCholesky",
-    "KernelPCA",
-    "Nystroem",
-    "RandomFourier",
-    "RandomOperatorFourier",
-    "RandomPivotedCholesky",
-    "check_map",
-]
+    "Coordinates", "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
+    "Nystroem", "RandomFourier", "RandomOperatorFourier", "RandomPivotedCholesky", "check_map",
+]  # fmt: skip

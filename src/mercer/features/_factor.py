@@ -47,14 +47,13 @@ class Factor:
         """The block of K - UUᵀ over some items."""
         some, rows = take(self.A, index), take(self.rows, index)
         left = self.kernel.finite_values(self.kernel._gram(some, some))
-        return left - rows @ namespace(rows).matrix_transpose(rows)
+        return left - rows @ rows.T
 
     def columns(self, index: Any) -> Array:
         """Some columns of K - UUᵀ."""
         landmarks, known = take(self.A, index), take(self.rows, index)
-        known = namespace(known).matrix_transpose(known)
         G = [
-            self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known
+            self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known.T
             for rows in blocks(count(self.A), ROWS)
         ]
         return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
@@ -62,9 +61,8 @@ class Factor:
     def grow(self, index: Any) -> None:
         """Take some items as further pivots."""
         G = self.columns(index)
-        xp = namespace(G)
         L = PositiveDefinite.of(take(G, index)).factor
-        self._add(index, xp.matrix_transpose(solve_triangular(L, xp.matrix_transpose(G))))
+        self._add(index, solve_triangular(L, G.T).T)
 
     def _add(self, index: Any, new: Array) -> None:
         xp, m = namespace(self.U), len(self.pivots)

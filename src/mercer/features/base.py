@@ -55,7 +55,7 @@ class FeatureMap(BaseEstimator):
     def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
         """The same with their second moment, and with their mean taken off where `center`."""
         U = self.fit_transform(kernel, A)
-        whole = Coordinates(self, U, None, namespace(U).matrix_transpose(U) @ U)
+        whole = Coordinates(self, U, None, U.T @ U)
         return whole.centered() if center else whole
 
     def sqnorms(self, A: Items) -> Array:
@@ -129,7 +129,7 @@ class Coordinates:
         xp = namespace(self.rows)
         mean = xp.mean(self.rows, axis=0)
         rows = self.rows - mean
-        return Coordinates(self.map, rows, mean, xp.matrix_transpose(rows) @ rows)
+        return Coordinates(self.map, rows, mean, rows.T @ rows)
 
 
 class Composed(FeatureMap):

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from .._arrays import Array, Items, take
+from .._parameters import parameters
 from ..kernels import Kernel
 from .base import Coordinates, FeatureMap
 
 
+@parameters
 class Explicit(FeatureMap):
     """The finite features that the kernel itself has, such as the vectors of a linear kernel.
 
@@ -22,10 +24,8 @@ class Explicit(FeatureMap):
     array([[2., 4.]])
     """
 
+    sparse: bool = False
     trace_error_ = 0.0
-
-    def __init__(self, sparse: bool = False):
-        self.sparse = sparse
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
+from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
 from .base import Coordinates, FeatureMap
@@ -18,6 +19,11 @@ class LandmarkMap(FeatureMap):
 
     landmarks_: Items
     weights_: Array
+
+    def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
+        """Choose the landmarks, as `fit_transform` does."""
+        self.fit_transform(kernel, A)
+        return self
 
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks, times the weights."""
@@ -38,16 +44,19 @@ class LandmarkMap(FeatureMap):
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The basis vectors are sums over the landmarks, with these weights."""
-        return C @ namespace(C).matrix_transpose(self.weights_), self.landmarks_
+        return C @ self.weights_.T, self.landmarks_
 
 
+@parameters
 class Spanned(LandmarkMap):
     """Given landmarks under given weights."""
 
-    def __init__(self, kernel: Kernel, landmarks: Items, weights: Array):
-        self.kernel = self.kernel_ = kernel
-        self.landmarks = self.landmarks_ = landmarks
-        self.weights = self.weights_ = weights
+    kernel: Kernel
+    landmarks: Items
+    weights: Array
+    kernel_ = property(lambda self: self.kernel)
+    landmarks_ = property(lambda self: self.landmarks)
+    weights_ = property(lambda self: self.weights)
 
 
 class KernelValues(FeatureMap):
@@ -85,11 +94,6 @@ class Exact(LandmarkMap):
 
     trace_error_ = 0.0
 
-    def fit(self, kernel: Kernel, A: Items) -> Exact:
-        """One eigendecomposition of the Gram matrix."""
-        self.fit_coordinates(kernel, A, center=False)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of U."""
         return self.fit_coordinates(kernel, A, center=False).rows
@@ -125,7 +129,7 @@ class Exact(LandmarkMap):
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The same without a copy of the weights."""
-        return (C / self.spectrum_) @ namespace(C).matrix_transpose(self.rows_), self.landmarks_
+        return (C / self.spectrum_) @ self.rows_.T, self.landmarks_
 
 
 class KernelPCA(LandmarkMap):

@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, namespace, take
+from .._arrays import Array, Items, count, like, namespace, take
 from .._linalg import PositiveDefinite, solve_triangular
+from .._parameters import parameters
 from .._plan import require_low_rank
 from ..kernels import Kernel
 from ..symmetric import EPS, eigh
@@ -17,6 +17,7 @@ CONDITION = 1e3
 """A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
 
 
+@parameters
 class Nystroem(LandmarkMap):
     """Coordinates of the projection on landmarks: u(a) = k(a, Z) W with W Wᵀ = k(Z, Z)⁻¹.
 
@@ -51,17 +52,9 @@ class Nystroem(LandmarkMap):
     ((3, 2), 0.003)
     """
 
-    def __init__(
-        self, rank: int | None = None, landmarks: Items | None = None, random_state: Any = None
-    ):
-        self.rank = rank
-        self.landmarks = landmarks
-        self.random_state = random_state
-
-    def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        """Draw the landmarks, or take those given."""
-        self.fit_transform(kernel, A)
-        return self
+    rank: int | None = None
+    landmarks: Items | None = None
+    random_state: Any = None
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The coordinates of the items that the map is fitted on."""
@@ -104,8 +97,7 @@ def inverse_root(K: Array) -> Array:
         L = PositiveDefinite.of(K + 0.0).factor
         squares = xp.linalg.diagonal(L) ** 2
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
-            eye = xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
-            return xp.matrix_transpose(solve_triangular(L, eye))
+            return solve_triangular(L, like(np.eye(K.shape[0]), K)).T
     except np.linalg.LinAlgError:
         pass  # landmarks that repeat each other
     s, P = eigh(K, "Gram matrix of the landmarks")

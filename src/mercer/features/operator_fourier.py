@@ -101,28 +101,20 @@ class RandomOperatorFourier(FeatureMap):
     def normal(self, uu: Array) -> Array:
         """Σ_i Ψ_iΨ_iᵀ, from the moment S_uu."""
         along = like(self.along_, uu)
-        N = _square(uu, self.source_)
-        N *= along @ namespace(along).matrix_transpose(along)
+        N = take(take(uu, self.source_).T, self.source_).T
+        N *= along @ along.T
         return N
 
     def features(self, U: Array) -> Array:
         """Ψ from the coordinates u, (n, q, number of features)."""
-        along = namespace(U).matrix_transpose(like(self.along_, U))
-        Ut = take(namespace(U).matrix_transpose(U), self.source_)
-        return namespace(U).matrix_transpose(Ut)[:, None, :] * along[None, :, :]
+        return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
         """Σ_i Ψ_i v_i, from the moment S_vu."""
-        T = take(namespace(vu).matrix_transpose(vu), self.source_)
+        T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 
     def _gather(self) -> csr_array:
         """The sum over the features of every coordinate, as a matrix."""
         size = (2 * len(self.frequencies_), len(self.source_))
         return csr_array((np.ones(size[1]), (self.source_, np.arange(size[1]))), shape=size)
-
-
-def _square(S: Array, index: np.ndarray) -> Array:
-    """S[index, index]."""
-    xp = namespace(S)
-    return xp.matrix_transpose(take(xp.matrix_transpose(take(S, index)), index))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from array_api_compat import device
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, host, like, namespace, take
 from .._linalg import solve_triangular
+from .._parameters import non_negative, parameters, whole
 from ..kernels import Kernel
-from ..kernels.base import whole
 from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
 
@@ -30,24 +27,18 @@ class PivotedCholesky(LandmarkMap):
 
     Factor: ClassVar[type[Factor]] = Factor
 
-    def _chooser(self, factor: Any) -> Callable[[Any], Any]:
-        """A function that names the next pivots, none where only rounding is left."""
+    def _next(self, factor: Any, random: np.random.RandomState) -> Any:
+        """The next pivots, none where only rounding is left."""
         raise NotImplementedError
-
-    def fit(self, kernel: Kernel, A: Items) -> PivotedCholesky:
-        """Choose the landmarks."""
-        self.fit_transform(kernel, A)
-        return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of the factor."""
         check_rank(self.rank)
-        if not isinstance(self.tolerance, Real) or not self.tolerance >= 0:
-            raise ValueError(f"tolerance must be a number ≥ 0, got {self.tolerance!r}.")
+        non_negative(self.tolerance, "tolerance")
         factor = self.Factor(kernel, A, self.rank)
-        choose = self._chooser(factor)
+        random = check_random_state(getattr(self, "random_state", None))
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
-            index = choose(factor)
+            index = self._next(factor, random)
             if len(index) == 0:
                 break
             factor.grow(index)
@@ -57,9 +48,7 @@ class PivotedCholesky(LandmarkMap):
         self.trace_error_ = factor.error
         self.kernel_, self.landmarks_ = kernel, take(factor.A, self.pivots_)
         L = take(factor.rows, self.pivots_)
-        xp = namespace(L)
-        eye = xp.eye(L.shape[0], dtype=L.dtype, device=device(L))
-        self.weights_ = xp.matrix_transpose(solve_triangular(L, eye))
+        self.weights_ = solve_triangular(L, like(np.eye(L.shape[0]), L)).T
         return factor.rows
 
 
@@ -103,14 +92,12 @@ class IncompleteCholesky(PivotedCholesky):
 
     Factor = GreedyFactor
 
-    def _chooser(self, factor: GreedyFactor) -> Callable[[GreedyFactor], list[int]]:
-        def worst(factor: GreedyFactor) -> list[int]:
-            i = factor.worst()
-            return [i] if float(factor.residual[i]) > factor.noise else []
-
-        return worst
+    def _next(self, factor: GreedyFactor, random: np.random.RandomState) -> list[int]:
+        i = factor.worst()
+        return [i] if float(factor.residual[i]) > factor.noise else []
 
 
+@parameters
 class RandomPivotedCholesky(PivotedCholesky):
     """Pivoted Cholesky with pivots drawn in proportion to what is not yet represented.
 
@@ -160,30 +147,18 @@ class RandomPivotedCholesky(PivotedCholesky):
     ((200, 6), True)
     """
 
-    def __init__(
-        self,
-        rank: int | None = None,
-        block: int | None = None,
-        tolerance: float = 1e-12,
-        random_state: Any = None,
-    ):
-        self.rank = rank
-        self.block = block
-        self.tolerance = tolerance
-        self.random_state = random_state
+    rank: int | None = None
+    block: int | None = None
+    tolerance: float = 1e-12
+    random_state: Any = None
 
-    def _chooser(self, factor: Factor) -> Callable[[Factor], np.ndarray]:
-        random = check_random_state(self.random_state)
+    def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
         few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else whole(self.block, "block")
-
-        def drawn(factor: Factor) -> np.ndarray:
-            index = _draw(factor.residual, random.uniform(size=block))
-            H = np.array(host(factor.left_of(index)))
-            kept = _accepted(H, random.uniform(size=block), factor.noise)
-            return index[kept][: factor.rank - len(factor.pivots)]
-
-        return drawn
+        index = _draw(factor.residual, random.uniform(size=block))
+        H = np.array(host(factor.left_of(index)))
+        kept = _accepted(H, random.uniform(size=block), factor.noise)
+        return index[kept][: factor.rank - len(factor.pivots)]
 
 
 def _draw(weights: Array, chances: np.ndarray) -> np.ndarray:

@@ -47,11 +47,6 @@ class Triangular(LandmarkMap):
     items_: Items
     pivots_: np.ndarray
 
-    def fit(self, kernel: Kernel, A: Items) -> Triangular:
-        """One Cholesky factorisation of the Gram matrix."""
-        self.fit_transform(kernel, A)
-        return self
-
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of V."""
         V, pivots = pivoted(kernel.checked_gram(A))
@@ -67,28 +62,24 @@ class Triangular(LandmarkMap):
     def transform(self, A: Items) -> Array:
         """L⁻¹ k(landmarks, a), one row an item."""
         K = self.kernel_(A, self.landmarks_)
-        turn = namespace(K).matrix_transpose
-        return turn(solve_triangular(self.factor_, turn(K)))
+        return solve_triangular(self.factor_, K.T).T
 
     @property
     def weights_(self) -> Array:
         """L⁻ᵀ."""
         L = self.factor_
-        inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))
-        return namespace(L).matrix_transpose(inverse)
+        return solve_triangular(L, like(np.eye(L.shape[0]), L)).T
 
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under the weights L⁻ᵀM."""
-        turned = namespace(M).matrix_transpose(self.factor_)
-        weights = solve_triangular(turned, M, lower=False)
+        weights = solve_triangular(self.factor_.T, M, lower=False)
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """C L⁻¹ on the landmarks, and no weight on other training items."""
-        turn = namespace(C).matrix_transpose
-        weights = solve_triangular(turn(self.factor_), turn(C), lower=False)
+        weights = solve_triangular(self.factor_.T, C.T, lower=False)
         every = like(np.zeros((count(self.items_), int(C.shape[0]))), C)
-        return turn(put(every, self.pivots_, weights)), self.items_
+        return put(every, self.pivots_, weights).T, self.items_
 
 
 def pivoted(K: Array) -> tuple[Array, np.ndarray]:

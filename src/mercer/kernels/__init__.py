@@ -6,7 +6,7 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 """
 
 from .algebra import Power, Product, Scaled, Sum
-from .base import Kernel, VectorKernel, as_kernel
+from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .delta import Delta
 from .fields import FieldL2, FieldSobolev
@@ -16,7 +16,6 @@ from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection
 from .labels import Labels
 from .laplacian_regularized import LaplacianRegularized
-from .linear import Linear
 from .local_window import LocalWindow
 from .mapped import Mapped
 from .mass_spectrum import MassSpectrum
@@ -40,55 +39,12 @@ from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [
-    "L2",
-    "RBF",
-    "Centered",
-    "ChiSquare",
-    "Delta",
-    "FieldL2",
-    "FieldSobolev",
-    "Fingerprint",
-    "Function",
-    "Gaussian",
-    "Hamming",
-    "Hellinger",
-    "Intersection",
-    "Kendall",
-    "Kernel",
-    "Labels",
-    "Laplacian",
-    "LaplacianRegularized",
-    "Linear",
-    "LocalWindow",
-    "Mapped",
-    "MassSpectrum",
-    "Matern",
-    "Normalized",
-    "On",
-    "Polynomial",
-    "Positions",
-    "Power",
-    "Precomputed",
-    "Product",
-    "Productions",
-    "Scaled",
-    "ShortestPath",
-    "Smoothed",
-    "Sobolev",
-    "Spearman",
-    "Spectrum",
-    "Standardized",
-    "Subsequences",
-    "SubsetTree",
-    "Subtree",
-    "Sum",
-    "Tanimoto",
-    "TfIdf",
-    "VectorGraph",
-    "VectorKernel",
-    "WeightedDegree",
-    "WeisfeilerLehman",
-    "Words",
-    "as_kernel",
-    "molecule_graph",
-]
+    "L2", "RBF", "Centered", "ChiSquare", "Delta", "FieldL2", "FieldSobolev", "Fingerprint",
+    "Function", "Gaussian", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel",
+    "Labels", "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mapped",
+    "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
+    "Precomputed", "Product", "Productions", "Scaled", "ShortestPath", "Smoothed", "Sobolev",
+    "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
+    "Tanimoto", "TfIdf", "VectorGraph", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
+    "Words", "as_kernel", "molecule_graph",
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from .._checks import Limits, bounded, indices, must
 from ._sequences import Alphabet, Codes
 
 
-@dataclass(frozen=True)
-class Occurrences:
+class Occurrences(NamedTuple):
     """Where n-grams of one length occur: item, number of the n-gram, places from both ends."""
 
     rows: np.ndarray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import reduce
 from numbers import Real
@@ -12,15 +13,17 @@ from sklearn.base import clone
 from .._arrays import Array, Items, power
 from .._same import same
 from ..spaces import Rows
-from .base import Kernel, Wrapper, as_kernel
+from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
-from .gradients import ParameterGradient, product_rule
+from .gradients import ParameterGradient
+from .of_values import OfValues
 
 
 class Pair(Kernel):
     """Two kernels on the same items."""
 
     symbol = "?"
+    _combined: Callable[[Array, Array], Array]
 
     def __init__(self, left: Kernel, right: Kernel):
         self.left = left
@@ -58,6 +61,14 @@ class Pair(Kernel):
         self.parts_ = (left, right)
         return self
 
+    def _gram(self, A: Items, B: Items) -> Array:
+        left, right = self.parts
+        return self._combined(left._gram(A, B), right._gram(A, B))
+
+    def _diag(self, A: Items) -> Array:
+        left, right = self.parts
+        return self._combined(left._diag(A), right._diag(A))
+
     def _both(self, name: str, combine: Callable[[Any, Any], Any]) -> Any:
         """A capability that both kernels have, combined."""
         left, right = (getattr(k, name) for k in self.parts)
@@ -83,12 +94,7 @@ class Sum(Pair):
     """
 
     symbol = "+"
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        return self.parts[0]._gram(A, B) + self.parts[1]._gram(A, B)
-
-    def _diag(self, A: Items) -> Array:
-        return self.parts[0]._diag(A) + self.parts[1]._diag(A)
+    _combined = staticmethod(operator.add)
 
     @property
     def features(self) -> Features | None:
@@ -126,31 +132,28 @@ class Product(Pair):
     """
 
     symbol = "*"
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        return self.parts[0]._gram(A, B) * self.parts[1]._gram(A, B)
-
-    def _diag(self, A: Items) -> Array:
-        return self.parts[0]._diag(A) * self.parts[1]._diag(A)
+    _combined = staticmethod(operator.mul)
 
     radial = property(lambda self: self._both("radial", Radial.times))
     fourier = property(lambda self: self._both("fourier", Fourier.times))
     item_gradient = property(lambda self: self._both("item_gradient", self._product_rule))
-    parameter_gradient = property(lambda self: product_rule(self.parts, *self._gradients()))
+    parameter_gradient = property(lambda self: self._product_rule(*self._gradients()))
 
-    def _product_rule(self, of_left: ItemGradient, of_right: ItemGradient) -> ItemGradient:
+    def _product_rule(self, of_left: Any, of_right: Any) -> Any:
+        """Derivatives in the items or in the parameters."""
         left, right = self.parts
-        return ItemGradient(
-            lambda A, B, C: (
-                of_left.vjp(A, B, C * right._gram(A, B)) + of_right.vjp(A, B, C * left._gram(A, B))
-            ),
-            lambda A, c: (
-                of_left.diag_vjp(A, c * right._diag(A)) + of_right.diag_vjp(A, c * left._diag(A))
-            ),
+        return of_left.through(
+            lambda A, B, C: of_left.vjp(A, B, C * right._gram(A, B)),
+            lambda A, c: of_left.diag_vjp(A, c * right._diag(A)),
+        ).plus(
+            of_right.through(
+                lambda A, B, C: of_right.vjp(A, B, C * left._gram(A, B)),
+                lambda A, c: of_right.diag_vjp(A, c * left._diag(A)),
+            )
         )
 
 
-class Scaled(Wrapper):
+class Scaled(OfValues):
     """scale · k(a, b).
 
     Examples
@@ -184,21 +187,25 @@ class Scaled(Wrapper):
     features = property(lambda self: self._mapped(self.inner.features))
     radial = property(lambda self: self._mapped(self.inner.radial))
     fourier = property(lambda self: self._mapped(self.inner.fourier))
-    item_gradient = property(lambda self: self._mapped(self.inner.item_gradient))
+
+    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        return self._factor() * C, None, None
+
+    def _diag_pull(self, A: Items, c: Array) -> Array:
+        return self._factor() * c
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """The scale, and those of the kernel inside, scaled."""
-        inner, scale = self.inner.parameter_gradient.under("kernel"), self._factor()
-        inside = inner.through(
-            lambda A, B, C: inner.vjp(A, B, scale * C), lambda A, c: inner.diag_vjp(A, scale * c)
-        )
+        inner, scale = super().parameter_gradient, self._factor()
+        if scale == 0:
+            return inner
         own = ParameterGradient.of_grams(
-            {"scale": scale} if scale > 0 else {},
-            lambda A, B: {"scale": self.inner._gram(A, B)} if scale > 0 else {},
-            lambda A: {"scale": self.inner._diag(A)} if scale > 0 else {},
+            {"scale": scale},
+            lambda A, B: {"scale": self.inner._gram(A, B)},
+            lambda A: {"scale": self.inner._diag(A)},
         )
-        return own.plus(inside)
+        return own.plus(inner)
 
     @property
     def multiple(self) -> Multiple:
@@ -206,7 +213,7 @@ class Scaled(Wrapper):
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 
-class Power(Wrapper):
+class Power(OfValues):
     """k(a, b)^exponent for a positive whole exponent.
 
     Examples
@@ -246,19 +253,10 @@ class Power(Wrapper):
     radial = property(lambda self: self._product(self.inner.radial))
     fourier = property(lambda self: self._product(self.inner.fourier))
 
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """By the chain rule."""
-        inner, p = self.inner.parameter_gradient.under("kernel"), self._degree()
-        return inner.through(
-            lambda A, B, C: inner.vjp(A, B, C * p * self.inner._gram(A, B) ** (p - 1)),
-            lambda A, c: inner.diag_vjp(A, c * p * self.inner._diag(A) ** (p - 1)),
-        )
-
-    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
         p = self._degree()
-        return self._inside.vjp(A, B, C * p * self.inner._gram(A, B) ** (p - 1))
+        return C * p * self.inner._gram(A, B) ** (p - 1), None, None
 
-    def _diag_vjp(self, A: Array, c: Array) -> Array:
+    def _diag_pull(self, A: Items, c: Array) -> Array:
         p = self._degree()
-        return self._inside.diag_vjp(A, c * p * self.inner._diag(A) ** (p - 1))
+        return c * p * self.inner._diag(A) ** (p - 1)

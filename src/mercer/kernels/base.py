@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
-import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, as_vectors, count, namespace, take
+from .._arrays import Array, Items, as_vectors, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
-from .capabilities import FORMER, Former, Fourier, ItemGradient, Multiple, Radial
+from ..spaces.base import resolve
+from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
@@ -92,7 +92,7 @@ class Kernel(BaseEstimator):
         if features is None:
             raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
         F = features(A)
-        return F @ namespace(F).matrix_transpose(F if A is B else features(B))
+        return F @ (F if A is B else features(B)).T
 
     def _diag(self, A: Items) -> Array:
         """k(a, a) for every checked item."""
@@ -159,10 +159,8 @@ class Kernel(BaseEstimator):
 
     def finite_values(self, K: Any) -> Array:
         """Values of this kernel in floating point, refused where they are not finite."""
-        xp = namespace(K)
-        K = xp.asarray(K)
-        K = K if xp.isdtype(K.dtype, "real floating") else xp.astype(K, xp.float64)
-        if not bool(xp.all(xp.isfinite(K))):
+        K = as_float(K)
+        if not bool(namespace(K).all(namespace(K).isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "
                 "it, or it is no kernel on them. Rescale them, or choose another kernel."
@@ -243,14 +241,6 @@ class Wrapper(Kernel):
     def _given(self) -> Kernel:
         return as_kernel(self.kernel)
 
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """By the chain rule, `_vjp` and `_diag_vjp` of a subclass, through the kernel inside."""
-        known = hasattr(type(self), "_vjp") and self.inner.item_gradient is not None
-        return ItemGradient(self._vjp, self._diag_vjp) if known else None
-
-    _inside = property(lambda self: self.inner.item_gradient)
-
     def check(self, A: Items, name: str = "X") -> Items:
         """As the kernel inside."""
         return self.inner.check(A, name)
@@ -269,7 +259,44 @@ class Wrapper(Kernel):
     centered = property(lambda self: self.inner.centered)
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {}
+class Linear(VectorKernel):
+    """k(a, b) = ⟨a, b⟩: outputs are predicted as they are, by vector-valued ridge regression.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    accepts_sparse = True
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        return dense(A @ B.T)
+
+    def _diag(self, A: Array) -> Array:
+        return sqnorms(A)
+
+    @property
+    def features(self) -> Features:
+        """The vectors themselves."""
+        return Features(
+            lambda A: dense(self.check(A, "A")),
+            lambda A: csr_array(self.check(A, "A")),
+            lambda F: F,
+        )
+
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """Σ_j C_ij b_j, and 2 c_i a_i."""
+        return ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
+
+
+KERNELS = {
+    "delta": "Delta", "kendall": "Kendall", "laplacian": "Laplacian", "linear": "Linear",
+    "matern": "Matern", "poly": "Polynomial", "polynomial": "Polynomial",
+    "precomputed": "Precomputed", "rbf": "RBF", "spearman": "Spearman", "tanimoto": "Tanimoto",
+}  # fmt: skip
 """The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
 
 
@@ -287,7 +314,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             raise ValueError(f"unknown kernel {kernel!r}: the names are {sorted(KERNELS)}.")
-        return KERNELS[kernel]()
+        return resolve(f"kernels.{KERNELS[kernel]}")()
     if callable(kernel) and not isinstance(kernel, type):
         from .function import Function
 
@@ -298,22 +325,19 @@ def as_kernel(kernel: Any) -> Kernel:
     )
 
 
+def as_output_kernel(kernel: Any) -> Kernel:
+    """The kernel on outputs: None stands for the linear kernel, and a precomputed y is refused."""
+    kernel = Linear() if kernel is None else as_kernel(kernel)
+    if kernel.space.pairwise:
+        raise ValueError(
+            'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '
+            "Use output_kernel=Precomputed(gram), with y the indices 0, 1, … of its rows."
+        )
+    return kernel
+
+
 def as_float(A: Any) -> Array:
     """A matrix of kernel values as floating point, of its own array library."""
     xp = namespace(A)
     A = xp.asarray(A)
     return A if xp.isdtype(A.dtype, "real floating") else xp.astype(A, xp.float64)
-
-
-def positive(value: Any, name: str) -> float:
-    """A parameter that must be a positive finite number."""
-    if not isinstance(value, Real) or not np.isfinite(float(value)) or value <= 0:
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
-
-
-def whole(value: Any, name: str) -> int:
-    """A parameter that must be a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
-    return int(value)

@@ -47,14 +47,20 @@ class Features:
         self, forward: Callable[[Any], Any], backward: Callable[[Array], Array] | None = None
     ) -> Features:
         """The coordinates after a function of them; `backward` undoes it."""
-        inverse, sparse_rows = self.inverse, self.sparse
-        back = None
-        if inverse is not None and backward is not None:
-            back = lambda F: inverse(backward(F))  # noqa: E731
+        inverse, rows = self.inverse, self.sparse
         return Features(
             lambda A: forward(self.transform(A)),
-            None if sparse_rows is None else lambda A: forward(sparse_rows(A)),
-            back,
+            None if rows is None else lambda A: forward(rows(A)),
+            None if inverse is None or backward is None else lambda F: inverse(backward(F)),
+        )
+
+    def before(self, made: Callable[[Items], Items], undo: Any = None) -> Features:
+        """The coordinates of what a function makes of the items; `undo` takes that back."""
+        inverse, rows = self.inverse, self.sparse
+        return Features(
+            lambda A: self.transform(made(A)),
+            None if rows is None else lambda A: rows(made(A)),
+            None if inverse is None or undo is None else lambda F: undo(inverse(F)),
         )
 
     def scaled(self, scale: float) -> Features:
@@ -195,11 +201,9 @@ class ItemGradient:
     vjp: Callable[[Array, Array, Array], Array]
     diag_vjp: Callable[[Array, Array], Array]
 
-    def scaled(self, scale: float) -> ItemGradient:
-        """Those of scale · k."""
-        return ItemGradient(
-            lambda A, B, C: scale * self.vjp(A, B, C), lambda A, c: scale * self.diag_vjp(A, c)
-        )
+    def through(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
+        """Derivatives in the same items, taken another way."""
+        return ItemGradient(vjp, diag_vjp)
 
     def plus(self, other: ItemGradient) -> ItemGradient:
         """Those of a sum."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 import scipy.linalg
 
 from .._arrays import Array, Items, host, is_foreign, like, namespace
+from .._parameters import non_negative, parameters
 from ..curves import as_grid
 from ..spaces import Curves
 from .base import VectorKernel
@@ -78,16 +77,15 @@ class CurveKernel(VectorKernel):
 
     def _smoothed_root(self, grid: np.ndarray) -> np.ndarray:
         R = self._root(grid)
-        if not isinstance(self.smoothing, Real) or not 0 <= self.smoothing < np.inf:
-            raise ValueError(f"smoothing must be a number ≥ 0, got {self.smoothing!r}.")
-        if self.smoothing == 0:
+        smoothing = non_negative(self.smoothing, "smoothing")
+        if smoothing == 0:
             return R
-        S = smoother(grid, float(self.smoothing))
+        S = smoother(grid, smoothing)
         return R[:, None] * S if R.ndim == 1 else R @ S
 
     def _rooted(self, A: Array) -> Array:
         R = like(self._factor(int(A.shape[1])), A)
-        return A * R if R.ndim == 1 else A @ namespace(A).matrix_transpose(R)
+        return A * R if R.ndim == 1 else A @ R.T
 
     def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:
         """The derivatives of RᵀR, apart from smoothing, for each positive parameter of it."""
@@ -114,13 +112,10 @@ class CurveKernel(VectorKernel):
         def forms(A: Array) -> dict[str, Array]:
             return {name: like(M, A) for name, M in slopes(int(A.shape[1])).items()}
 
-        names = [*(["weight"] if getattr(self, "weight", 0) else [])]
-        names += ["smoothing"] if self.smoothing else []
+        values = {name: float(getattr(self, name, 0)) for name in ("weight", "smoothing")}
         return ParameterGradient.of_grams(
-            {name: float(getattr(self, name)) for name in names},
-            lambda A, B: {
-                name: A @ M @ namespace(B).matrix_transpose(B) for name, M in forms(A).items()
-            },
+            {name: value for name, value in values.items() if value},
+            lambda A, B: {name: A @ M @ B.T for name, M in forms(A).items()},
             lambda A: {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in forms(A).items()},
         )
 
@@ -169,6 +164,7 @@ class L2(CurveKernel):
         return np.sqrt(quadrature(grid, self.rule))
 
 
+@parameters
 class Sobolev(CurveKernel):
     """k(f, g) = ∫ f g + weight ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾: curves alike in value and in shape.
 
@@ -190,22 +186,14 @@ class Sobolev(CurveKernel):
     array([[21.]])
     """
 
-    def __init__(
-        self,
-        grid: Array | None = None,
-        order: int = 1,
-        weight: float = 1.0,
-        smoothing: float = 0.0,
-    ):
-        self.grid = grid
-        self.order = order
-        self.weight = weight
-        self.smoothing = smoothing
+    grid: Array | None = None
+    order: int = 1
+    weight: float = 1.0
+    smoothing: float = 0.0
 
     def _root(self, grid: np.ndarray) -> np.ndarray:
-        if not isinstance(self.weight, Real) or not 0 <= self.weight < np.inf:
-            raise ValueError(f"weight must be a number ≥ 0, got {self.weight!r}.")
-        G = np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
+        weight = non_negative(self.weight, "weight")
+        G = np.diag(quadrature(grid)) + weight * roughness(grid, self.order)
         return scipy.linalg.cholesky(G)
 
     def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:

@@ -24,7 +24,7 @@ from .._arrays import (
     sqnorms,
     take,
 )
-from .base import positive
+from .._parameters import positive
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""
@@ -130,10 +130,12 @@ def exp(A: Array) -> Array:
     return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 
 
-def length_scale(value: Any, items: Any, distances: Callable[[Any, Any], Array]) -> float:
-    """A length scale as given, or for "median" the median distance of distinct pairs."""
+def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
+    """A length scale (or an array of them) as given, or the median distance of distinct pairs."""
     if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
         return float(value)
+    if np.ndim(value) > 0:
+        return np.array([length_scale(float(one)) for one in value])
     if not isinstance(value, str):
         raise ValueError(
             f"length_scale={positive(value, 'length_scale')!r} has a fourth power that is no "
@@ -165,16 +167,14 @@ def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndar
     return spread * length_scale("median", D / spread, distances)
 
 
-def settled(kernel: Any, given: bool = False) -> Any:
+def settled(kernel: Any) -> Any:
     """The length scale of a fitted kernel, or the number (or array) it was given."""
-    if isinstance(kernel.length_scale, str) and not hasattr(kernel, "length_scale_"):
+    known = getattr(kernel, "length_scale_", None)
+    if known is not None:
+        return known
+    if isinstance(kernel.length_scale, str):
         raise ValueError(
             f"{kernel} takes its length scale from data: call fit(A) on it first, "
             "or give the length scale as a number."
         )
-    known = None if given else getattr(kernel, "length_scale_", None)
-    if known is not None:
-        return known
-    if np.ndim(kernel.length_scale) == 0:
-        return length_scale(kernel.length_scale, None, squared)  # a number asks for no distances
-    return np.array([length_scale(float(one), None, squared) for one in kernel.length_scale])
+    return length_scale(kernel.length_scale)

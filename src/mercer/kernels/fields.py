@@ -9,8 +9,9 @@ import scipy.linalg
 
 from .._arrays import Array, Items, like, namespace
 from .._linalg import solve_triangular
+from .._parameters import positive
 from ..spaces import Fields
-from .base import Kernel, positive
+from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._arrays import Array, Items
 from .._checks import Limits, bounded
+from .._parameters import parameters, whole
 from ..spaces import Molecules
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
@@ -17,6 +18,7 @@ KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
 SIMILARITIES = ("tanimoto", "linear")
 
 
+@parameters
 class Fingerprint(Kernel):
     """The similarity of molecules, given as SMILES strings, by their substructures.
 
@@ -52,19 +54,11 @@ class Fingerprint(Kernel):
            [0.6667, 1.    ]])
     """
 
-    def __init__(
-        self,
-        kind: str = "morgan",
-        radius: int = 2,
-        size: int | None = None,
-        counts: bool = True,
-        similarity: str = "tanimoto",
-    ):
-        self.kind = kind
-        self.radius = radius
-        self.size = size
-        self.counts = counts
-        self.similarity = similarity
+    kind: str = "morgan"
+    radius: int = 2
+    size: int | None = None
+    counts: bool = True
+    similarity: str = "tanimoto"
 
     space = Molecules()
 
@@ -114,9 +108,8 @@ class Fingerprint(Kernel):
             if value not in known:
                 raise ValueError(f"{name} must be one of {known}, got {value!r}.")
         for number, name, least in ((self.radius, "radius", 0), (self.size, "size", 1)):
-            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-            if number is not None and not (whole and number >= least):
-                raise ValueError(f"{name} must be a whole number from {least} on, got {number!r}.")
+            if number is not None:
+                whole(number, name, least)
 
 
 @lru_cache(maxsize=2**17)

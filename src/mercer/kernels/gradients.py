@@ -16,6 +16,8 @@ from .._arrays import Array, Items, host, namespace
 
 Values = dict[str, Any]
 """Numbers, or arrays of them, by the names that `set_params` takes."""
+OfPairs = Callable[[Items, Items, Array], Values]
+OfItems = Callable[[Items, Array], Values]
 TINY = 1e-30
 """The imaginary step of a complex-step derivative: nothing is subtracted, so nothing is lost."""
 
@@ -37,8 +39,8 @@ class ParameterGradient:
     """
 
     values: Values = field(default_factory=dict)
-    vjp: Callable[[Items, Items, Array], Values] = lambda A, B, C: {}
-    diag_vjp: Callable[[Items, Array], Values] = lambda A, c: {}
+    vjp: OfPairs = lambda A, B, C: {}
+    diag_vjp: OfItems = lambda A, c: {}
     most: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -79,11 +81,7 @@ class ParameterGradient:
             {**self.most, **other.most},
         )
 
-    def through(
-        self,
-        vjp: Callable[[Items, Items, Array], Values],
-        diag_vjp: Callable[[Items, Array], Values],
-    ) -> ParameterGradient:
+    def through(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
         """The same parameters, differentiated another way."""
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
 
@@ -104,20 +102,6 @@ def added(left: Values, right: Values, scale: float = 1.0) -> Values:
 def by_complex_step(function: Callable[[complex], np.ndarray], at: float) -> np.ndarray:
     """The derivative of an analytic function, exact to rounding."""
     return function(complex(at, TINY)).imag / TINY
-
-
-def product_rule(parts: Any, of_left: ParameterGradient, of_right: ParameterGradient) -> Any:
-    """Of a product of two kernels."""
-    left, right = parts
-    return of_left.through(
-        lambda A, B, C: of_left.vjp(A, B, C * right._gram(A, B)),
-        lambda A, c: of_left.diag_vjp(A, c * right._diag(A)),
-    ).plus(
-        of_right.through(
-            lambda A, B, C: of_right.vjp(A, B, C * left._gram(A, B)),
-            lambda A, c: of_right.diag_vjp(A, c * left._diag(A)),
-        )
-    )
 
 
 def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._arrays import Array, Items
 from .._checks import Limits, bounded
+from .._parameters import parameters, whole
 from ..spaces import Graphs
 from ._bags import Bags, inner, mixed, sqnorms
 from ._graphs import Union, checked
@@ -50,6 +51,7 @@ class GraphKernel(Kernel):
         raise NotImplementedError
 
 
+@parameters
 class WeisfeilerLehman(GraphKernel):
     """Weisfeiler–Lehman subtree kernel: nodes match when their neighbourhoods do.
 
@@ -87,20 +89,13 @@ class WeisfeilerLehman(GraphKernel):
            [12., 18.]])
     """
 
-    def __init__(
-        self,
-        iterations: int = 3,
-        node_label: str | None = "label",
-        edge_label: str | None = "label",
-    ):
-        self.iterations = iterations
-        self.node_label = node_label
-        self.edge_label = edge_label
+    iterations: int = 3
+    node_label: str | None = "label"
+    edge_label: str | None = "label"
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Graphs that can be read under the labels of this kernel."""
-        if not isinstance(self.iterations, int | np.integer) or self.iterations < 0:
-            raise ValueError(f"iterations must be a whole number from 0 on: {self.iterations!r}.")
+        whole(self.iterations, "iterations", 0)
         return super().check(A, name)
 
     def check_loaded(self, limits: Limits) -> None:

@@ -11,9 +11,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, dense, object_array
 from ..spaces import LabelSets
-from .base import Kernel, Wrapper, as_kernel
-from .capabilities import Features
-from .linear import Linear
+from .base import Kernel, Linear, Wrapper, as_kernel
 
 
 class Labels(Wrapper):
@@ -128,13 +126,7 @@ class Labels(Wrapper):
     def features(self) -> Any:
         """Those of the indicators, undone to soft indicators, which `Threshold` cuts."""
         inner = self.inner.features
-        if inner is None:
-            return None
-        return Features(
-            lambda A: inner(self.check(A, "A")),
-            lambda A: inner.rows(self.check(A, "A")),
-            inner.inverse,
-        )
+        return inner and inner.before(lambda A: self.check(A, "A"), lambda indicators: indicators)
 
 
 def _labels(A: Items) -> Iterable:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, is_foreign, like, namespace, take
-from .base import Kernel, Wrapper, as_kernel, whole
-from .gradients import ParameterGradient, added, total
+from .._parameters import field, non_negative, parameters, whole
+from .base import Kernel, Wrapper, as_kernel
+from .gradients import ParameterGradient, Values, added, total
 
 
+@parameters
 class LaplacianRegularized(Wrapper):
     """k̃(a, b) = k(a, b) - k_aᵀ (I + γLK)⁻¹ γL k_b: functions smooth along a graph of all inputs.
 
@@ -62,21 +62,14 @@ class LaplacianRegularized(Wrapper):
     1.0
     """
 
-    semi_supervised = True
-    known_: Items
-    bend_: Array | None
+    kernel: Kernel
+    gamma: float = 1.0
+    neighbors: int = 10
+    unlabelled: Items | None = None
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        gamma: float = 1.0,
-        neighbors: int = 10,
-        unlabelled: Items | None = None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.neighbors = neighbors
-        self.unlabelled = unlabelled
+    semi_supervised = True
+    known_: Items = field(init=False)
+    bend_: Array | None = field(init=False)
 
     def __str__(self) -> str:
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
@@ -89,8 +82,7 @@ class LaplacianRegularized(Wrapper):
 
     def fit(self, A: Items) -> LaplacianRegularized:
         """Fit the kernel inside on all known inputs, and build the graph of them."""
-        if not isinstance(self.gamma, Real) or not 0 <= float(self.gamma) < np.inf:
-            raise ValueError(f"gamma must be a number ≥ 0, got {self.gamma!r}.")
+        non_negative(self.gamma, "gamma")
         inner = clone(as_kernel(self.kernel))
         if inner.pairwise:
             raise ValueError(
@@ -118,7 +110,7 @@ class LaplacianRegularized(Wrapper):
         xp, n = namespace(K), count(self.known_)
         M = like(float(self.gamma) * laplacian(host(K), whole(self.neighbors, "neighbors")), K)
         bend = xp.linalg.solve(like(np.eye(n), K) + M @ K, M)
-        return (bend + xp.matrix_transpose(bend)) / 2.0
+        return (bend + bend.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
         K = self.inner._gram(A, B)
@@ -126,9 +118,9 @@ class LaplacianRegularized(Wrapper):
             return K
         left = self.inner._gram(A, self.known_)
         right = left if A is B else self.inner._gram(B, self.known_)
-        G = (left @ self.bend_) @ namespace(K).matrix_transpose(right)
+        G = (left @ self.bend_) @ right.T
         if A is B:  # symmetric to the last digit, as factorisations want it
-            G = (G + namespace(K).matrix_transpose(G)) / 2.0
+            G = (G + G.T) / 2.0
         return K - G
 
     def _diag(self, A: Items) -> Array:
@@ -148,38 +140,29 @@ class LaplacianRegularized(Wrapper):
         if self._bent() is None:
             return inner
 
-        def both(A: Items, B: Items, C: Array) -> dict:
-            turn = namespace(C).matrix_transpose
-            left, right = (self.inner._gram(Z, self.known_) for Z in (A, B))
-            TL, TR = left @ self.bend_, right @ self.bend_
-            inside = added(inner.vjp(A, B, C), inner.vjp(A, self.known_, C @ TR), -1.0)
-            inside = added(inside, inner.vjp(B, self.known_, turn(C) @ TL), -1.0)
-            inside = added(inside, inner.vjp(self.known_, self.known_, turn(TL) @ C @ TR))
-            K = self.inner._gram(self.known_, self.known_)
-            L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
-            rough = (left - TL @ K) @ L
-            return inside | {"gamma": -total((turn(rough) @ C) * turn(right - TR @ K))}
+        known, bend = self.known_, self.bend_
+        K = self.inner._gram(known, known)
+        L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
 
-        def alone(A: Items, c: Array) -> dict:
-            # Σ c_i k(a_i, a_i): off the diagonal nothing is asked for.
-            return added(inner.diag_vjp(A, c), self._bend_alone(A, c))
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            left, right = (self.inner._gram(Z, known) for Z in (A, B))
+            TL, TR = left @ bend, right @ bend
+            inside = added(inner.vjp(A, B, C), inner.vjp(A, known, C @ TR), -1.0)
+            inside = added(inside, inner.vjp(B, known, C.T @ TL), -1.0)
+            inside = added(inside, inner.vjp(known, known, TL.T @ C @ TR))
+            rough = (left - TL @ K) @ L
+            return inside | {"gamma": -total((rough.T @ C) * (right - TR @ K).T)}
+
+        def diag_vjp(A: Items, c: Array) -> Values:
+            left = self.inner._gram(A, known)
+            TL = left @ bend
+            inside = added(inner.diag_vjp(A, c), inner.vjp(A, known, c[:, None] * TL), -2.0)
+            inside = added(inside, inner.vjp(known, known, (c[:, None] * TL).T @ TL))
+            rest = left - TL @ K
+            return inside | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
 
         own = ParameterGradient({"gamma": float(self.gamma)})
-        return own.plus(inner).through(both, alone)
-
-    def _bend_alone(self, A: Items, c: Array) -> dict:
-        inner, left = self.inner.parameter_gradient.under("kernel"), None
-        left = self.inner._gram(A, self.known_)
-        TL, turn = left @ self.bend_, namespace(left).matrix_transpose
-        bent = added(
-            inner.vjp(self.known_, self.known_, turn(c[:, None] * TL) @ TL),
-            inner.vjp(A, self.known_, c[:, None] * TL),
-            -2.0,
-        )
-        K = self.inner._gram(self.known_, self.known_)
-        L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
-        rest = left - TL @ K
-        return bent | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
+        return own.plus(inner).through(vjp, diag_vjp)
 
     def _bent(self) -> Array | None:
         if not hasattr(self, "known_"):

@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Items, object_array
+from .._arrays import Items, object_array, refuse_empty
 from .._checks import Limits, bounded
+from .._parameters import whole
 from ._sequences import Alphabet, Codes, as_sequences, described
-from .base import Kernel
-from .gradients import ParameterGradient, by_complex_step
+from .decaying import Decaying
 
 
-class LocalWindow(Kernel):
+class LocalWindow(Decaying):
     """What two positions of sequences have around them in common.
 
     k((x, i), (x', i')) = [x_i = x'_i] Σ_{-r ≤ a ≤ b ≤ r} decay^span(a, b) [x_{i+a…i+b} = x'_{i'+a…i'+b}]
@@ -52,14 +51,10 @@ class LocalWindow(Kernel):
 
     def windows(self, decay: complex | None = None) -> tuple[np.ndarray, np.ndarray]:
         """First and last place of every window, (windows, 2), and the weights of their features."""
-        r = self.radius
-        if isinstance(r, bool) or not isinstance(r, int | np.integer) or r < 0:
-            raise ValueError(f"radius must be a whole number ≥ 0, got {r!r}.")
-        if not isinstance(self.decay, Real) or not 0 < self.decay <= 1:
-            raise ValueError(f"decay must be in (0, 1], got {self.decay!r}.")
+        r = whole(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
-        return ends, np.sqrt((float(self.decay) if decay is None else decay) ** span)
+        return ends, np.sqrt((self._settled() if decay is None else decay) ** span)
 
     def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """A 64-bit key for each item and window, (items, windows)."""
@@ -75,8 +70,7 @@ class LocalWindow(Kernel):
         if isinstance(A, str) or not hasattr(A, "__len__"):
             raise TypeError(f"{name} must be a batch of (sequence, position), got {A!r:.60}.")
         items = object_array([_pair(item, i, name) for i, item in enumerate(A)])
-        if not len(items):
-            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        refuse_empty(len(items), name)
         as_sequences([item[0] for item in items], name)
         return items
 
@@ -84,10 +78,7 @@ class LocalWindow(Kernel):
         """As inputs."""
         return self.check(Y, name)
 
-    def _gram(self, A: Items, B: Items) -> np.ndarray:
-        return self._pairs(A, B)
-
-    def _pairs(self, A: Items, B: Items, decay: complex | None = None) -> np.ndarray:
+    def _pairs(self, A: Items, B: Items, decay: complex) -> np.ndarray:
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
@@ -98,22 +89,8 @@ class LocalWindow(Kernel):
         F = sparse.csr_array((weights, columns.ravel(), indptr))
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
-    def _diag(self, A: Items) -> np.ndarray:
-        return self._alone(A)
-
-    def _alone(self, A: Items, decay: complex | None = None) -> np.ndarray:
+    def _alone(self, A: Items, decay: complex) -> np.ndarray:
         return np.full(len(A), (self.windows(decay)[1] ** 2).sum())
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of the decay, in which the kernel is a polynomial."""
-        at = float(self.decay)
-        return ParameterGradient.of_grams(
-            {"decay": at},
-            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
-            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
-            {"decay": 1.0},
-        )
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:

@@ -84,14 +84,7 @@ class After(Wrapper):
     def features(self) -> Features | None:
         """Those of the kernel after the function, undone where both can be."""
         inner = self.inner.features
-        if inner is None:
-            return None
-        rows, undo, back = inner.sparse, inner.inverse, self._undo()
-        return Features(
-            lambda A: inner(self._after(self.check(A, "A"))),
-            None if rows is None else lambda A: rows(self._after(self.check(A, "A"))),
-            None if undo is None or back is None else lambda F: back(undo(F)),
-        )
+        return inner and inner.before(lambda A: self._after(self.check(A, "A")), self._undo())
 
 
 class Mapped(After, Lean):

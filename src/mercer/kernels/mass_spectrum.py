@@ -4,14 +4,16 @@ import numpy as np
 
 from .._arrays import Array, Items, as_items, object_array
 from .._checks import Limits, array, finite, must
+from .._parameters import parameters, positive
 from ..spaces import Spectra
 from ..spaces.spectra import peaks
-from .base import Kernel, positive
+from .base import Kernel
 from .gradients import ParameterGradient
 
 SIDES = ("peaks", "losses", "differences")
 
 
+@parameters
 class MassSpectrum(Kernel):
     """The overlap of mass spectra, peak by peak within a tolerance.
 
@@ -46,13 +48,10 @@ class MassSpectrum(Kernel):
     array([[1.25, 0.5 ]])
     """
 
-    def __init__(
-        self, width: float = 0.01, power: float = 0.5, of: str = "peaks", strongest: int = 25
-    ):
-        self.width = width
-        self.power = power
-        self.of = of
-        self.strongest = strongest
+    width: float = 0.01
+    power: float = 0.5
+    of: str = "peaks"
+    strongest: int = 25
 
     space = Spectra()
 

@@ -86,3 +86,8 @@ class OnDevice(Wrapper):
 
     def _back(self, F: Array) -> Array:
         return F if self.on_vectors else host(F)
+
+
+def on_device(kernel: Kernel, device: str | None) -> Kernel:
+    """The kernel, with its values on a device where one is named."""
+    return kernel if device is None else OnDevice(kernel, device)

@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import Items
 from ..spaces import Rankings
 from ..spaces.rankings import as_rankings
-from .base import KERNELS, Kernel
+from .base import Kernel
 from .capabilities import Features
 
 
@@ -45,13 +45,10 @@ class Ranking(Kernel):
 
     def _embedded(self, A: Items) -> np.ndarray:
         R = self.check(A, "A")
-        return self._embed(R) / np.sqrt(self._scale(R.shape[1]))
+        full = self._embed(np.arange(R.shape[1], dtype=float)[None, :])
+        return self._embed(R) / np.linalg.norm(full)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def _scale(self, m: int) -> float:
-        """The squared length of a full ranking's embedding."""
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
@@ -79,9 +76,6 @@ class Kendall(Ranking):
     def _embed(self, R: np.ndarray) -> np.ndarray:
         i, j = np.triu_indices(R.shape[1], 1)
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
-
-    def _scale(self, m: int) -> float:
-        return m * (m - 1) / 2.0
 
     def preferences(self, F: np.ndarray) -> np.ndarray:
         """W_ij, what is won by ranking i before j, as antisymmetric matrices (points, m, m)."""
@@ -116,9 +110,6 @@ class Spearman(Ranking):
         centre = (ranked.sum(axis=1, keepdims=True) - 1) / 2.0
         return np.where(ranked, ranks - centre, 0.0)
 
-    def _scale(self, m: int) -> float:
-        return (m**3 - m) / 12.0
-
     def positions(self, F: np.ndarray) -> np.ndarray:
         """The features are positions."""
         return F
@@ -144,9 +135,6 @@ class Hamming(Ranking):
         there = (places >= before) & (places < before + equal) & ~np.isnan(R)[:, :, None]
         return (there / np.maximum(equal, 1)).reshape(len(R), -1)
 
-    def _scale(self, m: int) -> float:
-        return float(m)
-
     def positions(self, F: np.ndarray) -> np.ndarray:
         """The mean position under the weights of the places."""
         m = round(np.sqrt(F.shape[1]))
@@ -157,7 +145,3 @@ def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each label, how many others are ranked before it, and how many as it (with itself)."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)
-
-
-KERNELS["kendall"] = Kendall
-KERNELS["spearman"] = Spearman

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, like, namespace
+from .._arrays import Array, Items, as_vectors, like
+from .._parameters import positive, whole
 from ..spaces import Vectors
-from .base import positive, whole
 from .capabilities import Fourier, ItemGradient
 from .gradients import ParameterGradient, total
 from .mapped import After
@@ -52,9 +52,6 @@ class Smoothed(After):
         return as_vectors(A, name, "Smoothed")
 
     def _apply(self, A: Array) -> Array:
-        return self._blurred(A)
-
-    def _blurred(self, A: Array) -> Array:
         return A @ like(self._matrix(int(A.shape[1])), A)
 
     def _matrix(self, pixels: int) -> np.ndarray:
@@ -73,15 +70,15 @@ class Smoothed(After):
         inner = self.inner.fourier
         if inner is None:
             return None
-        return Fourier(lambda *drawn: self._blurred(inner.sample(*drawn)), False, inner.height)
+        return Fourier(lambda *drawn: self._apply(inner.sample(*drawn)), False, inner.height)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
         """By the chain rule: S is its own transpose."""
         inner = self.inner.item_gradient
         return inner and ItemGradient(
-            lambda A, B, C: self._blurred(inner.vjp(self._blurred(A), self._blurred(B), C)),
-            lambda A, c: self._blurred(inner.diag_vjp(self._blurred(A), c)),
+            lambda A, B, C: self._apply(inner.vjp(self._apply(A), self._apply(B), C)),
+            lambda A, c: self._apply(inner.diag_vjp(self._apply(A), c)),
         )
 
     @property
@@ -95,12 +92,12 @@ class Smoothed(After):
             return A @ like(self._widened(), A)
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
-            U, W, Ct = self._blurred(A), self._blurred(B), namespace(C).matrix_transpose(C)
+            U, W, Ct = self._apply(A), self._apply(B), C.T
             ours = total(items.vjp(U, W, C) * moved(A))
             return {"width": ours + total(items.vjp(W, U, Ct) * moved(B))}
 
         def diag_vjp(A: Array, c: Array) -> dict:
-            return {"width": total(items.diag_vjp(self._blurred(A), c) * moved(A))}
+            return {"width": total(items.diag_vjp(self._apply(A), c) * moved(A))}
 
         own = ParameterGradient({"width": positive(self.width, "width")}, vjp, diag_vjp)
         return own.plus(inside)
@@ -108,10 +105,8 @@ class Smoothed(After):
     def _widened(self) -> np.ndarray:
         """The derivative of S in the width."""
         (height, width), sigma = self.shape, positive(self.width, "width")
-        down, across = _blur(height, sigma), _blur(width, sigma)
-        return np.kron(_blur_slope(height, sigma), across) + np.kron(
-            down, _blur_slope(width, sigma)
-        )
+        down = np.kron(_blur_slope(height, sigma), _blur(width, sigma))
+        return down + np.kron(_blur(height, sigma), _blur_slope(width, sigma))
 
 
 def _blur_slope(size: int, sigma: float) -> np.ndarray:

@@ -7,9 +7,10 @@ from scipy import sparse
 
 from .._arrays import Items
 from .._checks import Limits, bounded
+from .._parameters import parameters, whole
 from ..spaces import Sequences
 from ._ngrams import NGrams
-from .base import Kernel, whole
+from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, Values
 
@@ -17,6 +18,7 @@ USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
 
 
+@parameters
 class Spectrum(Kernel):
     """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
 
@@ -61,19 +63,12 @@ class Spectrum(Kernel):
     array([[1.5 , 0.83]])
     """
 
-    space = Sequences()
+    n: int = 3
+    blended: bool = False
+    width: int | None = None
+    weights: Sequence[float] | np.ndarray | None = None
 
-    def __init__(
-        self,
-        n: int = 3,
-        blended: bool = False,
-        width: int | None = None,
-        weights: Sequence[float] | np.ndarray | None = None,
-    ):
-        self.n = n
-        self.blended = blended
-        self.width = width
-        self.weights = weights
+    space = Sequences()
 
     def fit(self, A: Items) -> Spectrum:
         """Number the n-grams of the batch, for `features`."""
@@ -120,17 +115,10 @@ class Spectrum(Kernel):
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
         """Item, number, place from the front and from the back of all n-grams that count."""
         found, offsets = ngrams.find(A), self._offsets(ngrams)
-        parts = [found[m - 1] for m in offsets]
-        ids = [part.ids + offset for part, offset in zip(parts, offsets.values(), strict=True)]
-        return tuple(
-            np.concatenate(column)
-            for column in (
-                [part.rows for part in parts],
-                ids,
-                [part.front for part in parts],
-                [part.back for part in parts],
-            )
-        )
+        parts = [
+            found[m - 1]._replace(ids=found[m - 1].ids + start) for m, start in offsets.items()
+        ]
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def worths(self, ngrams: NGrams) -> np.ndarray:
         """w_m of every n-gram."""

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from .._arrays import Array, Items, host, like
-from .base import Kernel, Wrapper
-from .capabilities import Features
-from .gradients import after
+from .base import Kernel
+from .mapped import After
 
 UNITS = ("each", "common")
 CONSTANT = 1e-12
 """A column that varies by less than this share of its largest value does not vary."""
 
 
-class Standardized(Wrapper):
+class Standardized(After):
     """k((a - m) / s, (b - m) / s): a kernel on vectors whose columns are in units of their spread.
 
     The units of the columns then change nothing. Sparse rows are not moved, only scaled: no kernel
@@ -50,7 +51,17 @@ class Standardized(Wrapper):
         mean, spread = _moments(A)
         self.mean_ = np.zeros_like(mean) if issparse(A) else mean
         self.spread_ = self._spread(spread)
-        return super().fit(self._apply(A))
+        return super().fit(A)
+
+    def check(self, A: Items, name: str = "X") -> Items:
+        """As the kernel inside: only units change."""
+        return self.inner.check(A, name)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Items:
+        """As the kernel inside."""
+        return self.inner.as_outputs(Y, name)
+
+    accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
         if not isinstance(self.units, str):
@@ -67,32 +78,8 @@ class Standardized(Wrapper):
             return csr_array(A @ diags_array(1.0 / self.spread_))
         return (A - like(self.mean_, A)) / like(self.spread_, A)
 
-    def _gram(self, A: Items, B: Items) -> Array:
-        left = self._apply(A)
-        return self.inner._gram(left, left if A is B else self._apply(B))
-
-    def _diag(self, A: Items) -> Array:
-        return self.inner._diag(self._apply(A))
-
-    parameter_gradient = property(lambda k: after(k.inner.parameter_gradient, k._apply))
-
-    @property
-    def features(self) -> Features | None:
-        """Those of the kernel inside, undone where they can be."""
-        inner = self.inner.features
-        if inner is None:
-            return None
-        rows, undo = inner.sparse, inner.inverse
-
-        def back(F: Array) -> Array:
-            A = undo(F)
-            return A * like(self.spread_, A) + like(self.mean_, A)
-
-        return Features(
-            lambda A: inner(self._apply(self.check(A, "A"))),
-            None if rows is None else lambda A: rows(self._apply(self.check(A, "A"))),
-            None if undo is None else back,
-        )
+    def _undo(self) -> Callable[[Array], Array]:
+        return lambda A: A * like(self.spread_, A) + like(self.mean_, A)
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:

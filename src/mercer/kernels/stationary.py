@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from math import inf, sqrt
 from numbers import Real
 
@@ -10,12 +11,14 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace
-from .base import KERNELS, VectorKernel
+from .._parameters import parameters
+from .base import VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
 from .distances import absolute, exp, length_scale, scales_by_feature, settled, squared
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
 
+@parameters
 class Stationary(VectorKernel):
     """A kernel of the distance over a length scale: one for all features, or one for each."""
 
@@ -23,10 +26,8 @@ class Stationary(VectorKernel):
     euclidean = True
     """Whether it is of the Euclidean distance."""
 
-    length_scale_: float | np.ndarray
-
-    def __init__(self, length_scale: float | str | Array = "median"):
-        self.length_scale = length_scale
+    length_scale: float | str | Array = "median"
+    length_scale_: float | np.ndarray = field(init=False)
 
     @property
     def by_feature(self) -> bool:
@@ -36,7 +37,7 @@ class Stationary(VectorKernel):
 
     @property
     def _ell(self) -> float:
-        """The length scale of what `_over` returns."""
+        """The length scale of what `_scaled` returns."""
         return 1.0 if self.by_feature else settled(self)
 
     def _over(self, A: Array) -> Array:
@@ -51,15 +52,13 @@ class Stationary(VectorKernel):
             )
         return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
 
-    def _both_over(self, A: Array, B: Array) -> tuple[Array, Array]:
-        if not self.by_feature:
-            return A, B
+    def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
+        """Both batches over the features' own length scales, and the one that is left for all."""
+        ell = settled(self)
+        if np.ndim(ell) == 0:
+            return A, B, ell
         left = self._over(A)
-        return left, left if A is B else self._over(B)
-
-    def _distances(self, A: Array, B: Array) -> Array:
-        """‖a - b‖², features over their own length scales."""
-        return squared(*self._both_over(A, B))
+        return left, left if A is B else self._over(B), 1.0
 
     def distance(self, A: Array, B: Array) -> Array:
         """The distance whose median is the default length scale."""
@@ -71,12 +70,10 @@ class Stationary(VectorKernel):
     def fit(self, A: Items) -> Stationary:
         """Settle the length scale; "ard" gives each feature its spread times that of the median."""
         A = self.check(A, "A")
-        if not self.by_feature:
-            self.length_scale_ = length_scale(self.length_scale, A, self.distance)
-        elif np.ndim(self.length_scale):
-            self.length_scale_ = settled(self, given=True)
-        else:
+        if isinstance(self.length_scale, str) and self.length_scale == "ard":
             self.length_scale_ = scales_by_feature(A, self.distance)
+        else:
+            self.length_scale_ = length_scale(self.length_scale, A, self.distance)
         return self
 
     def _diag(self, A: Array) -> Array:
@@ -99,13 +96,13 @@ class Stationary(VectorKernel):
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         assert self._of_squares is not None
-        U, W = self._both_over(A, B)
+        U, W, _ = self._scaled(A, B)
         M = C * self._of_squares.slope(squared(U, W))
         return 2.0 * self._over(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
 
     @property
     def _of_squares(self) -> Radial | None:
-        """The function of `_distances`; None where it has a kink at zero."""
+        """The function of squared distances of scaled items; None where it has a kink at zero."""
         return None
 
     @property
@@ -120,15 +117,15 @@ class Stationary(VectorKernel):
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
         """2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the share of feature p in d²."""
-        U, W = self._both_over(A, B)
+        U, W, ell = self._scaled(A, B)
         D2 = squared(U, W)
         M = 2.0 * C * self._rate(D2)
         if not self.by_feature:
-            return {"length_scale": total(M * D2) / self._ell}
+            return {"length_scale": total(M * D2) / ell}
         return {"length_scale": squares_by_feature(dense(U), dense(W), M) / settled(self)}
 
     def _rate(self, D2: Array) -> Array:
-        """Minus the derivative in `_distances`, anything finite at zero."""
+        """Minus the derivative in squared distances, anything finite at zero."""
         assert self._of_squares is not None
         return self._of_squares.slope(D2)
 
@@ -153,8 +150,9 @@ class RBF(Stationary):
     """
 
     def _gram(self, A: Array, B: Array) -> Array:
-        D2 = self._distances(A, B)
-        D2 *= -0.5 / self._ell**2
+        A, B, ell = self._scaled(A, B)
+        D2 = squared(A, B)
+        D2 *= -0.5 / ell**2
         return exp(D2)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -167,6 +165,7 @@ class RBF(Stationary):
         return gaussian(lambda: 0.5 / self._ell**2)
 
 
+@parameters
 class Matern(Stationary):
     """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
@@ -180,11 +179,8 @@ class Matern(Stationary):
     array([[0.3679]])
     """
 
+    nu: float = 1.5
     ROUGHEST, SMOOTHEST = 0.5, 20.5
-
-    def __init__(self, length_scale: float | str | Array = "median", nu: float = 1.5):
-        self.length_scale = length_scale
-        self.nu = nu
 
     @property
     def _of_squares(self) -> Radial | None:
@@ -196,8 +192,9 @@ class Matern(Stationary):
         return Radial(self._value, self._slope, self._curvature if self.nu > 2 else None)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        D2 = self._distances(A, B)
-        return self._value(D2) if self.nu != inf else exp(D2 * (-0.5 / self._ell**2))
+        A, B, ell = self._scaled(A, B)
+        D2 = squared(A, B)
+        return self._value(D2) if self.nu != inf else exp(D2 * (-0.5 / ell**2))
 
     def _rate(self, D2: Array) -> Array:
         if self.nu != 0.5:
@@ -266,16 +263,17 @@ class Laplacian(Stationary):
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        D = absolute(*self._both_over(A, B))
-        D *= -1.0 / self._ell
+        A, B, ell = self._scaled(A, B)
+        D = absolute(A, B)
+        D *= -1.0 / ell
         return exp(D)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        U, W = self._both_over(A, B)
+        U, W, ell = self._scaled(A, B)
         D = absolute(U, W)
-        M = C * namespace(D).exp(D * (-1.0 / self._ell))
+        M = C * namespace(D).exp(D * (-1.0 / ell))
         if not self.by_feature:
-            return {"length_scale": total(M * D) / self._ell**2}
+            return {"length_scale": total(M * D) / ell**2}
         return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / settled(self)}
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -295,8 +293,3 @@ def gaussian(rate: Callable[[], float]) -> Radial:
 def zeros_like(A: Array) -> Array:
     """Zeros in the shape of an array, of its own library."""
     return namespace(A).zeros_like(A)
-
-
-KERNELS["rbf"] = RBF
-KERNELS["laplacian"] = Laplacian
-KERNELS["matern"] = Matern

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 
 from .._checks import Limits, bounded
+from .._parameters import whole
 from ..spaces import Sequences
-from .base import Kernel, positive, whole
-from .gradients import ParameterGradient, by_complex_step
+from .decaying import Decaying
 from .weighted_degree import encoded
 
 
-class Subsequences(Kernel):
+class Subsequences(Decaying):
     """Shared subsequences of n symbols, gaps allowed but paid for.
 
     k(s, t) = Σ_u Σ_{i: s[i] = u} Σ_{j: t[j] = u} decay^(ℓ(i) + ℓ(j)) over all u of n symbols,
@@ -51,45 +51,25 @@ class Subsequences(Kernel):
         """Lengths that no sequence has would only take time."""
         bounded(self.n, "n", 1, limits.steps)
 
-    def _settings(self) -> tuple[int, float, int]:
-        n, decay = whole(self.n, "n"), positive(self.decay, "decay")
-        if decay > 1:
-            raise ValueError(
-                f"decay must be at most 1 (longer gaps would count more), got {decay}."
-            )
-        return n, decay, 1 if self.blended else n
-
-    def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self._pairs(A, B, self._settings()[1])
+    def _lengths(self) -> tuple[int, int]:
+        """The longest and the shortest length that counts."""
+        n = whole(self.n, "n")
+        return n, 1 if self.blended else n
 
     def _pairs(self, A: np.ndarray, B: np.ndarray, decay: complex) -> np.ndarray:
         from ._string_loops import subsequences
 
-        (n, _, first), (ours, theirs) = self._settings(), encoded(A, B)
+        (n, first), (ours, theirs) = self._lengths(), encoded(A, B)
         out = np.empty((len(A), len(B)), type(decay))
         subsequences(
             ours.flat, ours.starts, theirs.flat, theirs.starts, n, decay, first, A is B, out
         )
         return out
 
-    def _diag(self, A: np.ndarray) -> np.ndarray:
-        return self._alone(A, self._settings()[1])
-
     def _alone(self, A: np.ndarray, decay: complex) -> np.ndarray:
         from ._string_loops import subsequences_alone
 
-        (n, _, first), codes = self._settings(), encoded(A, A)[0]
+        (n, first), codes = self._lengths(), encoded(A, A)[0]
         out = np.empty(len(A), type(decay))
         subsequences_alone(codes.flat, codes.starts, n, decay, first, out)
         return out
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of the decay, in which the kernel is a polynomial."""
-        at = self._settings()[1]
-        return ParameterGradient.of_grams(
-            {"decay": at},
-            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
-            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
-            {"decay": 1.0},
-        )

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from .._arrays import Array, Items, count
+from .._parameters import parameters, whole
 from ..spaces import Sequences
-from .base import Kernel, whole
+from .base import Kernel
 from .capabilities import Features
 
 PIECES = {"words": "word", "letters": "char_wb"}
@@ -15,6 +16,7 @@ SAMPLE = 10_000
 """Texts that principal directions are found on, at most."""
 
 
+@parameters
 class TfIdf(Kernel):
     """The cosine of two texts by their words, or pieces of words; rare ones count for more.
 
@@ -43,21 +45,13 @@ class TfIdf(Kernel):
     array([[0.78, 0.  , 0.  , 0.71]])
     """
 
-    space = Sequences()
+    pieces: str = "words"
+    shortest: int = 1
+    longest: int = 1
+    rank: int | None = None
+    bits: int = 16
 
-    def __init__(
-        self,
-        pieces: str = "words",
-        shortest: int = 1,
-        longest: int = 1,
-        rank: int | None = None,
-        bits: int = 16,
-    ):
-        self.pieces = pieces
-        self.shortest = shortest
-        self.longest = longest
-        self.rank = rank
-        self.bits = bits
+    space = Sequences()
 
     def check(self, A: Items, name: str = "X") -> Items:
         """Texts, which a list of tokens is not."""

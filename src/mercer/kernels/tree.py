@@ -8,50 +8,33 @@ from .._arrays import Array, Items
 from ..spaces import Trees
 from ._bags import Bags, inner, sqnorms
 from ._trees import FlatTree, flattened
-from .base import Kernel, positive
-from .gradients import ParameterGradient, by_complex_step
+from .decaying import Decaying
 
 
-class TreeKernel(Kernel):
-    """A kernel on trees with a `decay` for larger fragments."""
+class TreeKernel(Decaying):
+    """A kernel on trees with a `decay` for larger fragments, by the bags of them or otherwise."""
 
-    decay: float
+    space = Trees()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Trees in flat form."""
-        if positive(self.decay, "decay") > 1:
-            raise ValueError(f"decay must be at most 1, got {self.decay!r}.")
+        self._settled()
         return flattened(A, name)
-
-    space = Trees()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """The trees as given, in an array of objects, after a check."""
         self.check(Y, name)
         return self.space.check(Y, name)
 
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+    def _bags(self, A: Items, decay: complex) -> Bags:
         raise NotImplementedError
+
+    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+        left = self._bags(A, decay)
+        return inner(left, left if B is A else self._bags(B, decay))
 
     def _alone(self, A: Items, decay: complex) -> Array:
-        raise NotImplementedError
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        return self._pairs(A, B, float(self.decay))
-
-    def _diag(self, A: Items) -> Array:
-        return self._alone(A, float(self.decay))
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of the decay, in which the kernel is a polynomial."""
-        at = float(self.decay)
-        return ParameterGradient.of_grams(
-            {"decay": at},
-            lambda A, B: {"decay": by_complex_step(lambda x: self._pairs(A, B, x), at)},
-            lambda A: {"decay": by_complex_step(lambda x: self._alone(A, x), at)},
-            {"decay": 1.0},
-        )
+        return sqnorms(self._bags(A, decay))
 
 
 class Subtree(TreeKernel):
@@ -88,13 +71,6 @@ class Subtree(TreeKernel):
     def _bags(self, A: Items, decay: complex) -> Bags:
         parts = (tree.subtrees() for tree in A)
         return Bags.of((hashes, decay ** (size / 2.0)) for hashes, size in parts)
-
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
-        left = self._bags(A, decay)
-        return inner(left, left if B is A else self._bags(B, decay))
-
-    def _alone(self, A: Items, decay: complex) -> Array:
-        return sqnorms(self._bags(A, decay))
 
 
 class Productions(TreeKernel):
@@ -141,13 +117,6 @@ class Productions(TreeKernel):
         pairs = tree.pairs()
         weights = np.repeat([1.0, decay**0.5], [len(made), len(pairs)])
         return np.concatenate([made, pairs]), weights
-
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
-        left = self._bags(A, decay)
-        return inner(left, left if B is A else self._bags(B, decay))
-
-    def _alone(self, A: Items, decay: complex) -> Array:
-        return sqnorms(self._bags(A, decay))
 
 
 class SubsetTree(TreeKernel):

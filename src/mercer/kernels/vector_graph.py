@@ -8,12 +8,13 @@ import numpy as np
 
 from .._arrays import Items
 from .._checks import Limits, bounded
+from .._parameters import parameters, positive, whole
 from ._bags import Bags, mixed
 from ._graphs import FlatGraph, Union
-from .base import positive, whole
 from .graph import GraphKernel, WeisfeilerLehman
 
 
+@parameters
 class VectorGraph(GraphKernel):
     """A kernel on graphs whose nodes or edges carry vectors: the mean over random discretisations.
 
@@ -60,21 +61,12 @@ class VectorGraph(GraphKernel):
     True
     """
 
-    def __init__(
-        self,
-        kernel: GraphKernel | None = None,
-        node_vector: str | None = "vector",
-        edge_vector: str | None = None,
-        width: float = 1.0,
-        draws: int = 20,
-        random_state: int = 0,
-    ):
-        self.kernel = kernel
-        self.node_vector = node_vector
-        self.edge_vector = edge_vector
-        self.width = width
-        self.draws = draws
-        self.random_state = random_state
+    kernel: GraphKernel | None = None
+    node_vector: str | None = "vector"
+    edge_vector: str | None = None
+    width: float = 1.0
+    draws: int = 20
+    random_state: int = 0
 
     @property
     def _kernel(self) -> GraphKernel:

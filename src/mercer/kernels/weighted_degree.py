@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from .._checks import Limits, bounded
+from .._parameters import whole
 from ..spaces import Sequences
 from ._sequences import Alphabet, Codes
-from .base import Kernel, whole
+from .base import Kernel
 
 
 class WeightedDegree(Kernel):
@@ -55,9 +54,7 @@ class WeightedDegree(Kernel):
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """What a run of equal symbols adds when it reaches each length, and the weights γ."""
         degree = whole(self.degree, "degree")
-        if not isinstance(self.shifts, Integral) or self.shifts < 0:
-            raise ValueError(f"shifts must be a whole number ≥ 0, got {self.shifts!r}.")
-        shifts = np.arange(int(self.shifts) + 1)
+        shifts = np.arange(whole(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
         return np.concatenate([[0.0], np.cumsum(beta)]), np.where(shifts, 0.5 / (shifts + 1), 1.0)
 

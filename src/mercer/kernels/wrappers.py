@@ -10,12 +10,13 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace
 from .base import Kernel, Wrapper, as_kernel
-from .capabilities import Features, Fourier, Multiple, Radial
+from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .distances import exp, length_scale, settled, squared
-from .gradients import ParameterGradient, Values, added
+from .gradients import ParameterGradient, Values, added, total
+from .of_values import OfValues
 
 
-class Normalized(Wrapper):
+class Normalized(OfValues):
     """k(a, b) / √(k(a, a) k(b, b)): the cosine in the feature space of k.
 
     An item with k(a, a) = 0 has no direction; its normalised kernel values are 0.
@@ -80,32 +81,14 @@ class Normalized(Wrapper):
         root = inner.scale**0.5
         return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
 
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """By the quotient rule; k(a, a) = 1 has none."""
-        inner = self.inner.parameter_gradient.under("kernel")
-
-        def vjp(A: Items, B: Items, C: Array) -> Values:
-            left, right = self._inverse_norms(A), self._inverse_norms(B)
-            M = C * left[:, None] * right[None, :]
-            pull, xp = M * self.inner._gram(A, B), namespace(M)
-            ours = inner.diag_vjp(A, xp.sum(pull, axis=1) * left**2)
-            theirs = inner.diag_vjp(B, xp.sum(pull, axis=0) * right**2)
-            return added(inner.vjp(A, B, M), added(ours, theirs), -0.5)
-
-        return inner.through(vjp, lambda A, c: {})
-
-    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
         left, right = self._inverse_norms(A), self._inverse_norms(B)
-        M = C * left[:, None] * right[None, :]
-        pull = namespace(A).sum(M * self.inner._gram(A, B), axis=1) * left**2
-        return self._inside.vjp(A, B, M) - 0.5 * self._inside.diag_vjp(A, pull)
-
-    def _diag_vjp(self, A: Array, c: Array) -> Array:
-        return namespace(A).zeros_like(A)  # k(a, a) = 1
+        M, xp = C * left[:, None] * right[None, :], namespace(C)
+        pull = -0.5 * M * self.inner._gram(A, B)
+        return M, xp.sum(pull, axis=1) * left**2, xp.sum(pull, axis=0) * right**2
 
 
-class Gaussian(Wrapper):
+class Gaussian(OfValues):
     """exp(-d² / 2ℓ²) with d² = k(a, a) - 2k(a, b) + k(b, b): an RBF in k's feature space.
 
     Examples
@@ -147,31 +130,20 @@ class Gaussian(Wrapper):
     def _diag(self, A: Items) -> Array:
         return self.inner._diag(A) * 0.0 + 1.0
 
+    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
+        M, xp = C * self._gram(A, B) / settled(self) ** 2, namespace(C)
+        return M, -0.5 * xp.sum(M, axis=1), -0.5 * xp.sum(M, axis=0)
+
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """The length scale, and the parameters of the distance."""
-        inner = self.inner.parameter_gradient.under("kernel")
+        ell = settled(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
-            ell = settled(self)
             D2 = self._squared(A, B)
-            xp = namespace(D2)
-            M = C * xp.exp(D2 * (-0.5 / ell**2)) / ell**2
-            ours = inner.diag_vjp(A, xp.sum(M, axis=1))
-            theirs = inner.diag_vjp(B, xp.sum(M, axis=0))
-            inside = added(inner.vjp(A, B, M), added(ours, theirs), -0.5)
-            return {"length_scale": float(xp.sum(M * D2)) / ell} | inside
+            return {"length_scale": total(C * exp(D2 * (-0.5 / ell**2)) * D2) / ell**3}
 
-        own = ParameterGradient({"length_scale": settled(self)})
-        return own.plus(inner).through(vjp, lambda A, c: {})
-
-    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        M = C * self._gram(A, B) / settled(self) ** 2
-        total = namespace(M).sum(M, axis=1)
-        return self._inside.vjp(A, B, M) - 0.5 * self._inside.diag_vjp(A, total)
-
-    def _diag_vjp(self, A: Array, c: Array) -> Array:
-        return namespace(A).zeros_like(A)  # k(a, a) = 1
+        return ParameterGradient({"length_scale": ell}, vjp).plus(super().parameter_gradient)
 
 
 class Centered(Wrapper):
@@ -232,8 +204,7 @@ class Centered(Wrapper):
         inner = self.inner.parameter_gradient.under("kernel")
 
         def of_means(A: Items, c: Array) -> Values:
-            each = namespace(c).ones_like(self.means_)[None, :] / self.means_.shape[0]
-            return inner.vjp(A, self._kept(), c[:, None] * each)
+            return inner.vjp(A, self._kept(), c[:, None] * self._shares(c))
 
         def of_level(share: float) -> Values:
             return of_means(self._kept(), 0.0 * self.means_ + share / self.means_.shape[0])
@@ -249,17 +220,24 @@ class Centered(Wrapper):
 
         return inner.through(vjp, diag_vjp)
 
-    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        return self._inside.vjp(A, B, C) - self._mean_vjp(A, namespace(C).sum(C, axis=1))
+    @property
+    def item_gradient(self) -> ItemGradient | None:
+        """Those of k, the mean held."""
+        inner = self.inner.item_gradient
+        if inner is None:
+            return None
 
-    def _diag_vjp(self, A: Array, c: Array) -> Array:
-        return self._inside.diag_vjp(A, c) - 2.0 * self._mean_vjp(A, c)
+        def of_means(A: Array, c: Array) -> Array:
+            return inner.vjp(A, self._kept(), c[:, None] * self._shares(c))
 
-    def _mean_vjp(self, A: Array, c: Array) -> Array:
-        """The gradient of Σ_i c_i times the mean of k(A_i, ·) over the items kept."""
-        kept = self._kept()
-        each = namespace(c).ones_like(self.means_)[None, :] / self.means_.shape[0]
-        return self._inside.vjp(A, kept, c[:, None] * each)
+        return ItemGradient(
+            lambda A, B, C: inner.vjp(A, B, C) - of_means(A, namespace(C).sum(C, axis=1)),
+            lambda A, c: inner.diag_vjp(A, c) - 2.0 * of_means(A, c),
+        )
+
+    def _shares(self, like: Array) -> Array:
+        """The share of each item kept in the mean, as a row."""
+        return namespace(like).ones_like(self.means_)[None, :] / self.means_.shape[0]
 
 
 def _sqrt(A: Any) -> Array:

@@ -10,12 +10,6 @@ from .huber import Huber
 from .scale import middle, shortened, tau_risk, typical
 
 __all__ = [
-    "EpsilonInsensitive",
-    "Huber",
-    "Loss",
-    "checked_loss",
-    "middle",
-    "shortened",
-    "tau_risk",
+    "EpsilonInsensitive", "Huber", "Loss", "checked_loss", "middle", "shortened", "tau_risk",
     "typical",
-]
+]  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._arrays import Array
+from .._parameters import positive, whole
+from .scale import typical
 
 
 class Loss(BaseEstimator):
@@ -29,8 +29,12 @@ class Loss(BaseEstimator):
     True
     """
 
+    LENGTH = ""
+    """The parameter that is the threshold: a length, or "median" for `factor` typical ones."""
+
     max_iter: int
     tol: float
+    factor: float
     threshold_: float
 
     def settle(self, lengths: Array) -> Loss:
@@ -40,12 +44,15 @@ class Loss(BaseEstimator):
         return settled
 
     def _threshold(self, lengths: Array) -> float:
-        raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
+        if not self.LENGTH:
+            raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
+        given = getattr(self, self.LENGTH)
+        return self.factor * typical(lengths) if self.adaptive else float(given)
 
     @property
     def adaptive(self) -> bool:
         """Whether the threshold depends on the data."""
-        raise NotImplementedError
+        return isinstance(getattr(self, self.LENGTH), str)
 
     def value(self, r: Array) -> Array:
         """The loss at lengths r, h(r)."""
@@ -57,9 +64,17 @@ class Loss(BaseEstimator):
 
     def check(self) -> None:
         """Refuse parameters that make no sense."""
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a positive whole number, got {self.max_iter!r}.")
+        whole(self.max_iter, "max_iter")
         positive(self.tol, "tol")
+        if self.LENGTH:
+            positive(self.factor, "factor")
+            self._check_length(getattr(self, self.LENGTH))
+
+    def _check_length(self, value: Any) -> None:
+        if isinstance(value, str) and value != "median":
+            raise ValueError(f'{self.LENGTH} must be a positive number or "median", got {value!r}.')
+        if not isinstance(value, str):
+            positive(value, self.LENGTH)
 
 
 def checked_loss(loss: Any) -> Loss | None:
@@ -73,17 +88,3 @@ def checked_loss(loss: Any) -> Loss | None:
         )
     loss.check()
     return loss
-
-
-def positive(value: Any, name: str) -> None:
-    """Refuse what is no positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
-
-
-def positive_or_median(value: Any, name: str) -> None:
-    """Refuse what is neither a positive number nor "median"."""
-    if isinstance(value, str) and value != "median":
-        raise ValueError(f'{name} must be a positive number or "median", got {value!r}.')
-    if not isinstance(value, str):
-        positive(value, name)

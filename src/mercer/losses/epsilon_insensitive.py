@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from numbers import Real
-
 from .._arrays import Array, namespace
-from .base import Loss, positive, positive_or_median
-from .scale import typical
+from .._parameters import parameters
+from .base import Loss
 
 
+@parameters
 class EpsilonInsensitive(Loss):
     """h(r) = max(r - epsilon, 0): support vector regression on the length of the residual.
 
@@ -35,29 +34,16 @@ class EpsilonInsensitive(Loss):
     array([0., 2.])
     """
 
-    def __init__(
-        self,
-        epsilon: float | str = "median",
-        factor: float = 0.5,
-        max_iter: int = 2000,
-        tol: float = 1e-5,
-    ):
-        self.epsilon = epsilon
-        self.factor = factor
-        self.max_iter = max_iter
-        self.tol = tol
+    epsilon: float | str = "median"
+    factor: float = 0.5
+    max_iter: int = 2000
+    tol: float = 1e-5
 
-    adaptive = property(lambda self: isinstance(self.epsilon, str))
+    LENGTH = "epsilon"
 
-    def check(self) -> None:
-        """Epsilon is ≥ 0 or "median", factor positive."""
-        super().check()
-        if not isinstance(self.epsilon, Real) or float(self.epsilon) != 0:
-            positive_or_median(self.epsilon, "epsilon")
-        positive(self.factor, "factor")
-
-    def _threshold(self, lengths: Array) -> float:
-        return self.factor * typical(lengths) if self.adaptive else float(self.epsilon)
+    def _check_length(self, value: float | str) -> None:
+        if value != 0:
+            super()._check_length(value)
 
     def value(self, r: Array) -> Array:
         """What exceeds epsilon."""

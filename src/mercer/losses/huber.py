@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from .._arrays import Array, namespace
-from .base import Loss, positive, positive_or_median
-from .scale import typical
+from .._parameters import parameters
+from .base import Loss
 
 
+@parameters
 class Huber(Loss):
     """h(r) = r² up to delta, then 2·delta·r - delta²: square near the fit, linear far from it.
 
@@ -31,28 +32,12 @@ class Huber(Loss):
     array([0.25, 5.  ])
     """
 
-    def __init__(
-        self,
-        delta: float | str = "median",
-        factor: float = 1.0,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-    ):
-        self.delta = delta
-        self.factor = factor
-        self.max_iter = max_iter
-        self.tol = tol
+    delta: float | str = "median"
+    factor: float = 1.0
+    max_iter: int = 1000
+    tol: float = 1e-5
 
-    adaptive = property(lambda self: isinstance(self.delta, str))
-
-    def check(self) -> None:
-        """Delta and factor are positive, or delta is "median"."""
-        super().check()
-        positive_or_median(self.delta, "delta")
-        positive(self.factor, "factor")
-
-    def _threshold(self, lengths: Array) -> float:
-        return self.factor * typical(lengths) if self.adaptive else float(self.delta)
+    LENGTH = "delta"
 
     def value(self, r: Array) -> Array:
         """r², or the tangent at delta."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -69,15 +70,14 @@ class BlockGram:
         """⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d]: the joint kernel of all inputs and points V."""
         xp = namespace(V)
         every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
-        columns = [self.column(j, V[d, :]) @ xp.matrix_transpose(V) for j, d in every]
+        columns = [self.column(j, V[d, :]) @ V.T for j, d in every]
         shape = (self.rows.n, int(V.shape[0]), self.columns.n, int(V.shape[0]))
         return xp.reshape(xp.stack(columns, axis=-1), shape)
 
     def pairings(self, V: Array, W: Array) -> Array:
         """⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
         V, W = self.rows.split(V), self.columns.split(W)
-        xp = namespace(V)
-        P = self.matrix() * (V @ xp.matrix_transpose(W))
+        P = self.matrix() * (V @ W.T)
         left = np.equal.outer(np.arange(self.rows.n), self.rows.owners)
         right = np.equal.outer(self.columns.owners, np.arange(self.columns.n))
         return like(left.astype(float), P) @ P @ like(right.astype(float), P)
@@ -107,8 +107,7 @@ class DenseGram(BlockGram):
 
     def some_columns(self, index: np.ndarray) -> Array:
         """Taken out of the matrix."""
-        xp = namespace(self.G)
-        return xp.matrix_transpose(take(xp.matrix_transpose(self.G), index))
+        return take(self.G.T, index).T
 
 
 class KroneckerGram(BlockGram):
@@ -138,7 +137,7 @@ class KroneckerGram(BlockGram):
     def some_columns(self, index: np.ndarray) -> Array:
         """Products of columns of both."""
         xp, q = namespace(self.K), self.columns.width
-        Kt = take(xp.matrix_transpose(self.K), np.asarray(index) // q)
+        Kt = take(self.K.T, np.asarray(index) // q)
         B = take(self.B.full, np.asarray(index) % q)  # B is symmetric
         G = xp.permute_dims(Kt[:, :, None] * B[:, None, :], (1, 2, 0))
         return xp.reshape(G, (self.rows.size, len(index)))
@@ -155,8 +154,7 @@ class KroneckerGram(BlockGram):
 
     def pairings(self, V: Array, W: Array) -> Array:
         """K ∘ (V B Wᵀ)."""
-        right = self.B.after(W)
-        return self.K * (V @ namespace(V).matrix_transpose(right))
+        return self.K * (V @ self.B.after(W).T)
 
 
 class OverComponents(BlockGram):
@@ -176,40 +174,55 @@ class OverComponents(BlockGram):
 
 
 class SumGram(BlockGram):
-    """The sum of two; where they share components differently, over the components."""
+    """A sum of maps, times a number; over components where the terms share them differently."""
 
-    def __init__(self, left: BlockGram, right: BlockGram):
-        if not (left.rows.like(right.rows) and left.columns.like(right.columns)):
-            left, right = OverComponents(left), OverComponents(right)
-        self.left, self.right = left, right
-        self.rows, self.columns = left.rows, left.columns
+    def __init__(self, *grams: BlockGram, scale: float = 1.0):
+        first = grams[0]
+        alike = all(g.rows.like(first.rows) and g.columns.like(first.columns) for g in grams)
+        self.grams = grams if alike else tuple(OverComponents(gram) for gram in grams)
+        self.scale, self.direct = scale, len(grams) == 1 and first.direct
+        self.rows, self.columns = self.grams[0].rows, self.grams[0].columns
+
+    def _total(self, method: str, *arguments: Any) -> Array:
+        """What a method of all terms gives, added and scaled."""
+        first, *others = (getattr(gram, method)(*arguments) for gram in self.grams)
+        total = sum(others, start=first)
+        return total if self.scale == 1 else self.scale * total
 
     @property
     def terms(self) -> tuple[tuple[Array, SymMatrix], ...] | None:  # type: ignore[override]
-        """Those of both, where both have them."""
-        left, right = self.left.terms, self.right.terms
-        return None if left is None or right is None else left + right
+        """Those of all terms, where all have them."""
+        every = [gram.terms for gram in self.grams]
+        if None in every:
+            return None
+        return tuple((self.scale * K, B) for terms in every for K, B in terms or ())
 
     def apply(self, D: Array) -> Array:
-        """Both, added."""
-        return self.left.apply(D) + self.right.apply(D)
+        """All terms, added."""
+        return self._total("apply", D)
 
     def matrix(self) -> Array:
-        """Both written out, added."""
-        return self.left.matrix() + self.right.matrix()
+        """All terms written out, added."""
+        return self._total("matrix")
+
+    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
+        """Those of a single term, scaled; terms together may couple what they do not alone."""
+        if len(self.grams) > 1:
+            return super().parts()
+        return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]
 
     def column(self, j: int, d: Array) -> Array:
-        """Both, added."""
-        return self.left.column(j, d) + self.right.column(j, d)
+        """All terms, added."""
+        return self._total("column", j, d)
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Both, added."""
-        return self.left.pairings(V, W) + self.right.pairings(V, W)
+        """All terms, added."""
+        return self._total("pairings", V, W)
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Those of the first."""
-        return self.left.landmarks(number)
+        """Those of the first term."""
+        return self.grams[0].landmarks(number)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Those of both, added."""
-        return self.left.some_columns(index) + self.right.some_columns(index)
+        """Those of all terms, added."""
+        return self._total("some_columns", index)

@@ -78,20 +78,17 @@ class ComponentGram(BlockGram):
     def joint(self, V: Array) -> Array:
         """One product over the scalar kernels."""
         xp, m = namespace(V), int(V.shape[0])
-        Vt = xp.matrix_transpose(V)
-        own = [take(Vt, columns) for columns, _ in self.by_scalar()]
-        S = xp.stack([xp.matrix_transpose(part) @ part for part in own])
+        own = [take(V.T, columns) for columns, _ in self.by_scalar()]
+        S = xp.stack([part.T @ part for part in own])
         J = xp.reshape(self.scalars, (-1, len(own))) @ xp.reshape(S, (len(own), -1))
         J = xp.reshape(J, (self.columns.n, self.rows.n, m, m))  # [j, i, d, c], or [j, i, c, d]
         return xp.permute_dims(J, (1, 3, 0, 2))
 
     def pairings(self, V: Array, W: Array) -> Array:
         """Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""
-        xp = namespace(V)
-        Vt, Wt = xp.matrix_transpose(V), xp.matrix_transpose(W)
         total: Array = 0.0
         for own, K in self.by_scalar():
-            total = total + K * (xp.matrix_transpose(take(Vt, own)) @ take(Wt, own))
+            total = total + K * (take(V.T, own).T @ take(W.T, own))
         return total
 
     def __add__(self, other: ComponentGram) -> ComponentGram:

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from numbers import Real
-
 from .._arrays import Array, namespace
+from .._parameters import non_negative, parameters, positive
 from ..symmetric import SymMatrix
 from .base import Operator
 from .gradients import OperatorGradient, Terms
@@ -12,6 +11,7 @@ POWER = 4.0
 """The largest power that is learnt: beyond it the first direction alone would count."""
 
 
+@parameters
 class Covariance(Operator):
     """B = (S_vv / n)^power: the paper's C_YY, directions with more variance learnt more freely.
 
@@ -35,16 +35,14 @@ class Covariance(Operator):
            [0., 1.]])
     """
 
-    def __init__(self, power: float = 1.0):
-        self.power = power
+    power: float = 1.0
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """S_vv / n, to the power."""
-        if not isinstance(self.power, Real) or not 0 <= self.power < float("inf"):
-            raise ValueError(f"power must be a number ≥ 0, got {self.power!r}.")
         C = moments.vv * (1.0 / moments.n)
         if self.power == 1:
             return C
+        non_negative(self.power, "power")
         values, vectors = C.eigh("output covariance")
         xp = namespace(values)  # a power of 0 is the identity on what the outputs span
         powers = xp.where(values > 0, values**self.power, xp.zeros_like(values))
@@ -68,6 +66,7 @@ class Covariance(Operator):
         )
 
 
+@parameters
 class ConditionalCovariance(Operator):
     """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: what of the outputs the inputs do not explain.
 
@@ -94,21 +93,18 @@ class ConditionalCovariance(Operator):
     array([[0.5]])
     """
 
-    def __init__(self, epsilon: float = 0.1):
-        self.epsilon = epsilon
+    epsilon: float = 0.1
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """The Schur complement of the (regularised) input moment, over n."""
-        if not isinstance(self.epsilon, Real) or not 0 < self.epsilon < float("inf"):
-            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}.")
-        return moments.unexplained(self.epsilon) / moments.n
+        return moments.unexplained(positive(self.epsilon, "epsilon")) / moments.n
 
     def gradient(self, moments: Moments) -> OperatorGradient:
         """B = ε Vᵀ(K + nεI)⁻¹V: ∂B/∂K = -ε Wᵀ·W and ∂B/∂ε = WᵀKW, W = (K + nεI)⁻¹V."""
         shift = moments.n * self.epsilon
         s, P = moments.uu.eigh("input moment")
         SW = (moments.vu if P is None else moments.vu @ P) / (s + shift)
-        slope = SW @ namespace(SW).matrix_transpose(SW)
+        slope = SW @ SW.T
 
         def vjp(G: Array) -> tuple[dict[str, float], Terms]:
             return {"epsilon": float((G * slope).sum())}, [(shift, -self.epsilon * G)]

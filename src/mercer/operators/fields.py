@@ -12,6 +12,7 @@ from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.distances import squared, typical
 from ._field_gram import FieldGram
 from .coupled import CoupledKernel
+from .kernel import Waves
 
 
 class FieldKernel(CoupledKernel):
@@ -77,9 +78,7 @@ class FieldKernel(CoupledKernel):
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Frequencies of the potential, and what a wave of such a frequency may point along."""
         omega = self.potential_.fourier.sample(random, (number, width))
         source, along = self._polarizations(omega)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .components import ComponentGram
     from .separable import Separable
 
+Waves = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Frequencies, the frequency of each wave, and the direction and length of each."""
+
 
 class OperatorKernel(BaseEstimator):
     """An operator-valued kernel K(x, x'): its values act on the output feature space.
@@ -86,9 +89,7 @@ class OperatorKernel(BaseEstimator):
         """The same as a scalar kernel for each component, where it is `componentwise`."""
         raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Random waves of which the kernel is the mean, where it is `spectral`.
 
         Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
@@ -97,14 +98,16 @@ class OperatorKernel(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} has no spectrum")
 
     def __add__(self, other: Any) -> OperatorKernel:
-        from .separable import OperatorSum, as_operator_kernel
+        from .separable import as_operator_kernel
+        from .sums import OperatorSum
 
         if isinstance(other, Kernel | OperatorKernel):
             return OperatorSum(self, as_operator_kernel(other))
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __radd__(self, other: Any) -> OperatorKernel:
-        from .separable import OperatorSum, as_operator_kernel
+        from .separable import as_operator_kernel
+        from .sums import OperatorSum
 
         if isinstance(other, Kernel):
             return OperatorSum(as_operator_kernel(other), self)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
-from numbers import Integral, Real
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._arrays import Array, like, namespace
 from .._linalg import ridged
+from .._parameters import field, parameters, positive, whole
 from ..symmetric import eigh
 from .base import Operator
 from .moments import Moments
@@ -38,6 +37,7 @@ class LearntOfMoments(Operator):
         return self.B_ + 0.0
 
 
+@parameters
 class LearnedOperator(LearntOfMoments):
     """B learnt jointly with g, under a penalty on its trace: few directions, found from data.
 
@@ -103,16 +103,13 @@ class LearnedOperator(LearntOfMoments):
     np.int64(1)
     """
 
-    objective_: list[float]
-    n_iter_: int
+    penalty: float = 1.0
+    power: float = 1.0
+    max_iter: int = 500
+    tol: float = 1e-5
 
-    def __init__(
-        self, penalty: float = 1.0, power: float = 1.0, max_iter: int = 500, tol: float = 1e-5
-    ):
-        self.penalty = penalty
-        self.power = power
-        self.max_iter = max_iter
-        self.tol = tol
+    objective_: list[float] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
         """A copy of itself with B learnt at one ridge."""
@@ -141,19 +138,18 @@ class LearnedOperator(LearntOfMoments):
         vu = moments.vu if P is None else moments.vu @ P
         total = moments.vv.trace()
         epsilon = max(SMOOTHING * total / (moments.n * q), 1e-300)
-        b, Q = xp.ones_like(vu[:, 0]), None
+        b: Array = xp.ones_like(vu[:, 0])
+        Q: Array = None
         for _ in range(self.max_iter):
-            R = vu if Q is None else xp.matrix_transpose(Q) @ vu
+            R = vu if Q is None else Q.T @ vu
             C = R * (b[:, None] / (b[:, None] * s[None, :] + alpha))
             C = C if Q is None else Q @ C
             misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
-            squares, Q = eigh(
-                ridged(C @ xp.matrix_transpose(C), like(epsilon, C)), "learnt operator", drop=False
-            )
+            squares, Q = eigh(ridged(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
             squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
             b = (squares * (alpha / (self.penalty * self.power))) ** (1.0 / (1.0 + self.power))
             price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))
-            yield (Q * b) @ xp.matrix_transpose(Q), misfit + price
+            yield (Q * b) @ Q.T, misfit + price
 
     def _settled(self, objective: list[float]) -> bool:
         if len(objective) < 2:
@@ -162,8 +158,5 @@ class LearnedOperator(LearntOfMoments):
 
     def _check(self) -> None:
         for name in ("penalty", "power", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-                raise ValueError(f"{name} must be a positive number, got {value!r}.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a positive whole number, got {self.max_iter!r}.")
+            positive(getattr(self, name), name)
+        whole(self.max_iter, "max_iter")

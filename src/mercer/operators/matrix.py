@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, host, is_foreign, like, namespace
 from .._linalg import check_gram
-from ..kernels.base import positive, whole
+from .._parameters import positive, whole
 from ..symmetric import SymMatrix, eigh
 from .base import Operator
 from .moments import Moments

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from .._arrays import Array
-from ..kernels.base import whole
+from .._parameters import whole
 from ..symmetric import SymMatrix
 from .base import Operator
 from .gradients import OperatorGradient, Terms

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from .._arrays import Array, namespace
 from .._linalg import congruent
@@ -52,25 +51,18 @@ class Moments:
     def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
         """The moments of input coordinates U and output coordinates V, one row a pair."""
         xp = namespace(U, V)
-        Ut, Vt = (xp.matrix_transpose(A) for A in (U, V))
-        if weights is None:
-            sums = xp.sum(U, axis=0), xp.sum(V, axis=0)
-            return cls(int(U.shape[0]), SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
-        Ut, Vt = Ut * weights, Vt * weights
+        Ut, Vt = U.T, V.T
+        n: float = int(U.shape[0])
+        if weights is not None:
+            Ut, Vt, n = Ut * weights, Vt * weights, float(xp.sum(weights))
         sums = xp.sum(Ut, axis=1), xp.sum(Vt, axis=1)
-        total = float(xp.sum(weights))
-        return cls(total, SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
+        return cls(n, SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
 
     def __add__(self, other: Moments) -> Moments:
         known = self.u is not None and other.u is not None
         sums = (self.u + other.u, self.v + other.v) if known else (None, None)
-        return Moments(
-            self.n + other.n,
-            self.uu + other.uu,
-            self.vu + other.vu,
-            self.vv + other.vv,
-            *sums,
-        )
+        uu, vu, vv = self.uu + other.uu, self.vu + other.vu, self.vv + other.vv
+        return Moments(self.n + other.n, uu, vu, vv, *sums)
 
     @property
     def ones(self) -> Array:
@@ -104,52 +96,9 @@ class Moments:
         s, P = self.uu.eigh("input moment")
         xp = namespace(s)
         R = (self.vu if P is None else self.vu @ P) / xp.sqrt(s + self.n * epsilon)
-        left = SymMatrix(self.vv.full - R @ xp.matrix_transpose(R))
+        left = SymMatrix(self.vv.full - R @ R.T)
         # What the inputs explain exactly is lost in the rounding of S_vv: it counts as zero.
         return left.non_negative()
-
-
-class SpectralMoments(Moments):
-    """Moments in the complete eigenbasis of the inputs: S_uu = diag(s), S_vu = (EᵀV)ᵀ diag(√s).
-
-    Parameters
-    ----------
-    n
-        The number of pairs, or the sum of their weights.
-    s
-        The spectrum of the input Gram matrix, zeros included.
-    EV
-        EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV).
-    """
-
-    EV: Array
-
-    def __init__(self, n: float, s: Array, EV: Array):
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "uu", SymMatrix(diagonal=s))
-        object.__setattr__(self, "EV", EV)
-
-    @property
-    def ones(self) -> Array:
-        """The diagonal of the identity in output coordinates."""
-        return namespace(self.EV).ones_like(self.EV[0, :])
-
-    @cached_property
-    def vu(self) -> Array:
-        """S_vu."""
-        xp = namespace(self.EV)
-        return xp.matrix_transpose(self.EV * xp.sqrt(self.uu.diagonal)[:, None])
-
-    @cached_property
-    def vv(self) -> SymMatrix:
-        """S_vv."""
-        return SymMatrix(namespace(self.EV).matrix_transpose(self.EV) @ self.EV)
-
-    def unexplained(self, epsilon: float) -> SymMatrix:
-        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
-        share = self.n * epsilon / (self.uu.diagonal + self.n * epsilon)
-        turned = namespace(self.EV).matrix_transpose(self.EV)
-        return SymMatrix((turned * share) @ self.EV)
 
 
 def _outer(a: Array, b: Array) -> Array:

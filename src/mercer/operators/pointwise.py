@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, count, namespace
+from .._arrays import Array, Items, count
 from .components import ComponentGram, ComponentKernel
 
 
@@ -56,10 +56,8 @@ class Pointwise(ComponentKernel):
         """A matrix of rank one for each component."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
-        xp = namespace(A, B)
-        At, Bt = (self.scale * xp.matrix_transpose(A), xp.matrix_transpose(B))
 
         def scalar(c: int) -> Array:
-            return At[c, :][:, None] * Bt[c, :][None, :]
+            return self.scale * A[:, c, None] * B[None, :, c]
 
         return ComponentGram(np.arange(self.width_), scalar, count(A), count(B))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from sklearn.base import clone
 
 from .._arrays import Array, namespace
-from ..kernels.base import whole
+from .._parameters import whole
 from ..symmetric import eigh
 from .learned import LearntOfMoments
 from .moments import Moments
@@ -61,7 +61,7 @@ class ReducedRank(LearntOfMoments):
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]
-        Q: Array = eigh(R @ xp.matrix_transpose(R), "covariance of the predictions", drop=False)[1]
+        Q: Array = eigh(R @ R.T, "covariance of the predictions", drop=False)[1]
         top = Q[:, -min(rank, int(Q.shape[1])) :]
-        learnt.B_ = top @ xp.matrix_transpose(top)
+        learnt.B_ = top @ top.T
         return learnt

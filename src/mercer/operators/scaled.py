@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from .._arrays import Array, Items
 from ..kernels import Kernel
-from .block_gram import BlockGram
-from .kernel import OperatorKernel
+from .block_gram import BlockGram, SumGram
+from .kernel import OperatorKernel, Waves
 
 
 class ScaledKernel(OperatorKernel):
@@ -46,39 +44,9 @@ class ScaledKernel(OperatorKernel):
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The values, scaled."""
-        return ScaledGram(self.kernel_.gram(A, B), self.scale)
+        return SumGram(self.kernel_.gram(A, B), scale=self.scale)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """The same waves, longer by the root of the scale."""
         omega, source, along = self.kernel_.spectrum(random, number, width)
         return omega, source, along * np.sqrt(self.scale)
-
-
-class ScaledGram(BlockGram):
-    """The values of a kernel, times a number."""
-
-    def __init__(self, gram: BlockGram, scale: float):
-        self.gram, self.scale = gram, scale
-        self.rows, self.columns, self.direct = gram.rows, gram.columns, gram.direct
-
-    def apply(self, D: Array) -> Array:
-        """As the kernel, scaled."""
-        return self.scale * self.gram.apply(D)
-
-    def matrix(self) -> Array:
-        """As the kernel, scaled."""
-        return self.scale * self.gram.matrix()
-
-    def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """As the kernel, scaled."""
-        return [(slots, self.scale * G) for slots, G in self.gram.parts()]
-
-    def some_columns(self, index: np.ndarray) -> Array:
-        """As the kernel, scaled."""
-        return self.scale * self.gram.some_columns(index)
-
-    def landmarks(self, number: int) -> np.ndarray:
-        """As the kernel."""
-        return self.gram.landmarks(number)

@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, count, host, like, namespace
-from .._same import same
+from .._parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
-from ..spaces import Fields
 from ..symmetric import SymMatrix, eigh
 from .base import Operator
-from .block_gram import BlockGram, KroneckerGram, SumGram
+from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram
 from .identity import Identity
-from .kernel import OperatorKernel
-from .moments import SpectralMoments
+from .kernel import OperatorKernel, Waves
+from .moments import Moments
 
 
+@parameters
 class Separable(OperatorKernel):
     """K(x, x') = k(x, x') B, as ``scalar * operator`` makes it.
 
@@ -33,9 +33,8 @@ class Separable(OperatorKernel):
     RBF(length_scale=3.0)
     """
 
-    def __init__(self, scalar: Kernel, operator: Operator):
-        self.scalar = scalar
-        self.operator = operator
+    scalar: Kernel
+    operator: Operator
 
     def __str__(self) -> str:
         return f"{self.scalar} * {self.operator}"
@@ -89,9 +88,7 @@ class Separable(OperatorKernel):
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
         omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
@@ -101,98 +98,45 @@ class Separable(OperatorKernel):
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
 
 
-class OperatorSum(OperatorKernel):
-    """K = left + right, two operator-valued kernels.
+class SpectralMoments(Moments):
+    """Moments in the complete eigenbasis of the inputs: S_uu = diag(s), S_vu = (EᵀV)ᵀ diag(√s).
 
-    Examples
-    --------
-    >>> from mercer.kernels import RBF, Linear
-    >>> from mercer.operators import Covariance, Identity
-    >>> RBF(1.0) * Identity() + Linear() * Covariance()
-    OperatorSum(left=Separable(operator=Identity(), scalar=RBF(length_scale=1.0)),
-                right=Separable(operator=Covariance(), scalar=Linear()))
+    Parameters
+    ----------
+    n
+        The number of pairs, or the sum of their weights.
+    s
+        The spectrum of the input Gram matrix, zeros included.
+    EV
+        EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV).
     """
 
-    def __init__(self, left: OperatorKernel, right: OperatorKernel):
-        self.left = left
-        self.right = right
+    EV: Array
 
-    def __str__(self) -> str:
-        return f"{self.left} + {self.right}"
-
-    def separated(self) -> Separable:
-        """The sum under the common scalar kernel or the common operator, where there is one."""
-        left, right = self.left.separated(), self.right.separated()
-        if same(left.scalar, right.scalar):
-            return Separable(left.scalar, left.operator + right.operator)
-        if same(left.operator, right.operator):
-            return Separable(as_kernel(left.scalar) + as_kernel(right.scalar), left.operator)
-        raise ValueError(f"{self}: the terms share neither the scalar kernel nor the operator.")
+    def __init__(self, n: float, s: Array, EV: Array):
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "uu", SymMatrix(diagonal=s))
+        object.__setattr__(self, "EV", EV)
 
     @property
-    def separable(self) -> bool:  # type: ignore[override]
-        """Whether the terms share the scalar kernel or the operator."""
-        if not (self.left.separable and self.right.separable):
-            return False
-        left, right = self.left.separated(), self.right.separated()
-        return same(left.scalar, right.scalar) or same(left.operator, right.operator)
+    def ones(self) -> Array:
+        """The diagonal of the identity in output coordinates."""
+        return namespace(self.EV).ones_like(self.EV[0, :])
 
-    own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    @cached_property
+    def vu(self) -> Array:
+        """S_vu."""
+        return (self.EV * namespace(self.EV).sqrt(self.uu.diagonal)[:, None]).T
 
-    @property
-    def centred_outputs(self) -> bool:  # type: ignore[override]
-        """Whether both terms take centred outputs."""
-        return self.left.centred_outputs and self.right.centred_outputs
+    @cached_property
+    def vv(self) -> SymMatrix:
+        """S_vv."""
+        return SymMatrix(self.EV.T @ self.EV)
 
-    componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
-
-    def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
-        """Both terms told."""
-        return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
-
-    @property
-    def inputs(self) -> Kernel:
-        """The common scalar kernel, else what the first term makes of the inputs."""
-        if self.separable:
-            return self.separated().inputs
-        terms = [getattr(self, f"{side}_", getattr(self, side)) for side in ("left", "right")]
-        left, right = (term.inputs for term in terms)
-        return right if isinstance(right.space, Fields) else left
-
-    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
-        """Both terms."""
-        self.left_ = fitted(self.left, X, V, weights)
-        self.right_ = fitted(self.right, X, V, weights)
-        return self
-
-    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Both terms, added."""
-        return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
-
-    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Both terms, added."""
-        terms = (self.left_, self.right_)
-        left, right = (term.pairings(A, V, B, W, L) for term in terms)
-        return left + right
-
-    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Both terms, component by component."""
-        return self.left_.by_component(A, B) + self.right_.by_component(A, B)
-
-    def __rmul__(self, factor: Any) -> OperatorKernel:
-        return factor * self.left + factor * self.right
-
-    spectral = property(lambda self: self.left.spectral and self.right.spectral)
-
-    def spectrum(
-        self, random: np.random.RandomState, number: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Half of the waves from each."""
-        half = (number + 1) // 2
-        left = self.left_.spectrum(random, half, width)
-        right = self.right_.spectrum(random, half, width)
-        source = np.concatenate([left[1], right[1] + len(left[0])])
-        return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
+    def unexplained(self, epsilon: float) -> SymMatrix:
+        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
+        share = self.n * epsilon / (self.uu.diagonal + self.n * epsilon)
+        return SymMatrix((self.EV.T * share) @ self.EV)
 
 
 class DeferredMoments(SpectralMoments):
@@ -214,7 +158,7 @@ class DeferredMoments(SpectralMoments):
     def _spectrum(self) -> tuple[Array, Array]:
         K = self.kernel.checked_gram(self.X)
         if self.roots is not None:
-            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+            K = self.roots * K * self.roots.T
         return eigh(K, "Gram matrix", drop=False)
 
     @cached_property
@@ -225,12 +169,12 @@ class DeferredMoments(SpectralMoments):
     @cached_property
     def EV(self) -> Array:
         """EᵀV."""
-        return namespace(self.V).matrix_transpose(self._spectrum[1]) @ self.V
+        return self._spectrum[1].T @ self.V
 
     @cached_property
     def vv(self) -> SymMatrix:
         """S_vv, which needs no spectrum."""
-        return SymMatrix(namespace(self.V).matrix_transpose(self.V) @ self.V)
+        return SymMatrix(self.V.T @ self.V)
 
     @property
     def ones(self) -> Array:

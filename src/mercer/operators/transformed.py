@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, blocks, count, like, namespace, take
+from .._parameters import parameters
 from ..kernels import Kernel, as_kernel
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
@@ -20,6 +21,7 @@ ROWS = 512
 Transform = Callable[[Items], Items] | Array
 
 
+@parameters
 class Transformed(CoupledKernel):
     """K(x, x')_pq = k(S_p x, S_q x'): output p sees the input through a transform of its own.
 
@@ -57,15 +59,9 @@ class Transformed(CoupledKernel):
     array([[ 0.84, -0.84]])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        transforms: Sequence[Transform],
-        inputs_kernel: Kernel | None = None,
-    ):
-        self.kernel = kernel
-        self.transforms = transforms
-        self.inputs_kernel = inputs_kernel
+    kernel: Kernel
+    transforms: Sequence[Transform]
+    inputs_kernel: Kernel | None = None
 
     @property
     def inputs(self) -> Kernel:
@@ -125,7 +121,7 @@ class Transformed(CoupledKernel):
                 f"transforms[{p}] must be a matrix of {A.shape[1]} columns, one for each input "
                 f"feature, or a function of a batch; got shape {tuple(S.shape)}."
             )
-        return A @ namespace(S).matrix_transpose(S)
+        return A @ S.T
 
 
 class StackedGram(BlockGram):

@@ -10,12 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, host, like, take
+from .._parameters import whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
-from ..estimators.base import StructuredEstimator
-from ..estimators.checks import output_default, warn_if_constant
+from ..estimators.base import StructuredEstimator, warn_if_constant
 from ..kernels import Kernel, as_kernel
-from ..kernels.base import whole
+from ..kernels.base import as_output_kernel
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
@@ -219,16 +219,16 @@ class JointKernelMap(StructuredEstimator):
         if self.joint is not None and self.kernel is not None:
             raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
         if self.joint is not None:
-            return Separable(Kernel(), Identity()), output_default(self.output_kernel)
+            return Separable(Kernel(), Identity()), as_output_kernel(self.output_kernel)
         if not isinstance(self.kernel, JointKernel):
             kernel = as_operator_kernel(self.kernel)
-            return kernel, output_default(self.output_kernel)
+            return kernel, as_output_kernel(self.output_kernel)
         if self.output_kernel is not None:
             raise ValueError(
                 f"{self.kernel} has its output kernel already: leave output_kernel at None."
             )
         kernel = as_operator_kernel(self.kernel.kernel)
-        return kernel, output_default(self.kernel.output_kernel)
+        return kernel, as_output_kernel(self.kernel.output_kernel)
 
     def _decoder(self, output_kernel: Kernel) -> Decoder:
         if self.decoder is not None:

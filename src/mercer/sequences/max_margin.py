@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Items, blocks, host, object_array
 from .._checks import Limits, array, must
 from .._from_file import FromFile
+from .._parameters import positive, whole
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
-from ..kernels.base import positive, whole
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL, Chains, labelled
 from .markov.dual import Problem

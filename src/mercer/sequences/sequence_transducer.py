@@ -11,8 +11,8 @@ from .._arrays import Items
 from .._from_file import FromFile
 from .._lean import Lean
 from .._progress import Observed, Steps, observed
+from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
-from ..problem import group_labels
 from .prediction import TransducerPrediction
 from .transduction.calibration import Calibration, Trial
 from .transduction.checks import checked_pairs, checked_setting

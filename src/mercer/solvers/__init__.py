@@ -15,11 +15,12 @@ from .conjugate_gradient import ConjugateGradient
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part, Smoother
+from .low_rank import LowRank, ridge
 from .operator_features import OperatorFeatures
 from .refit import Refit
 from .route import SOLVERS, factor, route
 from .spanned import SpannedLowRank
-from .spectral import LowRank, Spectral, ridge
+from .spectral import Spectral
 from .streamed import Streamed
 
 __all__ = [

@@ -11,7 +11,6 @@ from scipy.linalg import lapack, solveh_banded
 from .._arrays import Array, Items, blocks, namespace
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes
 from ..embedding import Embedding, PointMap, SpanFrame
-from ..operators import Separable
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution, _Points
@@ -19,7 +18,7 @@ from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .outputs import Outputs
 from .spectral import Spectral
-from .weights import DualWeights, stands_out, weigher
+from .weights import DualWeights, stands_out
 from .without import reweighted, unit_columns
 
 MANY = 1000
@@ -63,28 +62,22 @@ class OneCholesky(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
-        p = self.problem
-        dual = weigher(p, SpanFrame(p.outputs.kernel, p.outputs.items), alpha)
-        assert isinstance(dual, DualWeights)
+        p, dual = self.problem, DualWeights.of(self.problem, alpha)
         try:
             ridge = dual.factored
         except np.linalg.LinAlgError:
             return Spectral().factor(p, self.want, self.cache).solve(alpha)
-        kernel = Separable(p.inputs.kernel, p.operator)
         if p.spanned:
             frame = SpanFrame(p.outputs.kernel, p.outputs.items)
-            return Solution(PointMap(dual, None, frame, dual), kernel)
+            return Solution(PointMap(dual, None, frame, dual), p.kernel)
         outputs = self.cache.outputs(p)
-        map, explained = ridge.map(outputs.rows)
-        del dual.__dict__["factored"]  # n² numbers, made again where weights are asked for
-        offset = None if outputs.mean is None else outputs.mean - explained
-        return Solution(PointMap(map, offset, outputs.frame, dual), kernel)
+        return outputs.solution(p, alpha, ridge.map(outputs.rows), p.kernel)
 
     def without(self, alpha: float) -> LeftOutModels:
         """Points of new inputs by models that leave training examples out, each input its own."""
         p = self.problem
         frame = SpanFrame(p.outputs.kernel, p.outputs.items)
-        dual = weigher(p, frame, alpha)
+        dual = DualWeights.of(p, alpha)
         try:
             ridge = dual.factored
         except np.linalg.LinAlgError:
@@ -233,11 +226,8 @@ class Reduced(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         coef = next(self.smoother.solutions([alpha / self._uniform]))
-        map, explained = self.gram.map(self.reduction.weighted(coef))
-        outputs = self.outputs
-        offset = None if outputs.mean is None else outputs.mean - explained
-        points = PointMap(map, offset, outputs.frame, weigher(self.problem, outputs.frame, alpha))
-        return Solution(points, Separable(self.problem.inputs.kernel, self.problem.operator))
+        fit = self.gram.map(self.reduction.weighted(coef))
+        return self.outputs.solution(self.problem, alpha, fit, self.problem.kernel)
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α."""

@@ -22,7 +22,7 @@ from .factorization import Factorization, LeftOut, Solution, _Points
 from .inputs import InputSpectrum, Reduction, weighted_mean
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
-from .parts import Parts
+from .spectral import Parts, part_coefficients
 from .weights import CoupledMap, LeastWeights, factored
 
 DENSE_SQUARES = 4.0
@@ -329,7 +329,7 @@ class Directions(Parts):
             coef = ridge_solution(K, alpha, T, w, self.problem.intercept)
         except np.linalg.LinAlgError:
             found = self._part(gram)
-            return found.inputs.dual(found.coefficients(alpha))  # type: ignore[attr-defined]
+            return found.inputs.dual(part_coefficients(found, alpha))  # type: ignore[attr-defined]
         return coef, mean @ coef
 
 
@@ -492,7 +492,7 @@ class Slotted(CoupledFactorization):
 
     def _spectral(self, gram: BlockGram, alpha: float) -> Array:
         whole = self.part
-        C = whole.inputs.E @ whole.coefficients(alpha)
+        C = whole.inputs.E @ part_coefficients(whole, alpha)
         return gram.rows.join(whole.inputs.reduction.weighted(C))  # type: ignore[attr-defined]
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from .._arrays import Array, like, namespace, take
 from .left_out import LeaveOneOut
-from .parts import Parts
+from .spectral import Parts
 
 CLOSE = 1e-4
 """Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""

@@ -1,27 +1,45 @@
-"""Derivatives of evidence and left-out errors under the identity, by one Cholesky factorisation.
+"""Derivatives of evidence and left-out errors by Cholesky factors, one for each scalar kernel.
 
-They are those of `gradient`, with P = (K + αI)⁻¹ in full in the place of its spectrum.
+They are those of `gradient`, with P = (K + αI)⁻¹ in full in the place of its spectrum: under the
+identity, where all outputs share one kernel, and where every output component has its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arrays import Array, namespace, put, take
+from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
+from .coupled import fitted_kernel
+from .inputs import Reduction
 from .left_out import members_by_size
 from .outputs import Outputs
 from .parameter_slopes import ParameterSlopes
-from .weights import RidgeFactor
+from .weights import RidgeFactor, factored
 
 
 def by_inverse(problem: Problem) -> bool:
-    """Whether a problem is an exact one under the identity."""
-    return isinstance(problem.operator, Identity) and problem.inputs.features is None
+    """Whether a problem is exact, under the identity or with a kernel for each component."""
+    alike = problem.separable and isinstance(problem.operator, Identity)
+    return (alike or not problem.separable) and problem.inputs.features is None
+
+
+class _Piece(NamedTuple):
+    """Outputs T that share a kernel: P = (√w K √w + αI)⁻¹ off the constants, log det P⁻¹.
+
+    `pull` turns a slope in √w K √w into those in the parameters of the kernel.
+    """
+
+    T: Array
+    P: Array
+    logs: float
+    pull: Callable[[Array], dict[str, Any]]
 
 
 def inverse_slopes(
@@ -32,48 +50,78 @@ def inverse_slopes(
     Parameters
     ----------
     problem, outputs
-        An exact problem under the identity, and its outputs in coordinates.
+        A problem that `by_inverse` holds for, and its outputs in coordinates.
     alpha
         The ridge.
     criterion
         "loo" or "evidence", taken negative.
     """
-    side = problem.inputs
-    ridge = RidgeFactor(side.kernel, side.items, alpha, problem.weights, problem.intercept)
-    P = ridge.factor.inverse()
-    turn = namespace(P).matrix_transpose
-    P = ridge.reduction.back(turn(ridge.reduction.back(P)))
-    T = outputs.rows
+    pieces = _pieces(problem, outputs, alpha)
     if criterion == "evidence":
-        value, slope, A = _evidence(problem, ridge, P, T)
-    else:
-        value, slope, A = left_out_parts(problem, P, T)
-    if ridge.roots is not None:
-        A = ridge.roots * A * namespace(A).matrix_transpose(ridge.roots)
-    X = side.kernel.check(side.items, "X")
-    return ParameterSlopes(value, slope, side.kernel.parameter_gradient.vjp(X, X, A), {})
+        return _evidence(problem, pieces)
+    value = slope = 0.0
+    found: dict[str, Any] = {}
+    for T, P, _, pull in pieces:
+        error, steep, A = left_out_parts(P, T, problem.total, problem.groups)
+        value, slope, found = value + error, slope + steep, added(found, pull(A))
+    return ParameterSlopes(value, slope, found, {})
 
 
-def _evidence(
-    problem: Problem, ridge: RidgeFactor, P: Array, T: Array
-) -> tuple[float, float, Array]:
-    xp, (n, q) = namespace(P), T.shape
-    z, number = P @ T, (n - problem.intercept) * q
-    misfit = float(xp.sum(T * z))
-    value = 0.5 * (number * log(misfit / number) + q * ridge.factor.log_determinant())
-    if problem.weights is not None:
-        value -= 0.5 * q * float(np.log(problem.weights).sum())
+def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[_Piece]:
+    side, weights, intercept = problem.inputs, problem.weights, problem.intercept
+    if problem.separable:
+        ridge = RidgeFactor(side.kernel, side.items, alpha, weights, intercept)
+        X, own = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient
+        yield _piece(outputs.rows, ridge.reduction, ridge.factor, lambda A: own.vjp(X, X, A))
+        return
+    kernel: Any = fitted_kernel(problem, outputs)
+    gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")
+    turn = namespace(outputs.rows).matrix_transpose
+    for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
+        reduction = Reduction.of(weights, intercept, K)
+        T, factor = (
+            turn(take(turn(outputs.rows), which)),
+            factored(reduction.reduced(K + 0.0), alpha),
+        )
+        yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
+
+
+def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> _Piece:
+    turn, roots = namespace(T).matrix_transpose, reduction.roots
+    P = reduction.back(turn(reduction.back(factor.inverse())))
+    weighted = pull if roots is None else lambda A: pull(roots * A * turn(roots))
+    return _Piece(T, P, factor.log_determinant(), weighted)
+
+
+def _evidence(problem: Problem, pieces: Iterator[_Piece]) -> ParameterSlopes:
+    """½ [N log(misfit / N) + log det], the slopes of misfit and determinant gathered apart."""
+    number = misfit = logs = squares = traces = 0.0
+    of_misfit: dict[str, Any] = {}
+    of_logs: dict[str, Any] = {}
+    for T, P, determinant, pull in pieces:
+        xp, q, z = namespace(P), int(T.shape[1]), P @ T
+        number += (problem.n - problem.intercept) * q
+        misfit += float(xp.sum(T * z))
+        logs += q * determinant
+        if problem.weights is not None:
+            logs -= q * float(np.log(problem.weights).sum())
+        squares += float(xp.sum(z * z))
+        traces += q * float(xp.sum(xp.linalg.diagonal(P)))
+        of_misfit = added(of_misfit, pull(z @ xp.matrix_transpose(z)))
+        of_logs = added(of_logs, pull(P), 0.5 * q)
     share = 0.5 * number / misfit
-    A = (0.5 * q) * P - share * (z @ xp.matrix_transpose(z))
-    trace = float(xp.sum(xp.linalg.diagonal(P)))
-    return value, 0.5 * q * trace - share * float(xp.sum(z * z)), A
+    value = 0.5 * (number * log(misfit / number) + logs)
+    slopes = added(of_logs, of_misfit, -share)
+    return ParameterSlopes(value, 0.5 * traces - share * squares, slopes, {})
 
 
-def left_out_parts(problem: Problem, P: Array, T: Array) -> tuple[float, float, Array]:
+def left_out_parts(
+    P: Array, T: Array, total: float, groups: Any = None
+) -> tuple[float, float, Array]:
     """The left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
-    xp, total = namespace(P), problem.total
+    xp = namespace(P)
     z = P @ T
-    solved, spread = _blocks(problem, P)
+    solved, spread = _blocks(P, groups)
     e = solved(z)
     a = (2.0 / total) * solved(e)
     y = P @ a
@@ -84,14 +132,14 @@ def left_out_parts(problem: Problem, P: Array, T: Array) -> tuple[float, float, 
     return float(xp.sum(e * e)) / total, slope, A
 
 
-def _blocks(problem: Problem, P: Array) -> tuple[Any, Any]:
+def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
     """Two functions of residuals: P_gg⁻¹R_g, and the blocks of a eᵀ, symmetric, times P."""
     xp = namespace(P)
-    if problem.groups is None:
+    if groups is None:
         d = xp.linalg.diagonal(P)
         d = xp.where(d > 0, d, xp.ones_like(d))[:, None]
         return lambda R: R / d, lambda a, e: xp.sum(a * e, axis=1)[:, None] * P
-    members = [own for same in members_by_size(problem.groups) for own in same]
+    members = [own for same in members_by_size(groups) for own in same]
 
     def solved(R: Array) -> Array:
         out = R + 0.0

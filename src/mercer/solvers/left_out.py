@@ -10,12 +10,9 @@ import numpy as np
 
 from .._arrays import Array, blocks, host, like, namespace, take
 from .inputs import InputSpectrum
-from .weights import stands_out
 
 BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
-REFINED = 1e-7
-"""Ridges below this share of the largest eigenvalue lose digits to the rounding of a spectrum."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
 
@@ -92,25 +89,6 @@ class Part(Smoother):
     def shrinkage(self, alpha: float) -> Array:
         """d_pj = α / (s_p b_j + α)."""
         return alpha / (self._reach() + alpha)
-
-    def coefficients(self, alpha: float) -> Array:
-        """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α).
-
-        At ridges so small that the rounding of E and s shows, though not lost in it, one step of
-        iterative refinement with the Gram matrix itself makes up for it.
-        """
-        s, b = self.inputs.s, self.b[None, :]
-        D = s[:, None] * b
-        largest = float(namespace(D).max(D)) if self.inputs.refines else 0.0
-        small = alpha < REFINED * largest and stands_out(alpha, int(s.shape[0]), largest)
-        D += alpha
-        C = self.inside / D
-        if small:
-            E = self.inputs.E
-            dual = E @ C
-            rest = self.T - self.inputs.times(dual) * b - alpha * dual
-            C = C + (namespace(E).matrix_transpose(E) @ rest) / D
-        return C * b
 
     def smooth(self, T: Array, alpha: float) -> Array:
         """The fit to other outputs T."""

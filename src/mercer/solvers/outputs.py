@@ -10,11 +10,14 @@ import numpy as np
 
 from .._arrays import Array, dense, like
 from .._plan import OUTPUT_SQUARES
-from ..embedding import Embedding, Frame, OrthonormalFrame
-from ..features import Explicit
+from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
+from ..features import Explicit, FeatureMap
 from ..features.triangular import Triangular
+from ..operators import OperatorKernel
 from ..problem import Problem
+from .factorization import Solution
 from .inputs import weighted_mean
+from .weights import DualWeights, LeastWeights, NoWeights
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,19 @@ class Outputs:
         rows = V if mean is None else V - mean
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
         return cls(rows if roots is None else roots * rows, mean, roots, frame)
+
+    def solution(
+        self, problem: Problem, alpha: float, fit: tuple[FeatureMap, Any], kernel: OperatorKernel
+    ) -> Solution:
+        """The model of a map that was fitted to the rows, given with its mean over the data."""
+        map, explained = fit
+        offset = None if self.mean is None else self.mean - explained
+        weigher: Any = LeastWeights(self.frame, problem.outputs.items)
+        if problem.gathered is not None:
+            weigher = NoWeights()
+        elif problem.operator.uniform and problem.loss is None and problem.inputs.features is None:
+            weigher = DualWeights.of(problem, alpha)
+        return Solution(PointMap(map, offset, self.frame, weigher), kernel)
 
     def points(self, G: Array, problem: Problem) -> Embedding:
         """Left-out points of coordinates G, with the groups that did not see them."""

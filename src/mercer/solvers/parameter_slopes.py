@@ -10,12 +10,12 @@ from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..operators import Moments
 from ..operators.gradients import Terms
-from ..operators.moments import SpectralMoments
+from ..operators.separable import SpectralMoments
 from ..symmetric import SymMatrix
 from .factorization import Refused
 from .gradient import Slopes, slopes
 from .low_rank_inputs import LowRankInputs
-from .parts import Parts
+from .spectral import Parts
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""

@@ -16,23 +16,23 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._arrays import Array, dense, like, namespace, put, take
+from .._parameters import whole as whole_number
 from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
 from ..kernels import Precomputed
-from ..kernels.base import whole as whole_number
 from ..losses import Loss, middle, shortened
 from ..operators import Moments
-from ..operators.moments import SpectralMoments
+from ..operators.separable import SpectralMoments
 from ..problem import Problem, Side, Want
 from ..symmetric import SymMatrix
 from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, Solution, _Points
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import Part
+from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
-from .parts import Parts
 from .robust import Cleaned, Robust, lengths
-from .spectral import low_rank_rows, separated
+from .spectral import Parts, separated
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -209,8 +209,7 @@ class Fold:
     def predict(self, alpha: float) -> Array:
         """The points of the examples that were not seen, in output coordinates."""
         parts = self.fit.settled(alpha)
-        (part,) = parts.parts
-        points = self.Z @ parts._turned_back(part.coefficients(alpha))
+        points = self.Z @ parts.coefficients(alpha)
         return points if parts.outputs.mean is None else points + parts.outputs.mean
 
 

@@ -19,8 +19,8 @@ from ..problem import Problem, Want
 from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution
 from .left_out import Part
+from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .spectral import low_rank_rows
 from .weights import factored
 from .without import reweighted, unit_columns
 

@@ -22,8 +22,7 @@ from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
-from .parts import Parts
-from .spectral import separated
+from .spectral import Parts, separated
 from .weights import NoWeights, factored
 
 ROWS = 1024
@@ -140,7 +139,7 @@ class StreamFactorization(Factorization):
         inputs: Any = part.inputs
         moments = gathering.moments
         moments = moments.about(*self.means) if self.means else moments
-        D = parts._turned_back(part.coefficients(alpha))
+        D = parts.coefficients(alpha)
         C = inputs.P @ (namespace(D).sqrt(inputs.s)[:, None] * D)
         xp = namespace(C)
         rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -75,6 +74,12 @@ class DualWeights(FeatureMap):
         self.alpha = alpha
         self.intercept = intercept
         self.sample_weight = sample_weight
+
+    @classmethod
+    def of(cls, problem: Problem, alpha: float) -> DualWeights:
+        """Those of an exact problem under a multiple of the identity."""
+        side, alpha = problem.inputs, alpha / (problem.operator.uniform or 1.0)
+        return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
     @cached_property
     def factored(self) -> RidgeFactor:
@@ -149,19 +154,6 @@ class NoWeights:
     def lean(self, map: FeatureMap) -> NoWeights:
         """Nothing to drop."""
         return self
-
-
-def weigher(problem: Problem, frame: Frame, alpha: float) -> Any:
-    """What gives the weights of predictions of a separable problem on the training outputs."""
-    if problem.gathered is not None:
-        return NoWeights()
-    uniform = problem.operator.uniform
-    if uniform and problem.loss is None and problem.inputs.features is None:
-        side = problem.inputs
-        return DualWeights(
-            side.kernel, side.items, alpha / uniform, problem.intercept, problem.weights
-        )
-    return LeastWeights(frame, problem.outputs.items)
 
 
 class CoupledMap(FeatureMap):

@@ -20,20 +20,6 @@ from .trees import Trees
 from .vectors import Vectors
 
 __all__ = [
-    "Classes",
-    "Curves",
-    "Fields",
-    "GramRows",
-    "Graphs",
-    "Indices",
-    "LabelSets",
-    "Molecules",
-    "Opaque",
-    "Rankings",
-    "Rows",
-    "Sequences",
-    "Space",
-    "Spectra",
-    "Trees",
-    "Vectors",
-]
+    "Classes", "Curves", "Fields", "GramRows", "Graphs", "Indices", "LabelSets", "Molecules",
+    "Opaque", "Rankings", "Rows", "Sequences", "Space", "Spectra", "Trees", "Vectors",
+]  # fmt: skip

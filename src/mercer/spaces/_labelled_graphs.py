@@ -102,9 +102,11 @@ class Alphabet:
 
     def channels(self, graph: LabelledGraph) -> np.ndarray:
         """Adjacency matrices, (edge labels, nodes, nodes)."""
-        none = np.zeros((0, len(graph), len(graph)))
-        found = [graph.edges == label for label in map(_Exactly, self.edges)]
-        return np.array(found, dtype=float) if found else none
+        found = np.zeros((len(self.edges), len(graph), len(graph)))
+        for channel, label in zip(found, self.edges, strict=True):
+            # One by one: numpy would unpack a label that is a tuple.
+            channel[...] = np.frompyfunc(lambda edge, label=label: edge == label, 1, 1)(graph.edges)
+        return found
 
     def rounded(self, X: np.ndarray, C: np.ndarray, threshold: float) -> LabelledGraph:
         """The graph nearest to averaged features and channels."""
@@ -115,18 +117,6 @@ class Alphabet:
             for i, j in np.argwhere(total > threshold):
                 edges[i, j] = self.edges[best[i, j]]
         return LabelledGraph(nodes, edges)
-
-
-class _Exactly:
-    """Compares equal to its value entry by entry: numpy would unpack a tuple."""
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _attributes(name: str | None, value: Any) -> dict[str, Any]:

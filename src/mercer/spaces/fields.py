@@ -7,6 +7,7 @@ import numpy as np
 
 from .._arrays import Array, Items
 from .._checks import Limits, must
+from .._parameters import parameters, whole
 from .base import Space, resolve
 from .grid import Grid
 from .vectors import Vectors
@@ -15,6 +16,7 @@ NAMES = ("z", "y", "x")
 """The names of axes where none are given; the last axis is x."""
 
 
+@parameters
 class Fields(Vectors):
     """Functions on a grid of one to three dimensions, or on scattered points.
 
@@ -49,28 +51,17 @@ class Fields(Vectors):
     (12, 2)
     """
 
+    axes: Sequence[str] | None = None
+    channels: int = 1
+    periodic: Sequence[str] = ()
+    origin: Any = 0.0
+    spacing: Any = 1.0
+    mask: Array | None = None
+    points: Array | None = None
+    shape: Sequence[int] | None = None
+
     name = "fields"
     METRIC = "metrics.relative_error"
-
-    def __init__(
-        self,
-        axes: Sequence[str] | None = None,
-        channels: int = 1,
-        periodic: Sequence[str] = (),
-        origin: Any = 0.0,
-        spacing: Any = 1.0,
-        mask: Array | None = None,
-        points: Array | None = None,
-        shape: Sequence[int] | None = None,
-    ):
-        self.axes = axes
-        self.channels = channels
-        self.periodic = periodic
-        self.origin = origin
-        self.spacing = spacing
-        self.mask = mask
-        self.points = points
-        self.shape = shape
 
     def check(self, A: Items, name: str = "y") -> Array:
         """Finite numbers, one axis a dimension of the grid."""
@@ -84,9 +75,7 @@ class Fields(Vectors):
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
         """The grid of fields whose arrays have this shape, channels included."""
-        channels = self.channels
-        if isinstance(channels, bool) or not isinstance(channels, int | np.integer) or channels < 1:
-            raise ValueError(f"channels must be a positive whole number, got {channels!r}.")
+        channels = whole(self.channels, "channels")
         if channels > 1 and (len(shape) < 2 or shape[-1] != channels):
             raise ValueError(f"fields of {channels} channels end in an axis of them, got {shape}.")
         size = tuple(int(s) for s in (shape[:-1] if channels > 1 else shape))
@@ -111,7 +100,7 @@ class Fields(Vectors):
         return Grid(
             axes,
             size,
-            int(channels),
+            channels,
             tuple(name in self.periodic for name in axes),
             _each(self.origin, dimensions, "origin"),
             _each(self.spacing, dimensions, "spacing", positive=True),
@@ -141,11 +130,8 @@ class Fields(Vectors):
 
 def _each(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
     """One finite number for each axis."""
-    values = (
-        tuple(np.broadcast_to(np.asarray(value, dtype=float), (number,)).tolist())
-        if (np.size(value) in (1, number))
-        else ()
-    )
+    given = np.asarray(value, dtype=float).reshape(-1)
+    values = tuple(np.resize(given, number).tolist()) if len(given) in (1, number) else ()
     fine = len(values) == number and all(np.isfinite(v) and (v > 0 or not positive) for v in values)
     if not fine:
         kind = "positive number" if positive else "number"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, count, refuse_masked
+from .._arrays import Array, Items, as_vectors, count, refuse_empty, refuse_masked
 from .base import Space
 
 
@@ -41,8 +41,7 @@ class Indices(Space):
                     f"{name} must hold whole numbers, rows of the Gram matrix that Precomputed was "
                     f"given; got {index.dtype} values. Pass np.arange(n) and its slices."
                 )
-        if index.size == 0:
-            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        refuse_empty(index.size, name)
         index = index.reshape(count(index)).astype(np.intp)
         if index.min() < 0 or index.max() >= self.size:
             far = index.max() if index.max() >= self.size else index.min()

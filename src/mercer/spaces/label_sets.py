@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .._arrays import Array, Items, count, host, is_foreign, like, object_array, refuse_masked
+from .._arrays import (
+    Array,
+    Items,
+    count,
+    host,
+    is_foreign,
+    like,
+    object_array,
+    refuse_empty,
+    refuse_masked,
+)
 from ..cells import Table
 from ..cells.table import Name
 from ._label_cells import indicators, label_separator, label_set
@@ -40,8 +50,7 @@ class LabelSets(Space):
         if isinstance(A, str | Mapping) or not isinstance(A, Iterable):
             raise TypeError(f"{name} must be a batch of label sets, got {A!r:.60}.")
         items = A if isinstance(A, np.ndarray) and A.ndim == 1 else object_array(list(A))
-        if not len(items):
-            raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+        refuse_empty(len(items), name)
         for i, item in enumerate(items):
             _check_set(item, i, name)
         return items
@@ -130,8 +139,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
             f"{name} must hold label sets: an indicator matrix with a column for each label, or a "
             f"list of lists of labels; got an array of shape {tuple(Y.shape)}."
         )
-    if not count(Y):
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    refuse_empty(count(Y), name)
     Y = csr_array(Y) if issparse(Y) else Y
     values = Y.data if issparse(Y) else host(Y)
     wrong = (values != 0) & (values != 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, refuse_masked
+from .._arrays import Items, host, refuse_empty, refuse_masked
 from ..cells import Table
 from ..cells.table import Name
 from ..cells.values import numbers
@@ -140,8 +140,7 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
     """Validated ranks as float64 rows, NaN where a label is not ranked."""
     R = _matrix(A, name)
     n, m = R.shape
-    if n == 0:
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    refuse_empty(n, name)
     if m < 2:
         raise ValueError(f"{name} ranks {m} label(s): a ranking has at least 2.")
     R = np.where(R < 0, np.nan, R)
@@ -173,8 +172,7 @@ def _matrix(A: Items, name: str) -> np.ndarray:
 
 
 def _stacked(A: Any, name: str) -> np.ndarray:
-    if not len(A):
-        raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
+    refuse_empty(len(A), name)
     for i, row in enumerate(A):
         if not isinstance(row, list | tuple | np.ndarray):
             raise ValueError(f"{name}[{i}] must be a row of ranks, got {row!r:.60}.")

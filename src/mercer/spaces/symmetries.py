@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from array_api_compat import device
 
 from .._arrays import Array, like, namespace
 from .fields import Fields
@@ -27,7 +28,7 @@ class Action:
         """The images of a batch, in its own shape."""
         xp = namespace(A)
         flat = xp.reshape(A, (A.shape[0], -1))
-        where = self.source if xp is np else xp.asarray(self.source, device=_device(A))
+        where = self.source if xp is np else xp.asarray(self.source, device=device(A))
         moved = xp.take(flat, where, axis=1)
         if (self.sign < 0).any():
             moved = moved * like(self.sign, moved)
@@ -41,12 +42,6 @@ class Action:
     def key(self) -> bytes:
         """What tells it from others."""
         return self.source.tobytes() + self.sign.tobytes()
-
-
-def _device(A: Array) -> object:
-    from array_api_compat import device
-
-    return device(A)
 
 
 @dataclass(frozen=True)
@@ -94,28 +89,28 @@ def group_of(
     if isinstance(names, str) or not names:
         raise ValueError(f'symmetries must be a list of names such as ("shift:x",), got {names!r}.')
     grids = fields.grid(input_shape), output_fields.grid(output_shape)
-    found = {}
-    start = tuple(_identity(grid) for grid in grids)
-    found[start[0].key + start[1].key] = start
-    generators = [tuple(_action(name, grid, grids) for grid in grids) for name in names]
-    fresh = [start]
+    sizes = [grid.size * grid.channels for grid in grids]
+    start = Action(np.arange(sum(sizes)), np.ones(sum(sizes)))  # on both sides, end to end
+    generators = [_joined([_action(name, grid, grids) for grid in grids]) for name in names]
+    found, fresh = {start.key: start}, [start]
     while fresh:
-        made = [(g[0].after(e[0]), g[1].after(e[1])) for e in fresh for g in generators]
-        fresh = []
-        for pair in made:
-            key = pair[0].key + pair[1].key
-            if key not in found:
-                found[key] = pair
-                fresh.append(pair)
+        made = [generator.after(element) for element in fresh for generator in generators]
+        fresh = [a for a in {a.key: a for a in made}.values() if a.key not in found]
+        found |= {action.key: action for action in fresh}
         if len(found) > MOST:
             raise ValueError(f"{tuple(names)} generate more than {MOST} symmetries: name fewer.")
-    inputs, outputs = zip(*found.values(), strict=True)
+    inputs = tuple(Action(a.source[: sizes[0]], a.sign[: sizes[0]]) for a in found.values())
+    outputs = tuple(
+        Action(a.source[sizes[0] :] - sizes[0], a.sign[sizes[0] :]) for a in found.values()
+    )
     return Group(tuple(names), inputs, outputs, _shifts(names, grids))
 
 
-def _identity(grid: Grid) -> Action:
-    size = grid.size * grid.channels
-    return Action(np.arange(size), np.ones(size))
+def _joined(sides: Sequence[Action]) -> Action:
+    """What is done to inputs and to outputs, as one action on both laid end to end."""
+    left, right = sides
+    source = np.concatenate([left.source, right.source + len(left.source)])
+    return Action(source, np.concatenate([left.sign, right.sign]))
 
 
 def _split(name: str) -> tuple[str, str, list[str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._key_loops import slot
+from ...kernels._window_loops import SEED, mixed
+from ._key_loops import entered
 
 
 @njit(cache=True)
@@ -24,6 +25,7 @@ def cell_types(source, s_start, target, t_start, longest, base, start):
     room = base**longest
     cells = np.full(start[-1], -1, dtype=np.int32)
     keys, table, known = np.empty(1024, np.uint64), np.full(4096, -1, np.int32), 0
+    types = [0]  # numba wants to know the type of a list
     for p in range(len(s_start) - 1):
         n, m = s_start[p + 1] - s_start[p], t_start[p + 1] - t_start[p]
         for i in range(n):
@@ -36,31 +38,13 @@ def cell_types(source, s_start, target, t_start, longest, base, start):
                         chunk = chunk * base + target[t_start[p] + j + k - 1] + 1
                     if not feasible(n, m, longest, i + 1, j + k):
                         continue
-                    key = np.uint64(source[s_start[p] + i] * room + chunk)
-                    at = slot(spread(key), len(table))
-                    while table[at] >= 0 and keys[table[at]] != key:
-                        at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
-                    if table[at] < 0:
-                        table[at] = known
-                        keys[known] = key
+                    key = source[s_start[p] + i] * room + chunk
+                    number, keys, table = entered(keys, table, known, mixed(SEED, key))
+                    if number == known:
+                        types.append(key)
                         known += 1
-                    cells[start[p] + (i * (m + 1) + j) * (longest + 1) + k] = table[at]
-                    if known == len(keys):
-                        keys = np.concatenate((keys, np.empty(known, np.uint64)))
-                        table = np.full(2 * len(table), -1, np.int32)
-                        for old in range(known):
-                            at = slot(spread(keys[old]), len(table))
-                            while table[at] >= 0:
-                                at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
-                            table[at] = old
-    return cells, keys[:known].astype(np.int64)
-
-
-@njit(cache=True)
-def spread(key):
-    """Return a key whose bits are mixed: small numbers would all begin at one place."""
-    key = key * np.uint64(0x9E3779B97F4A7C15)
-    return key ^ (key >> np.uint64(29))
+                    cells[start[p] + (i * (m + 1) + j) * (longest + 1) + k] = number
+    return cells, np.array(types[1:], dtype=np.int64)
 
 
 @njit(cache=True)

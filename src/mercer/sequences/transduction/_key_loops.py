@@ -13,32 +13,43 @@ def slot(key, size):
 
 
 @njit(cache=True)
+def place_of(keys, table, key):
+    """Return the place of a key in a table, or the free one where it belongs."""
+    at = slot(key, len(table))
+    while table[at] >= 0 and keys[table[at]] != key:
+        at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
+    return at
+
+
+@njit(cache=True)
 def hash_table(keys, size):
     """Return a table of the numbers of distinct keys, -1 where free."""
     table = np.full(size, -1, dtype=np.int32)
     for i in range(len(keys)):
-        at = slot(keys[i], size)
-        while table[at] >= 0:
-            at = (at + np.uint64(1)) & np.uint64(size - 1)
-        table[at] = i
+        table[place_of(keys, table, keys[i])] = i
     return table
 
 
 @njit(cache=True)
 def found(keys, table, key):
     """Return the number of a key, or -1."""
-    at = slot(key, len(table))
-    while table[at] >= 0:
-        if keys[table[at]] == key:
-            return table[at]
-        at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
-    return -1
+    return table[place_of(keys, table, key)]
 
 
 @njit(cache=True)
-def grown(table, keys, n):
-    """Return a table of twice the size with the first n keys in it."""
-    return hash_table(keys[:n], 2 * len(table))
+def entered(keys, table, n, key):
+    """Return the number of a key, n and so entered where it is new; keys and table may grow."""
+    at = place_of(keys, table, key)
+    number = table[at]
+    if number < 0:
+        number = n
+        if n == len(keys):
+            keys = np.concatenate((keys, np.empty(n, np.uint64)))
+        keys[n] = key
+        table[at] = n
+        if 3 * n > 2 * len(table):
+            table = hash_table(keys[: n + 1], 2 * len(table))
+    return number, keys, table
 
 
 @njit(cache=True)
@@ -50,25 +61,10 @@ def numbered(keys):
     n = 0
     for i in range(keys.shape[0]):
         for f in range(keys.shape[1]):
-            key = keys[i, f]
-            if key == 0:
-                continue
-            at = slot(key, len(table))
-            while table[at] >= 0 and distinct[table[at]] != key:
-                at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
-            if table[at] < 0:
-                if n == len(distinct):
-                    longer = np.empty(2 * n, dtype=np.uint64)
-                    longer[:n] = distinct
-                    distinct = longer
-                distinct[n] = key
-                table[at] = n
-                numbers[i, f] = n
-                n += 1
-                if 3 * n > 2 * len(table):
-                    table = grown(table, distinct, n)
-            else:
-                numbers[i, f] = table[at]
+            if keys[i, f] != 0:
+                number, distinct, table = entered(distinct, table, n, keys[i, f])
+                numbers[i, f] = number
+                n = max(n, number + 1)
     return numbers, distinct[:n].copy()
 
 

@@ -31,76 +31,65 @@ def histories_of(y, history, mark, member, once):
 
 
 @njit(cache=True)
-def emission(y, j, lengths, chunks, first, q, scores, by_length):
+def puts_out(local, c, y, j):
+    """Whether chunk c is what y has from place j on."""
+    size = local.lengths[c]
+    same = j + size <= len(y)
+    for a in range(size if same else 0):
+        same &= local.chunks[c, a] == y[j + a]
+    return same
+
+
+@njit(cache=True)
+def emission(local, first, y, j, scores, by_length):
     """Write the score of the chunk of each length that would put out y from place j on."""
     by_length[:] = UNSEEN
-    for c in range(q):
-        size, same = lengths[first + c], True
-        if j + size > len(y):
-            continue
-        for a in range(size):
-            same &= chunks[first + c, a] == y[j + a]
-        if same:
+    for c in range(len(scores)):
+        if puts_out(local, first + c, y, j):
+            size = local.lengths[first + c]
             by_length[size] = max(by_length[size], scores[c])
 
 
 @njit(cache=True)
-def language_score(y, logp, nexts, start):
+def language_score(y, language):
     """Log-probability of an output by the n-gram model."""
-    state, total = start, 0.0
+    state, total = language.start, 0.0
     for symbol in y:
         if symbol < 0:
             total += UNSEEN
         else:
-            total += logp[state, symbol]
-            state = nexts[state, symbol]
-    return total + logp[state, -1]
+            total += language.logp[state, symbol]
+            state = language.nexts[state, symbol]
+    return total + language.logp[state, -1]
 
 
 @njit(cache=True)
-def score(
-    symbols, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset, coef,
-    first, width, prior, lengths, chunks, history, member, once, closing, logp, nexts, start,
-    temperature, weight, y,
-):  # fmt: skip
+def score(local, places, language, history, temperature, weight, y):
     """The score of one output of one input: that of its best cut into chunks."""
-    n, m, longest = len(symbols), len(y), chunks.shape[1]
-    n_symbols = logp.shape[1] - 1
-    histories, tiers = histories_of(y, history, n_symbols, member, once)
+    n, m, longest = len(places), len(y), local.chunks.shape[1]
+    n_symbols = language.logp.shape[1] - 1
+    histories, tiers = histories_of(y, history, n_symbols, language.member, language.once)
     now, by_length = np.full(m + 1, -np.inf), np.empty(longest + 1)
     now[0] = 0.0
     for i in range(n):
-        s, q = symbols[i], width[symbols[i]]
         after = np.full(m + 1, -np.inf)
         for j in range(m + 1):
             if now[j] == -np.inf or m - j > (n - i) * longest:
                 continue
             scores = position_scores(
-                base[base_starts[i] : base_starts[i + 1]], windows[i],
-                values[i % len(values)], pairs, pair_weights, histories[j], tiers[j],
-                n_symbols, keys, table, offset, coef, prior[first[s] : first[s] + q], temperature,
-            )  # fmt: skip
-            emission(y, j, lengths, chunks, first[s], q, scores, by_length)
+                local, places[i], histories[j], tiers[j], n_symbols, temperature
+            )
+            emission(local, local.first[local.symbols[places[i]]], y, j, scores, by_length)
             for size in range(min(longest, m - j) + 1):
                 after[j + size] = max(after[j + size], now[j] + by_length[size])
         now = after
-    return now[m] + weight * language_score(y, logp, nexts, start) + closing[tiers[m] % 3]
+    return now[m] + weight * language_score(y, language) + language.closing[tiers[m] % 3]
 
 
 @parallel
-def score_all(
-    flat, starts, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset,
-    coef, first, width, prior, lengths, chunks, history, member, once, closing, logp, nexts, start,
-    temperature, weight, y, y_starts, owner, out,
-):  # fmt: skip
+def score_all(local, language, history, temperature, weight, y, y_starts, owner, out):
     """The score of every given output for the input that owns it."""
     for p in prange(len(owner)):
-        here = slice(starts[owner[p]], starts[owner[p] + 1])
-        own = values[here] if len(values) > 1 else values
-        out[p] = score(
-            flat[here], windows[here], own, base,
-            base_starts[starts[owner[p]] : starts[owner[p] + 1] + 1],
-            pairs, pair_weights, keys, table, offset, coef, first, width, prior, lengths, chunks,
-            history, member, once, closing, logp, nexts, start, temperature, weight,
-            y[y_starts[p] : y_starts[p + 1]],
-        )  # fmt: skip
+        places = np.arange(local.starts[owner[p]], local.starts[owner[p] + 1])
+        own = y[y_starts[p] : y_starts[p + 1]]
+        out[p] = score(local, places, language, history, temperature, weight, own)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 from numba import njit, prange
 
@@ -9,6 +11,15 @@ from ..._loops import parallel
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import found
 from ._tier_loops import tier_after, tier_key
+
+Local = namedtuple(
+    "Local",
+    "symbols starts features values base base_starts pairs pair_weights "
+    "keys table offset coef first width prior lengths chunks",
+)
+"""The positions of inputs with their features, pairs of features and histories, the local map."""
+Language = namedtuple("Language", "logp nexts start member once closing")
+"""The n-gram model and the tier of outputs."""
 
 
 @njit(cache=True)
@@ -68,18 +79,18 @@ def local_scores(features, weights, values, keys, table, offset, coef, starts, s
 
 
 @njit(cache=True)
-def position_scores(
-    base, features, values, pairs, pair_weights, histories, tier, n_symbols, keys, table, offset,
-    coef, prior, temperature,
-):  # fmt: skip
-    """Log-probabilities of the chunks of one position after one history.
+def position_scores(local, i, histories, tier, n_symbols, temperature):
+    """Log-probabilities of the chunks of position i after one history.
 
     `histories` are the keys of the last 1, 2, … symbols, `tier` the state of the output's tier;
     numbers of histories beyond the former are depths of the latter.
     """
-    scores = base.copy()
-    for f in range(len(pairs)):
-        window, h = features[pairs[f, 1]], pairs[f, 0]
+    first = local.first[local.symbols[i]]
+    scores = local.base[local.base_starts[i] : local.base_starts[i + 1]].copy()
+    values = local.values[i % len(local.values)]
+    for f in range(len(local.pairs)):
+        h, kind = local.pairs[f]
+        window = local.features[i, kind]
         if window == 0:
             continue
         if h <= len(histories):
@@ -87,9 +98,10 @@ def position_scores(
         else:
             history = tier_key(tier, n_symbols, h - len(histories))
         if history != 0:
-            weight = pair_weights[f] * values[pairs[f, 1]]
-            add_row(joint_key(window, history), weight, keys, table, offset, coef, scores)
-    log_softmax(scores, temperature, prior)
+            weight = local.pair_weights[f] * values[kind]
+            key = joint_key(window, history)
+            add_row(key, weight, local.keys, local.table, local.offset, local.coef, scores)
+    log_softmax(scores, temperature, local.prior[first : first + len(scores)])
     return scores
 
 
@@ -117,16 +129,15 @@ def gold_likelihood(scores, starts, gold, prior, prior_starts, symbols, temperat
 
 
 @njit(cache=True)
-def advance(symbols, length, state, key, tier, node, logp, nexts, member, once, trie):
+def advance(symbols, state, key, tier, node, language, trie):
     """State, key of the output, tier, node of the trie and log-probability after a chunk."""
     gain = 0.0
-    for j in range(length):
-        symbol = symbols[j]
-        gain += logp[state, symbol]
-        state = nexts[state, symbol]
+    for symbol in symbols:
+        gain += language.logp[state, symbol]
+        state = language.nexts[state, symbol]
         key = mixed(key, symbol + 2)
-        if len(member):
-            tier = tier_after(tier, symbol, member, once)
+        if len(language.member):
+            tier = tier_after(tier, symbol, language.member, language.once)
         if len(trie) and node >= 0:
             node = trie[node, symbol]
     return state, key, tier, node, gain
@@ -171,41 +182,33 @@ def selected(scores, merged, outputs, k, beam):
 
 @njit(cache=True)
 def search(
-    symbols, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset, coef,
-    first, width, prior, lengths, chunks, histories, member, once, closing, trie,
-    logp, nexts, start,
-    temperature, weight, k, beam, out, sizes, best,
-):  # fmt: skip
-    """Write the `k` best outputs of one input: symbols, lengths and scores.
+    local, places, language, histories, trie, temperature, weight, k, beam, out, sizes, best
+):
+    """Write the `k` best outputs of one input, at some places: symbols, lengths and scores.
 
     Hypotheses are partial outputs with the state of the n-gram model, of the tier and of the trie
     that they end in; since what comes depends on these only, the k best of each are all that can
     be among the k best in the end. Without a beam the search is exact.
     """
-    n, n_symbols = len(symbols), logp.shape[1] - 1
-    states, totals = np.array([start]), np.zeros(1)
+    n_symbols = language.logp.shape[1] - 1
+    states, totals = np.array([language.start]), np.zeros(1)
     outputs = np.array([SEED])
     tiers, nodes = np.zeros(1, np.int64), np.zeros(1, np.int64)
     parents, emitted = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-    for i in range(n):
-        s, q = symbols[i], width[symbols[i]]
+    for i in places:
+        first, q = local.first[local.symbols[i]], local.width[local.symbols[i]]
         size = len(states) * q
         new_states, new_totals = np.empty(size, np.int64), np.empty(size)
         new_outputs, merged = np.empty(size, np.uint64), np.empty(size, np.uint64)
         new_tiers, new_nodes = np.empty(size, np.int64), np.empty(size, np.int64)
         for b in range(len(states)):
-            scores = position_scores(
-                base[base_starts[i] : base_starts[i + 1]], windows[i],
-                values[i % len(values)], pairs, pair_weights, histories[states[b]],
-                tiers[b], n_symbols, keys, table, offset, coef, prior[first[s] : first[s] + q],
-                temperature,
-            )  # fmt: skip
+            known = histories[states[b]]
+            scores = position_scores(local, i, known, tiers[b], n_symbols, temperature)
             for c in range(q):
-                chunk, e = first[s] + c, b * q + c
+                chunk, e = local.chunks[first + c, : local.lengths[first + c]], b * q + c
                 state, output, tier, node, gain = advance(
-                    chunks[chunk], lengths[chunk], states[b], outputs[b], tiers[b], nodes[b],
-                    logp, nexts, member, once, trie,
-                )  # fmt: skip
+                    chunk, states[b], outputs[b], tiers[b], nodes[b], language, trie
+                )
                 new_states[e], new_outputs[e], new_tiers[e] = state, output, tier
                 new_nodes[e] = node
                 merged[e] = mixed(mixed(mixed(SEED, state), tier), node + 2)
@@ -215,43 +218,30 @@ def search(
         states, totals, outputs = new_states[kept], new_totals[kept], new_outputs[kept]
         tiers, nodes = new_tiers[kept], new_nodes[kept]
         parents.append(kept // q)
-        emitted.append(first[s] + kept % q)
-    totals = totals + weight * logp[states, -1] + closing[tiers % 3]
+        emitted.append(first + kept % q)
+    totals = totals + weight * language.logp[states, -1] + language.closing[tiers % 3]
     if len(trie):
         for b in range(len(totals)):
             if trie[nodes[b], -1] < 0:
                 totals[b] = -np.inf
     for rank, b in enumerate(np.argsort(-totals, kind="mergesort")[:k]):
         best[rank] = totals[b]
-        total, at = 0, b
-        for i in range(n, 0, -1):
-            total += lengths[emitted[i][at]]
-            at = parents[i][at]
-        sizes[rank] = total
-        at = b
-        for i in range(n, 0, -1):
+        at, symbols = b, out[rank]
+        for i in range(len(places), 0, -1):  # from the end, and turned round
             chunk = emitted[i][at]
-            for j in range(lengths[chunk] - 1, -1, -1):
-                total -= 1
-                out[rank, total] = chunks[chunk, j]
+            for j in range(local.lengths[chunk] - 1, -1, -1):
+                symbols[sizes[rank]] = local.chunks[chunk, j]
+                sizes[rank] += 1
             at = parents[i][at]
+        symbols[: sizes[rank]] = symbols[: sizes[rank]][::-1].copy()
 
 
 @parallel
-def search_all(
-    flat, starts, windows, values, base, base_starts, pairs, pair_weights, keys, table, offset,
-    coef, first, width, prior, lengths, chunks, histories, member, once, closing, trie,
-    logp, nexts, start,
-    temperature, weight, k, beam, out, sizes, best,
-):  # fmt: skip
-    """The search for every input."""
-    for p in prange(len(starts) - 1):
-        here = slice(starts[p], starts[p + 1])
-        own = values[here] if len(values) > 1 else values
+def search_all(local, language, histories, trie, temperature, weight, k, beam, out, sizes, best):
+    """The search for every input; sizes are 0 before."""
+    for p in prange(len(local.starts) - 1):
+        places = np.arange(local.starts[p], local.starts[p + 1])
         search(
-            flat[here], windows[here], own, base, base_starts[starts[p] : starts[p + 1] + 1],
-            pairs, pair_weights, keys, table, offset, coef,
-            first, width, prior, lengths, chunks, histories, member, once, closing, trie,
-            logp, nexts, start,
-            temperature, weight, k, beam, out[p], sizes[p], best[p],
+            local, places, language, histories, trie, temperature, weight, k, beam,
+            out[p], sizes[p], best[p],
         )  # fmt: skip

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Items
-from ...estimators.checks import positive_alpha
 from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
+from ...problem import positive_alpha
 from .setting import Setting
 
 WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2, "ends": 0}

@@ -96,19 +96,19 @@ class Emissions:
 
         return hash_table(self.keys, table_size(len(self.keys)))
 
-    def scores(self, symbols: np.ndarray, *features: tuple) -> tuple[np.ndarray, np.ndarray]:
+    def scores(
+        self, symbols: np.ndarray, keys: np.ndarray, weights: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Scores of all chunks at every position, end to end, and where each position's begin.
 
-        `features` are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds).
+        Features are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds).
         """
         from ._search_loops import local_scores
 
         starts = np.concatenate([[0], np.cumsum(self.width[symbols])])
         scores = np.zeros(starts[-1])
-        for keys, weights, values in features:
-            local_scores(
-                keys, weights, values, self.keys, self.table, self.offset, self.coef, starts, scores
-            )
+        learnt = self.keys, self.table, self.offset, self.coef
+        local_scores(keys, weights, values, *learnt, starts, scores)
         return scores, starts
 
     def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:

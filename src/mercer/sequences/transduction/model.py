@@ -62,12 +62,15 @@ class Model:
         must(similar is None or len(similar.coordinates) == symbols, "similar is of other inputs")
 
     @property
-    def tier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Arguments of the compiled loops: the output's tier; empty where there is none."""
-        tiers = self.contexts.tiers
-        if tiers is None or not tiers.depth:
-            return np.zeros(0, bool), np.zeros(0, bool), np.zeros(3)
-        return tiers.target, tiers.once, tiers.closing
+    def language(self) -> Any:
+        """Argument of the compiled loops: n-gram model and tier, empty where there is none."""
+        from ._search_loops import Language
+
+        tiers, ngram = self.contexts.tiers, self.ngram
+        tier = (np.zeros(0, bool), np.zeros(0, bool), np.zeros(3))
+        if tiers is not None and tiers.depth:
+            tier = tiers.target, tiers.once, tiers.closing
+        return Language(ngram.logp, ngram.next, int(ngram.start), *tier)
 
     def prepare(self, inputs: Inputs) -> Prepared:
         """What the search needs to know of inputs, whatever its parameters."""
@@ -75,16 +78,16 @@ class Model:
         # The last symbol of the emissions stands for those never seen.
         symbols = np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
         columns = self.contexts.columns(inputs)
-        base, starts = self.emissions.scores(
-            symbols, (columns.keys, columns.weights, columns.values)
-        )
+        base, starts = self.emissions.scores(symbols, columns.keys, columns.weights, columns.values)
         return Prepared(source, symbols, columns, base, starts)
 
-    def local(self, inputs: Prepared) -> tuple:
-        """Arguments of the compiled loops: positions, pairs of features, and the local map."""
+    def local(self, inputs: Prepared) -> Any:
+        """Argument of the compiled loops: positions, pairs of features, and the local map."""
+        from ._search_loops import Local
+
         E, columns = self.emissions, inputs.columns
         pairs, pair_weights = self.contexts.pairs(columns)
-        return (
+        return Local(
             inputs.symbols, inputs.source.starts, columns.keys, columns.values, inputs.base,
             inputs.starts, pairs, pair_weights, E.keys, E.table, E.offset, E.coef,
             E.first, E.width, E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
@@ -107,11 +110,10 @@ class Model:
         longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
-        loop: Any = search_all  # its stub knows no starred arguments
-        loop(
-            *self.local(inputs), self.contexts.histories(self.ngram.last), *self.tier, trie,
-            self.ngram.logp, self.ngram.next, int(self.ngram.start), float(temperature),
-            float(weight), k, EVERYTHING if beam is None else int(beam), out, sizes, values,
+        search_all(
+            self.local(inputs), self.language, self.contexts.histories(self.ngram.last), trie,
+            float(temperature), float(weight), k, EVERYTHING if beam is None else int(beam),
+            out, sizes, values,
         )  # fmt: skip
         return out, sizes, values
 
@@ -127,25 +129,21 @@ class Model:
         from ._rescoring_loops import score_all
 
         values = np.empty(len(owner))
-        loop: Any = score_all
-        loop(
-            *self.local(inputs), self.contexts.history, *self.tier,
-            self.ngram.logp, self.ngram.next, self.ngram.start, temperature, weight,
+        score_all(
+            self.local(inputs), self.language, self.contexts.history, temperature, weight,
             outputs.flat, outputs.starts, owner, values,
         )  # fmt: skip
         return values
 
     def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
         """Log-probabilities of given outputs with their inputs by the joint n-gram model."""
-        from ._joint_loops import joint_scores
+        from ._joint_loops import Counts, joint_scores
 
-        E, joint, values = self.emissions, self.joint, np.zeros(len(owner))
+        joint, values = self.joint, np.zeros(len(owner))
         if joint is not None:
-            joint_scores(
-                inputs.symbols, inputs.source.starts, E.first, E.width,
-                E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk], joint.keys, joint.table,
-                joint.values, joint.size, outputs.flat, outputs.starts, owner, values,
-            )  # fmt: skip
+            counts = Counts(joint.keys, joint.table, joint.values, joint.size)
+            local = self.local(inputs)
+            joint_scores(local, counts, outputs.flat, outputs.starts, owner, values)
         return values
 
     def joint_of_found(
@@ -233,7 +231,7 @@ class Aligned:
         F = self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
         values = F.values[places] if len(F.values) > 1 else F.values
-        scores, starts = E.scores(source.flat, (keys, F.weights, values))
+        scores, starts = E.scores(source.flat, keys, F.weights, values)
         gold = E.places(source.flat, numbers)
         return np.array(
             [

@@ -1,0 +1,47 @@
+"""The parameters of a part: declared as fields, and the checks that many of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def parameters(part: type[T]) -> type[T]:
+    """Make the fields of a class its parameters: `__init__` stores them untouched.
+
+    What a fit sets is no parameter: annotate it with ``field(init=False)``, or not at all.
+    """
+    return dataclass(eq=False, repr=False)(part)
+
+
+def positive(value: Any, name: str) -> float:
+    """A parameter that must be a positive finite number."""
+    if not _is_finite(value) or value <= 0:
+        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+    return float(value)
+
+
+def non_negative(value: Any, name: str) -> float:
+    """A parameter that must be a finite number from zero on."""
+    if not _is_finite(value) or value < 0:
+        raise ValueError(f"{name} must be a number ≥ 0, got {value!r}.")
+    return float(value)
+
+
+def whole(value: Any, name: str, least: int = 1) -> int:
+    """A parameter that must be a whole number, positive or from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        kind = "positive whole number" if least == 1 else f"whole number ≥ {least}"
+        raise ValueError(f"{name} must be a {kind}, got {value!r}.")
+    return int(value)
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and bool(np.isfinite(float(value)))

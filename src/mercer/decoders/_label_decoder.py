@@ -1,0 +1,37 @@
+"""What decoders of label sets under a linear output kernel share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items, host, is_foreign, like, take
+from ..embedding import Embedding
+from ..kernels import Kernel, Labels
+from .base import Decoder, unsuited
+
+
+class LabelDecoder(Decoder):
+    """A decoder that chooses labels by their scores, the coordinates of the point."""
+
+    def fit(self, kernel: Kernel, y: Items) -> Any:
+        """Keep the form of an output."""
+        known = kernel.multiple.kernel
+        own = isinstance(known, Labels)
+        undone = kernel.features is not None and kernel.features.inverse is not None
+        if not (undone and (kernel.on_vectors or own)):
+            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
+        self.labels_: Any = known if own else Labels().fit(Labels().as_outputs(y))
+        self.kernel_: Any = kernel
+        self.sample_ = take(y, [0])
+        return self
+
+    def _scores(self, points: Embedding) -> np.ndarray:
+        return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
+
+    def _formed(self, chosen: np.ndarray) -> Items:
+        """Sets of labels, given as booleans, in the form that the training outputs had."""
+        if is_foreign(self.sample_):
+            return like(chosen.astype(float), self.sample_)
+        return self.labels_.decoded(chosen, self.sample_)

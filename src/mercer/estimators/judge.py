@@ -1,0 +1,134 @@
+"""What judges the trials of a choice: their left-out risk, score or likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Items
+from ..decoders import Decoder
+from ..embedding import Embedding
+from ..losses import tau_risk
+from ..problem import Problem, Want
+from ..solvers import Factorization, LeftOut
+from ..solvers.left_out_weights import weighed
+from .choice import AUTO, LIKELIHOODS, Told, Trial, calibrated, judges, own_score
+
+PLAIN = 0.03
+"""Of the default kernels, the linear ones are taken where another is better by this share at most:
+the least risk of many is so by luck in part."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How the trials of a choice are compared.
+
+    Attributes
+    ----------
+    scoring, criterion
+        As `KernelDependencyCV` was given them.
+    robust
+        Whether a loss is robust, and so the risk.
+    decoders
+        How many decoders there are to choose from.
+    flattened
+        Outputs in the form in which the user gave them.
+    """
+
+    scoring: Any
+    criterion: str
+    robust: bool
+    decoders: int
+    flattened: Callable[[Items], Items]
+
+    def trials(
+        self,
+        factorization: Factorization,
+        decoders: list[Decoder],
+        want: Want,
+        risks: np.ndarray | None = None,
+    ) -> Iterator[Trial]:
+        """The trials of one problem: every ridge and decoder; risks may be known already."""
+        problem, alphas = factorization.problem, ridges(factorization, want)
+        kernels = str(problem.kernel), str(problem.outputs.kernel)
+        named = [(decoder, (*kernels, str(decoder))) for decoder in decoders]
+        scored = self._scores(problem)
+        if risks is not None and not scored:
+            for alpha, risk in zip(alphas, risks, strict=True):
+                likely = self._likelihood(factorization, alpha)
+                yield Trial(problem, factorization, *named[0], alpha, float(risk), np.nan, likely)
+            return
+        for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
+            risk = self._risk(left_out, problem) if risks is None else float(risks[i])
+            likely = self._likelihood(factorization, left_out.alpha)
+            points = weighed(left_out.embed(), problem, left_out.alpha) if scored else None
+            for decoder, names in named:
+                score = np.nan if points is None else self._scored(decoder, points, problem)
+                yield Trial(
+                    problem, factorization, decoder, names, left_out.alpha, risk, score, likely
+                )
+
+    def _likelihood(self, factorization: Factorization, alpha: float) -> float:
+        """The evidence or density where a choice is made by it, else NaN."""
+        if self.criterion not in LIKELIHOODS:
+            return np.nan
+        return getattr(factorization, self.criterion)(alpha)
+
+    def _scores(self, problem: Problem) -> bool:
+        """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
+        if self.scoring == AUTO and (problem.gathered is not None or self.criterion != "loo"):
+            return False
+        return judges(self.scoring, problem.outputs.kernel, self.decoders)
+
+    def _risk(self, left_out: LeftOut, problem: Problem) -> float:
+        return tau_risk(left_out.sqlengths) if self.robust else left_out.risk(problem.weights)
+
+    def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
+        outputs = problem.outputs
+        if self.scoring == AUTO:
+            return own_score(decoder, points, outputs.kernel, outputs.items, problem.weights)
+        from sklearn.metrics import check_scoring  # slow to import, not always needed
+
+        predictions = calibrated(decoder, points, outputs.items).decode(points)
+        told = Told(self.flattened(predictions))
+        scorer = check_scoring(told, scoring=self.scoring)
+        truth = self.flattened(problem.outputs.items)
+        if problem.weights is None:
+            return float(scorer(told, problem.inputs.items, truth))
+        return float(scorer(told, problem.inputs.items, truth, sample_weight=problem.weights))
+
+    def best(self, trials: Iterable[Trial], plainer: bool) -> tuple[Trial, list[dict]]:
+        """The best trial, the first of equals, and a row of the report for each.
+
+        With `plainer` a linear kernel is preferred to others that are hardly better.
+        """
+        best, plain, rows = None, None, []
+        for trial in trials:
+            rows.append(trial.row())
+            if plainer and trial.problem.inputs.kernel.features is not None:
+                plain = trial if plain is None or trial.risk < plain.risk else plain
+            worth = self._worth(trial)
+            if best is None or worth > self._worth(best) or np.isnan(self._worth(best)[0]):
+                best = trial
+        assert best is not None
+        if np.isnan(self._worth(best)[0]):
+            raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
+        if plain is not None and np.isnan(best.score) and plain.risk < (1 + PLAIN) * best.risk:
+            best = plain
+        return best, rows
+
+    def _worth(self, trial: Trial) -> tuple[float, float]:
+        """What is maximised; of equal scores the smaller risk is better."""
+        if self.criterion in LIKELIHOODS:
+            return trial.evidence, 0.0
+        scored = self.scoring not in (None, AUTO) or not np.isnan(trial.score)
+        return (trial.score if scored else -trial.risk), -trial.risk
+
+
+def ridges(factorization: Factorization, want: Want) -> list[float]:
+    """The ridges in absolute numbers."""
+    unit = factorization.scale if want.relative else 1.0
+    return [float(alpha) * unit for alpha in want.alphas]

@@ -1,0 +1,108 @@
+"""Sums of operator-valued kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items
+from .._same import same
+from ..kernels import Kernel, as_kernel
+from ..spaces import Fields
+from .block_gram import BlockGram, SumGram
+from .components import ComponentGram
+from .kernel import OperatorKernel, Waves
+from .separable import Separable, fitted
+
+
+class OperatorSum(OperatorKernel):
+    """K = left + right, two operator-valued kernels.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> from mercer.operators import Covariance, Identity
+    >>> RBF(1.0) * Identity() + Linear() * Covariance()
+    OperatorSum(left=Separable(operator=Identity(), scalar=RBF(length_scale=1.0)),
+                right=Separable(operator=Covariance(), scalar=Linear()))
+    """
+
+    def __init__(self, left: OperatorKernel, right: OperatorKernel):
+        self.left = left
+        self.right = right
+
+    def __str__(self) -> str:
+        return f"{self.left} + {self.right}"
+
+    def separated(self) -> Separable:
+        """The sum under the common scalar kernel or the common operator, where there is one."""
+        left, right = self.left.separated(), self.right.separated()
+        if same(left.scalar, right.scalar):
+            return Separable(left.scalar, left.operator + right.operator)
+        if same(left.operator, right.operator):
+            return Separable(as_kernel(left.scalar) + as_kernel(right.scalar), left.operator)
+        raise ValueError(f"{self}: the terms share neither the scalar kernel nor the operator.")
+
+    @property
+    def separable(self) -> bool:  # type: ignore[override]
+        """Whether the terms share the scalar kernel or the operator."""
+        if not (self.left.separable and self.right.separable):
+            return False
+        left, right = self.left.separated(), self.right.separated()
+        return same(left.scalar, right.scalar) or same(left.operator, right.operator)
+
+    own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+
+    @property
+    def centred_outputs(self) -> bool:  # type: ignore[override]
+        """Whether both terms take centred outputs."""
+        return self.left.centred_outputs and self.right.centred_outputs
+
+    componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
+
+    def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
+        """Both terms told."""
+        return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
+
+    @property
+    def inputs(self) -> Kernel:
+        """The common scalar kernel, else what the first term makes of the inputs."""
+        if self.separable:
+            return self.separated().inputs
+        terms = [getattr(self, f"{side}_", getattr(self, side)) for side in ("left", "right")]
+        left, right = (term.inputs for term in terms)
+        return right if isinstance(right.space, Fields) else left
+
+    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
+        """Both terms."""
+        self.left_ = fitted(self.left, X, V, weights)
+        self.right_ = fitted(self.right, X, V, weights)
+        return self
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """Both terms, added."""
+        return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """Both terms, added."""
+        terms = (self.left_, self.right_)
+        left, right = (term.pairings(A, V, B, W, L) for term in terms)
+        return left + right
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """Both terms, component by component."""
+        return self.left_.by_component(A, B) + self.right_.by_component(A, B)
+
+    def __rmul__(self, factor: Any) -> OperatorKernel:
+        return factor * self.left + factor * self.right
+
+    spectral = property(lambda self: self.left.spectral and self.right.spectral)
+
+    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
+        """Half of the waves from each."""
+        half = (number + 1) // 2
+        left = self.left_.spectrum(random, half, width)
+        right = self.right_.spectrum(random, half, width)
+        source = np.concatenate([left[1], right[1] + len(left[0])])
+        return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
