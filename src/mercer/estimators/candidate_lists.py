@@ -60,24 +60,20 @@ def ranked_lists(
 
 def _counted(candidates: Iterable[Items], n: int) -> Iterator[Items]:
     """The lists one by one; refuse too few or too many."""
-    given = len(candidates) if isinstance(candidates, Sized) else None
+    got = len(candidates) if isinstance(candidates, Sized) else 0
+    if got not in (0, n):
+        raise _miscounted(n, got)
+    got = 0
+    for got, row in enumerate(candidates, 1):
+        if got > n:
+            raise _miscounted(n, "more")
+        yield row
+    if got < n:
+        raise _miscounted(n, got)
 
-    def refused(got: Any) -> ValueError:
-        return ValueError(f"candidates must hold one list for each of the {n} inputs, got {got}.")
 
-    if given is not None and given != n:
-        raise refused(given)
-
-    def each() -> Iterator[Items]:
-        got = -1
-        for got, row in enumerate(candidates):
-            if got >= n:
-                raise refused("more")
-            yield row
-        if got + 1 < n:
-            raise refused(got + 1)
-
-    return each()
+def _miscounted(n: int, got: Any) -> ValueError:
+    return ValueError(f"candidates must hold one list for each of the {n} inputs, got {got}.")
 
 
 def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:

@@ -138,21 +138,25 @@ class ParameterSearch:
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
         """The problem and the ridge at a vector."""
         values, side = self.vector.values(vector), self.problem.inputs
+        kernel, alpha = self._kernel_at(values), values["alpha"]["alpha"]
         if self._components:
-            kernel_at = with_parameters(self.problem.kernel, values["scalar"])
-            return replace(self.problem, kernel=kernel_at), values["alpha"]["alpha"]
-        kernel: Kernel = with_parameters(self._scalar, values["scalar"])
+            return replace(self.problem, kernel=kernel), alpha
+        scalar, features = kernel.scalar, side.features
         if isinstance(side.kernel, OnDevice):
-            kernel = OnDevice(kernel, side.kernel.device)
-        kernel = kernel.fit(side.items)
-        features = side.features
+            scalar = OnDevice(scalar, side.kernel.device)
         if values["landmarks"]:
             moved = like(values["landmarks"]["landmarks"], features.landmarks)  # type: ignore[union-attr]
             features = Nystroem(landmarks=moved)
-        operator = with_parameters(self.problem.operator, values["operator"])
-        inputs = Side(kernel, side.items, features)
-        problem = replace(self.problem, inputs=inputs, kernel=Separable(kernel, operator))
-        return problem, values["alpha"]["alpha"]
+        inputs = Side(scalar.fit(side.items), side.items, features)
+        kernel = Separable(inputs.kernel, kernel.operator)
+        return replace(self.problem, inputs=inputs, kernel=kernel), alpha
+
+    def _kernel_at(self, values: dict[str, dict[str, Any]]) -> Any:
+        """The kernel at some parameters, not fitted."""
+        if self._components:
+            return with_parameters(self.problem.kernel, values["scalar"])
+        scalar = with_parameters(self._scalar, values["scalar"])
+        return Separable(scalar, with_parameters(self.problem.operator, values["operator"]))
 
     def _factored(self, problem: Problem) -> Parts:
         solver: Any = Spectral() if problem.inputs.features is None else LowRank()
@@ -247,17 +251,10 @@ class ParameterSearch:
         return max(steps, default=0.0) + 1e6, np.zeros_like(vector)
 
     def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
-        values = self.vector.values(vector)
-        alpha = values["alpha"]["alpha"]
-        if self._components:
-            kernel: Any = with_parameters(self.problem.kernel, values["scalar"])
-            own = dict(values["scalar"])
-            return Learnt(kernel, alpha, None, own, trace, self.n_evaluations)
-        scalar = with_parameters(self._scalar, values["scalar"])
-        operator = with_parameters(self.problem.operator, values["operator"])
-        features = self.problem_at(vector)[0].inputs.features
+        values, (problem, alpha) = self.vector.values(vector), self.problem_at(vector)
         named = {f"{o}__{n}": v for o in ("scalar", "operator") for n, v in values[o].items()}
-        kernel = Separable(scalar, operator)
+        named = values["scalar"] if self._components else named
+        kernel, features = self._kernel_at(values), problem.inputs.features
         return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
 
 

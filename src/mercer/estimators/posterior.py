@@ -103,21 +103,13 @@ class Posterior:
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
         """The variance of g(x), or with `observed` that of a new output at x."""
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
-        if noise not in NOISES:
-            raise ValueError(f"noise must be one of {NOISES}, got {noise!r}.")
-        A = self._to_outputs() if kind == "outputs" else None
+        check_asked(kind, noise)
+        A = self._to_outputs() ** 2 if kind == "outputs" else None
         if kind == "total":
             self._check_total()
         V = self.factorization.variance(self.X, self.fitted.alpha) + float(observed)
         V = V * (self.noise if noise == "evidence" else like(self.noises, V))
-        xp = namespace(V)
-        if kind == "directions":
-            return V
-        if A is None:
-            return xp.sum(V, axis=1)
-        return self._shaped(V @ like(A * A, V))
+        return summed(V, kind, A, self.shape)
 
     def sample(self, n: int, random_state: Any = None) -> Any:
         """Joint draws of g at all inputs."""
@@ -126,7 +118,7 @@ class Posterior:
             raise Refused(f"draws are for a scalar kernel times an operator, not {problem.kernel}.")
         (part,) = parts.parts
         rng = check_random_state(random_state)
-        mean = host(self.fitted_map(parts)(self.X).coordinates)
+        mean = host(parts.solve(self.fitted.alpha).points(self.X).coordinates)
         roots = self._roots(part)
         noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
@@ -136,12 +128,8 @@ class Posterior:
             return [Embedding(like(c, part.T), parts.outputs.frame) for c in C]
         kernel, frame = problem.outputs.kernel, parts.outputs.frame
         F = frame.kernel_features(like(C.reshape(n * len(mean), -1), part.T))
-        outputs = self._shaped(kernel.features.inverse(F))
-        return namespace(outputs).reshape(outputs, (n, len(mean), *outputs.shape[1:]))
-
-    def fitted_map(self, parts: Any) -> Any:
-        """The map g in the frame of the spectra."""
-        return parts.solve(self.fitted.alpha).points
+        outputs = kernel.features.inverse(F)
+        return namespace(outputs).reshape(outputs, (n, len(mean), *self.shape))
 
     def _roots(self, part: Any) -> list[np.ndarray]:
         """A root of the posterior covariance between the inputs, for each direction, unit noise."""
@@ -178,10 +166,10 @@ class Posterior:
         outputs = outputs.reshape(len(both), -1)
         return outputs[:-1] - outputs[-1]
 
-    def _shaped(self, rows: Array) -> Array:
-        """Rows in the shape of the outputs."""
-        shape = () if self.flat else tuple(self.fitted.problem.outputs.items.shape[1:])
-        return namespace(rows).reshape(rows, (rows.shape[0], *shape))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of an output."""
+        return () if self.flat else tuple(self.fitted.problem.outputs.items.shape[1:])
 
     def _check_total(self) -> None:
         """Refuse a sum over directions that no training output has."""
@@ -197,6 +185,21 @@ class Posterior:
                 f"{' with an intercept' if problem.intercept else ''}. Use finite output_features, "
                 'or kind="directions".'
             )
+
+
+def check_asked(kind: str, noise: str) -> None:
+    """Refuse a kind of variance, or of noise, that there is not."""
+    for name, value, allowed in (("kind", kind, KINDS), ("noise", noise, NOISES)):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
+
+
+def summed(V: Array, kind: str, squares: Any, shape: tuple[int, ...]) -> Array:
+    """Variances along directions as they were asked for; `squares` turns them to outputs."""
+    xp = namespace(V)
+    if kind == "outputs":
+        return xp.reshape(V @ like(squares, V), (V.shape[0], *shape))
+    return V if kind == "directions" else xp.sum(V, axis=1)
 
 
 def _map(parts: Parts) -> Any:

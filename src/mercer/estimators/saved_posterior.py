@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, like, namespace
+from .._arrays import Array, Items, host, like
 from ..solvers.densities import unit_variance
 from ..solvers.low_rank_inputs import LowRankInputs
-from .posterior import KINDS, NOISES, Posterior
+from .posterior import Posterior, check_asked, summed
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,9 @@ class SavedVariance:
     @classmethod
     def of(cls, posterior: Posterior) -> SavedVariance:
         """Read off a fitted model."""
-        parts, flat = posterior.parts, posterior.flat
+        parts = posterior.parts
         inputs = [part.inputs for part in parts.parts]
         stream = hasattr(posterior.factorization, "moments")
-        shape = () if flat else tuple(posterior.fitted.problem.outputs.items.shape[1:])
         return cls(
             [SavedRanks.of(one) if isinstance(one, LowRankInputs) else one for one in inputs],
             [part.b for part in parts.parts],
@@ -64,14 +63,12 @@ class SavedVariance:
             posterior.fitted.alpha,
             posterior.noise,
             None if stream else posterior.noises,
-            shape,
+            posterior.shape,
         )
 
     def variance(self, X: Items, kind: str, observed: bool, noise: str) -> Array:
         """As `Posterior.variance`."""
-        for name, value, allowed in (("kind", kind, KINDS), ("noise", noise, NOISES)):
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
+        check_asked(kind, noise)
         if kind == "outputs" and self.to_outputs is None:
             raise ValueError('outputs are not linear in the points: use kind="directions".')
         if kind == "total" and self.refusal:
@@ -80,10 +77,7 @@ class SavedVariance:
             raise ValueError('noise="left out" needs all pairs, and a stream keeps a sample.')
         V = self._unit(X) + float(observed)
         V = V * (self.noise if noise == "evidence" else like(self.noises, V))
-        if kind == "outputs":
-            V = V @ like(self.to_outputs, V)
-            return namespace(V).reshape(V, (V.shape[0], *self.shape))
-        return V if kind == "directions" else namespace(V).sum(V, axis=1)
+        return summed(V, kind, self.to_outputs, self.shape)
 
     def _unit(self, X: Items) -> np.ndarray:
         parts = zip(self.spectra, self.scales, self.shares, strict=True)

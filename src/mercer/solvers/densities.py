@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, host, namespace, part
+from .._arrays import Array, Items, blocks, count, host, namespace
+from .._arrays import part as part_of
 from .factorization import Refused
 
-HELD = 2**22
+HELD = 2**21
 """Kernel values that a variance holds at once: few enough to stay near the processor."""
 
 
@@ -19,7 +20,7 @@ def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
 
     A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show.
     """
-    return np.concatenate([_noise(part, alpha)[0] for part in parts.parts])
+    return np.concatenate([_noise(one, alpha)[0] for one in parts.parts])
 
 
 def left_out_density(parts: Any, alpha: float) -> float:
@@ -38,13 +39,13 @@ def left_out_density(parts: Any, alpha: float) -> float:
             "not defined: use finite output features."
         )
     total = 0.0
-    for part in parts.parts:
-        noise, logs = _noise(part, alpha)
-        n = part.T.shape[0]
+    for one in parts.parts:
+        noise, logs = _noise(one, alpha)
+        n = one.T.shape[0]
         noise = np.maximum(noise, np.finfo(float).tiny)
         total -= 0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
     if problem.weights is not None:
-        width = sum(part.T.shape[1] for part in parts.parts)
+        width = sum(one.T.shape[1] for one in parts.parts)
         total += 0.5 * width * float(np.log(problem.weights).sum())
     return total
 
@@ -61,7 +62,8 @@ def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -
     xp, found = namespace(b), []
     removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
     for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
-        Z, prior = inputs.both(part(X, rows))
-        found.append(prior[:, None] * b[None, :] - (Z * Z) @ removed)
+        Z, prior = inputs.both(part_of(X, rows))
+        Z *= Z
+        found.append(prior[:, None] * b[None, :] - Z @ removed)
     left = xp.concat(found)
     return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2

@@ -28,7 +28,8 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "operator features": (OperatorFeatures(),),
     "low rank": (SpannedLowRank(), LowRank()),
     "identity": (Cholesky(), Tridiagonal(), Spectral()),
-    "exact": (OneRidge(), Spectral()),
+    "one ridge": (OneRidge(), Spectral()),
+    "exact": (Spectral(),),
     "symmetric": (Characters(), AddedExamples()),
     "places": (AtPlaces(),),
     "coupled": (ByDirection(), Dense(), Products()),
@@ -37,6 +38,8 @@ LADDER: dict[str, tuple[Solver, ...]] = {
 SOLVERS: tuple[Solver, ...] = tuple(
     {type(way): way for ways in LADDER.values() for way in ways}.values()
 )
+MANY = 256
+"""Fewer examples than this take their spectrum in no time."""
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
 """What `solver=` may be, beside a `BlockConjugateGradient`."""
 ALONG = {
@@ -124,7 +127,9 @@ def kind(problem: Problem, want: Want) -> str:
         return "refit"
     if features is not None:
         return "low rank"
-    return "exact" if operator.uniform is None else "identity"
+    if operator.uniform is not None:
+        return "identity"
+    return "one ridge" if want.single and problem.n >= MANY else "exact"
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
