@@ -30,11 +30,22 @@ def ridged(K: Array, alpha: float | Array) -> Array:
 
 def congruent(S: Array, W: Array) -> Array:
     """WᵀSW for a symmetric S, in half of the time where W is numpy's and upper triangular."""
-    triangular = not is_foreign(W) and W.shape[0] == W.shape[1]
-    if triangular and scipy.linalg.bandwidth(W)[0] == 0:
+    if _is_upper(W):
         trmm = scipy.linalg.blas.dtrmm
         return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
     return W.T @ (S @ W)
+
+
+def times(A: Array, W: Array) -> Array:
+    """A W, in half of the time where both are numpy's, A is tall and W upper triangular."""
+    if A.shape[0] > A.shape[1] and isinstance(A, np.ndarray) and _is_upper(W):
+        return scipy.linalg.blas.dtrmm(1.0, W, A.T, trans_a=1).T
+    return A @ W
+
+
+def _is_upper(W: Array) -> bool:
+    square = not is_foreign(W) and W.shape[0] == W.shape[1]
+    return square and scipy.linalg.bandwidth(W)[0] == 0
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:

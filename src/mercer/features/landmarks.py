@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace
+from .._linalg import times
 from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
@@ -27,7 +28,7 @@ class LandmarkMap(FeatureMap):
 
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks, times the weights."""
-        return self.kernel_(A, self.landmarks_) @ self.weights_
+        return times(self.kernel_(A, self.landmarks_), self.weights_)
 
     @property
     def coefficients(self) -> Array:

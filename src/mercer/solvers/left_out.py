@@ -140,8 +140,9 @@ class Part(Smoother):
         xp, (groups, size) = namespace(self.T), members.shape
         d = self.shrinkage(alpha)
         E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
-        if d.shape[1] == 1:
-            H = ((E * d[:, 0]) @ xp.matrix_transpose(E))[:, None, :, :]
+        if d.shape[1] <= size:
+            turned = xp.matrix_transpose(E)
+            H = xp.stack([(E * d[:, j]) @ turned for j in range(d.shape[1])], axis=1)
         else:
             rows = [(E * E[:, i : i + 1, :]) @ d for i in range(size)]  # (group, member, direction)
             H = xp.permute_dims(xp.stack(rows), (1, 3, 0, 2))
