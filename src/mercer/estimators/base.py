@@ -35,6 +35,7 @@ from ..kernels import Kernel
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
 from .explain import Explained
+from .in_coordinates import InCoordinates
 from .probabilities import Probable
 
 BLOCK = 4096
@@ -42,8 +43,9 @@ BLOCK = 4096
 
 
 class StructuredEstimator(
-    Explained, Probable, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
-):
+    Explained, Probable, InCoordinates, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin,
+    BaseEstimator,
+):  # fmt: skip
     """A model that embeds inputs as points of an output feature space and decodes them.
 
     A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
