@@ -5,6 +5,7 @@ import scipy.linalg
 from _measure import best_times, report, size
 
 from mercer import KernelDependency
+from mercer.decoders import Candidates
 from mercer.kernels import RBF
 from mercer.operators import ConditionalCovariance, Covariance
 
@@ -21,7 +22,7 @@ def floor():
 
 def fit(operator, intercept):
     model = KernelDependency(
-        RBF(4.0) * operator, RBF(4.0), alpha=0.1, decoder="candidates", fit_intercept=intercept
+        RBF(4.0) * operator, RBF(4.0), alpha=0.1, decoder=Candidates(), fit_intercept=intercept
     )
     return lambda: model.fit(X, Y)
 

@@ -205,6 +205,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("out"))
     given = parser.parse_args()
     start, rows = time.monotonic(), []
+    device = None if given.device == "cpu" else given.device
     context = get_context("spawn")
 
     def keep(found):
@@ -233,7 +234,7 @@ def main():
                     print("out of time", flush=True)
                     break
                 if method == "mercer":
-                    keep(mercer_row(name, size, *pairs, given.device, given.rank))
+                    keep(mercer_row(name, size, *pairs, device, given.rank))
                 else:
                     keep(recipe_row(name, size, *pairs))
         if networks:

@@ -149,8 +149,8 @@ def _baselines(report: Report, study: Study, parts: list[Split], quick: bool) ->
             error = float(((predicted - study.Y[others]) ** 2).mean())
             found.setdefault(name, []).append((error, seconds))
     for name, rows in found.items():
-        scores, seconds = ([row[i] for row in rows] for i in (0, 1))
-        report.add(name, SETTINGS["chosen"], METRIC, seconds=sum(seconds), scores=scores)
+        scores, times = ([row[i] for row in rows] for i in (0, 1))
+        report.add(name, SETTINGS["chosen"], METRIC, seconds=sum(times), scores=scores)
 
 
 def _settings(study: Study, parts: list[Split], train: int, test: int) -> dict[str, str]:

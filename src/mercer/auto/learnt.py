@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,11 +22,11 @@ from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.prediction_sets import Bands
 from ..estimators.probabilities import has_classes
 from .diagnose import diagnosis
-from .frames import as_table, in_kind, named
+from .frames import as_table, in_kind
 from .inputs import Inputs
 from .measures import Made, ToldClasses, measures, scorer_of
 from .outputs import Outputs
-from .reader import TableReader, outputs_table
+from .reader import TableReader
 from .search import Pairs
 
 
@@ -179,14 +178,9 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
 
     def _known_and_predicted(self, X: Any, y: Any) -> tuple[Items, Items]:
         check_is_fitted(self)
-        table = as_table(X)
-        known = table if y is None else outputs_table(y)
-        if y is not None and not named(y):
-            cells = dict(zip(self.outputs_.columns_, known.columns.values(), strict=True))
-            known = replace(known, columns=cells)
-        return self.outputs_.read(known), self.best_estimator_.predict(
-            self.inputs_.transform(table)
-        )
+        table, reader = as_table(X), TableReader(self.inputs_, self.outputs_)
+        truth = self.outputs_.read(table) if y is None else reader.read(y)
+        return truth, self.best_estimator_.predict(reader.transform(table))
 
     def diagnose(self) -> dict[str, list[dict[str, Any]]]:
         """Where left-out predictions err.

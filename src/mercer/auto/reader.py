@@ -24,10 +24,12 @@ class TableReader:
         return self.inputs.transform(as_table(X))
 
     def read(self, y: Any) -> Items:
-        """The outputs of some rows, whatever their columns are called."""
+        """The outputs of some rows; columns without the names of training go by their order."""
         table = as_table(y, "y")
-        cells = dict(zip(self.outputs.columns_, table.columns.values(), strict=True))
-        return self.outputs.read(replace(table, columns=cells))
+        if not set(self.outputs.columns_) <= set(table.columns):
+            cells = dict(zip(self.outputs.columns_, table.columns.values(), strict=True))
+            table = replace(table, columns=cells)
+        return self.outputs.read(table)
 
 
 def outputs_table(y: Any) -> Table:

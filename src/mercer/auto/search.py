@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from math import log2, sqrt
 from typing import Any
 
@@ -248,23 +247,22 @@ class Search:
         self._note(family, kernel, model, pairs)
 
     def _note(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
+        def made() -> tuple[np.ndarray, np.ndarray]:
+            return left_out_probabilities(model.output_kernel_, model.loo_embed(), pairs.y)
+
         self.board.append(
             {
                 "family": family,
                 "model": kernel,
                 "alpha": float(getattr(model, "alpha_", np.nan)),
                 "rows": pairs.n,
-                "score": self.score(pairs.y, model.loo_predict(), partial(_classes, model)),
+                "score": self.score(pairs.y, model.loo_predict(), made),
                 "seconds": round(self.clock.spent, 2),
             }
         )
 
     def _score_of(self, family: str) -> float:
         return next(row["score"] for row in reversed(self.board) if row["family"] == family)
-
-
-def _classes(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    return left_out_probabilities(model.output_kernel_, model.loo_embed(), model.outputs_)
 
 
 def _map_of(kernel: Kernel, rank: int) -> FeatureMap:

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -107,6 +108,21 @@ def find(
     if sha256 is not None and file_hash(path.read_bytes()) != sha256 and not _holds(path, content):
         raise WrongData(f"{path} is not the file expected: its SHA-256 differs. Replace it.")
     return path
+
+
+def arrays(name: str, data_home: str | Path | None = None, **how: Any) -> dict[str, np.ndarray]:
+    """The arrays of an npz that `find` finds."""
+    with np.load(find(name, data_home, **how), allow_pickle=False) as z:
+        return dict(z)
+
+
+def rows(path: Path, width: int, what: str) -> list[list[str]]:
+    """The cells of a file whose lines have so many of them, between tabs."""
+    found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    wrong = next((i for i, row in enumerate(found, 1) if len(row) != width), None)
+    if wrong is not None:
+        raise ValueError(f"line {wrong} of {path} is not {what}.")
+    return found
 
 
 def _holds(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:

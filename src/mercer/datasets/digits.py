@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import find
+from ._files import arrays
 
 USPS_HASH = "aa755d0746d7097ac84daee5cf00c73d32b61e11571586eb6204a5ee6f62894a"
 USPS_CONTENT = "8277fd495a0ad1ac59247069e268f15505cf15b78e64018b6ddd96ca8261c4c3"
@@ -40,10 +40,9 @@ def load_usps(
     >>> images.shape  # doctest: +SKIP
     (7291, 16, 16)
     """
-    path = find(
+    z = arrays(
         "usps/usps.npz", data_home, sha256=sha256, origin=USPS_ORIGIN,
         content=(USPS_CONTENT, USPS_ARRAYS),
     )  # fmt: skip
-    with np.load(path, allow_pickle=False) as z:
-        train, test = (z[f"X_{part}"].reshape(-1, 16, 16) for part in ("train", "test"))
-        return train, z["y_train"], test, z["y_test"]
+    train, test = (z[f"X_{part}"].reshape(-1, 16, 16) for part in ("train", "test"))
+    return train, z["y_train"], test, z["y_test"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import find
+from ._files import arrays
 
 DTI_HASH = "b012924b732e1aa2d368f78e20c19311340362bb3752852791d1e96ac7c2872b"
 DTI_ORIGIN = (
@@ -33,9 +33,8 @@ def load_dti(
     >>> callosum.shape  # doctest: +SKIP
     (255, 93)
     """
-    path = find("functional/dti.npz", data_home, sha256=sha256, origin=DTI_ORIGIN)
-    with np.load(path, allow_pickle=False) as z:
-        cca, rcst, subject = z["cca"], z["rcst"], z["ID"].astype(int)
+    z = arrays("functional/dti.npz", data_home, sha256=sha256, origin=DTI_ORIGIN)
+    cca, rcst, subject = z["cca"], z["rcst"], z["ID"].astype(int)
     whole = ~(np.isnan(cca).any(axis=1) | np.isnan(rcst).any(axis=1))
     rows = whole if complete else np.ones_like(whole)
     return cca[rows], rcst[rows], subject[rows]
@@ -55,6 +54,6 @@ def load_canadian_weather(
     >>> temperature.shape  # doctest: +SKIP
     (35, 365)
     """
-    path = find("functional/canadian_weather.npz", data_home, sha256=sha256, origin=WEATHER_ORIGIN)
-    with np.load(path, allow_pickle=False) as z:
-        return z["temp"], z["log10precip"], z["place"]
+    name = "functional/canadian_weather.npz"
+    z = arrays(name, data_home, sha256=sha256, origin=WEATHER_ORIGIN)
+    return z["temp"], z["log10precip"], z["place"]

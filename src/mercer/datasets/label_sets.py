@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from ._files import find
+from ._files import arrays
 
 BIBTEX_HASH = "71d9e37759e9182158dfda2ae3d3b6417aad43ed5202bc67aeadf646d61d070e"
 EMOTIONS_HASH = "083117052c214c75d08feca7b5cdfa3d2a92d25006ac0eaef0775db858f7894d"
@@ -31,8 +31,8 @@ def load_bibtex(
     Examples
     --------
     >>> from mercer.datasets import load_bibtex
-    >>> songs = load_bibtex()  # doctest: +SKIP
-    >>> songs.X_train.shape  # doctest: +SKIP
+    >>> texts = load_bibtex()  # doctest: +SKIP
+    >>> texts.X_train.shape  # doctest: +SKIP
     (4880, 1836)
     """
     return _load("bibtex", data_home, sha256)
@@ -54,10 +54,9 @@ def load_emotions(
 
 
 def _load(name: str, data_home: str | Path | None, sha256: str | None) -> LabelSets:
-    path = find(f"{name}/{name}.npz", data_home, sha256=sha256, origin=ORIGIN)
-    with np.load(path, allow_pickle=False) as z:
-        X, y, X_test, y_test = (_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
-        return LabelSets(X, y, X_test, y_test, z["label_names"])
+    z = arrays(f"{name}/{name}.npz", data_home, sha256=sha256, origin=ORIGIN)
+    X, y, X_test, y_test = (_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
+    return LabelSets(X, y, X_test, y_test, z["label_names"])
 
 
 def _matrix(z: Any, part: str) -> csr_array:

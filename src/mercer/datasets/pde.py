@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import find
+from ._files import arrays
 
 DARCY_HASH = "fcf3e5b79b9fc1ecb8cc29b5602bf75c5af0ff2f18b40210e100456e3f0f3d95"
 BURGERS_HASH = "e04752179a1734ad20be19ec6f88055ab46b75dc8aeb85dff9d8bbaa7dbc0775"
@@ -26,11 +26,10 @@ def load_darcy(
     >>> from mercer.datasets import load_darcy
     >>> X, y, X_test, y_test = load_darcy()  # doctest: +SKIP
     """
-    path = find("pde/darcy.npz", data_home, sha256=sha256, origin=ORIGIN)
+    z = arrays("pde/darcy.npz", data_home, sha256=sha256, origin=ORIGIN)
     test = "test32" if fine else "test"
-    with np.load(path, allow_pickle=False) as z:
-        names = ("train_x", "train_y", f"{test}_x", f"{test}_y")
-        X, y, X_test, y_test = (z[name].astype(float) for name in names)
+    names = ("train_x", "train_y", f"{test}_x", f"{test}_y")
+    X, y, X_test, y_test = (z[name].astype(float) for name in names)
     return X, y, X_test, y_test
 
 
@@ -46,6 +45,5 @@ def load_burgers(
     >>> from mercer.datasets import load_burgers
     >>> X, y = load_burgers()  # doctest: +SKIP
     """
-    path = find("pde/burgers.npz", data_home, sha256=sha256, origin=ORIGIN)
-    with np.load(path, allow_pickle=False) as z:
-        return z["x"].astype(float), z["y"].astype(float)
+    z = arrays("pde/burgers.npz", data_home, sha256=sha256, origin=ORIGIN)
+    return z["x"].astype(float), z["y"].astype(float)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import find
+from ._files import arrays
 
 HASH = "761fa64986c04b7bdd13a4eff95fca127c780c874a033096a1ca36b6a67478f7"
 CONTENT = "6ef21eb579e22d98fdf2609988f063bb36bf6f2435cea37c0d00748d7186beb7"
@@ -36,9 +36,8 @@ def load_label_ranking(
     """
     if name not in LABEL_RANKING:
         raise ValueError(f"name must be one of {LABEL_RANKING}, got {name!r}.")
-    path = find(
+    z = arrays(
         "label_ranking/label_ranking.npz", data_home, sha256=sha256, origin=ORIGIN,
         content=(CONTENT, ARRAYS),
     )  # fmt: skip
-    with np.load(path, allow_pickle=False) as z:
-        return z[f"{name}_X"], z[f"{name}_rank"].astype(np.int64)
+    return z[f"{name}_X"], z[f"{name}_rank"].astype(np.int64)

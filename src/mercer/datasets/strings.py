@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .._arrays import object_array
-from ._files import find
+from ._files import arrays, find, rows
 
 NAMES = {
     "ar2en-train.txt": "06062d35810ca5c106efc2fe8f64319910d99c05a53794b606ec20885bbab7bd",
@@ -63,17 +63,9 @@ def load_transliteration(
             sha256=sha256 if verify else None,
             origin=NAMES_ORIGIN,
         )
-        parts.extend(_pairs(path))
+        pairs = rows(path, 2, "two names with a tab between them")
+        parts += [object_array([pair[j] for pair in pairs]) for j in range(2)]
     return parts[0], parts[1], parts[2], parts[3]
-
-
-def _pairs(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    pairs = [line.split("\t") for line in lines]
-    for i, pair in enumerate(pairs):
-        if len(pair) != 2:
-            raise ValueError(f"line {i + 1} of {path} is not two names with a tab between them.")
-    return object_array([pair[0] for pair in pairs]), object_array([pair[1] for pair in pairs])
 
 
 def load_inflection(
@@ -110,13 +102,10 @@ def load_inflection(
     sha256 = INFLECTION.get(f"{language}-{part}") if verify else None
     name = f"inflection/{language}-{part}.tsv"
     path = find(name, data_home, sha256=sha256, origin=INFLECTION_ORIGIN)
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    for i, row in enumerate(rows):
-        if len(row) != 3:
-            raise ValueError(f"line {i + 1} of {path} is not lemma, tags and form, tab-separated.")
-    lemmas, tags, forms = ([row[j] for row in rows] for j in range(3))
+    cells = rows(path, 3, "lemma, tags and form, tab-separated")
+    lemmas, tags, forms = zip(*cells, strict=True)
     split = object_array([tuple(each.split(",")) for each in tags])
-    return object_array(lemmas), split, object_array(forms)
+    return object_array(list(lemmas)), split, object_array(list(forms))
 
 
 def load_ocr_words(
@@ -139,12 +128,11 @@ def load_ocr_words(
     >>> words[0], images[0].shape  # doctest: +SKIP
     ('ommanding', (9, 128))
     """
-    path = find(
+    z = arrays(
         "ocr_words/ocr_letters.npz", data_home, sha256=sha256, origin=OCR_ORIGIN,
         content=(OCR_CONTENT, OCR_ARRAYS),
     )  # fmt: skip
-    with np.load(path, allow_pickle=False) as z:
-        pixels, letter, word, folds = (z[k] for k in ("pixels", "letter", "word", "word_fold"))
+    pixels, letter, word, folds = (z[name] for name in OCR_ARRAYS)
     cuts = np.flatnonzero(np.diff(word)) + 1
     images = object_array(np.split(pixels.astype(np.float64), cuts))
     texts = ["".join(chr(ord("a") + c) for c in part) for part in np.split(letter, cuts)]

@@ -7,6 +7,7 @@ import numpy as np
 from .._arrays import Items, blocks, host, object_array
 from .._checks import Limits, bounded
 from .._extras import require
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
@@ -18,6 +19,7 @@ POINTS = 256
 """Points whose proposals are compared with the training graphs at once."""
 
 
+@parameters
 class GromovWassersteinBarycenter(Decoder):
     """New graphs: the fused Gromov–Wasserstein barycentre of the training graphs in the point.
 
@@ -69,23 +71,13 @@ class GromovWassersteinBarycenter(Decoder):
     2
     """
 
-    def __init__(
-        self,
-        graphs: int = 5,
-        trade_off: float = 0.5,
-        thresholds: tuple[float, ...] = (0.3, 0.5, 0.7),
-        compete: bool = True,
-        max_iter: int = 10,
-        node_label: str | None = "label",
-        edge_label: str | None = "label",
-    ):
-        self.graphs = graphs
-        self.trade_off = trade_off
-        self.thresholds = thresholds
-        self.compete = compete
-        self.max_iter = max_iter
-        self.node_label = node_label
-        self.edge_label = edge_label
+    graphs: int = 5
+    trade_off: float = 0.5
+    thresholds: tuple[float, ...] = (0.3, 0.5, 0.7)
+    compete: bool = True
+    max_iter: int = 10
+    node_label: str | None = "label"
+    edge_label: str | None = "label"
 
     def check_loaded(self, limits: Limits) -> None:
         """Rounds take time."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, blocks, count, host, take
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._expected_loss import ENTRIES, EditLoss, ExpectedLoss, LabelLoss, OwnLoss, RankingLoss
@@ -20,6 +21,7 @@ LOSSES = {
 USUAL = {"LabelSets": "f1", "Rankings": "kendall", "Sequences": "edit"}
 
 
+@parameters
 class ByLoss(Decoder):
     """The output of the least expected loss: f(x) = argmin_y Σ_i c_i(x) Δ(y, y_i).
 
@@ -69,15 +71,9 @@ class ByLoss(Decoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
-    def __init__(
-        self,
-        loss: str | Callable[[Any, Any], float] | None = None,
-        candidates: Items | str | None = None,
-        price: float | None = None,
-    ):
-        self.loss = loss
-        self.candidates = candidates
-        self.price = price
+    loss: str | Callable[[Any, Any], float] | None = None
+    candidates: Items | str | None = None
+    price: float | None = None
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

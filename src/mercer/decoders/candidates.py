@@ -20,6 +20,7 @@ from .._arrays import (
     take,
 )
 from .._lean import Lean
+from .._parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
@@ -32,6 +33,7 @@ POINTS, CANDIDATES = 1024, 2048
 INDICES = (None, "faiss", "hnsw")
 
 
+@parameters
 class Candidates(Lean, Decoder):
     """The best of a set of candidates: one blocked matrix product and an argmax.
 
@@ -68,13 +70,8 @@ class Candidates(Lean, Decoder):
     array([[4.]])
     """
 
-    def __init__(
-        self,
-        candidates: Items | Callable[[Any], Items] | None = None,
-        index: str | None = None,
-    ):
-        self.candidates = candidates
-        self.index = index
+    candidates: Items | Callable[[Any], Items] | None = None
+    index: str | None = None
 
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
         """Keep the distinct candidates."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .._arrays import Items, blocks, host, take
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._targets import automatic
@@ -29,6 +30,7 @@ def likelihood(S: np.ndarray, own: np.ndarray) -> float:
     )
 
 
+@parameters
 class Lexicon(Decoder):
     """The best word of a lexicon, among those that suit the input.
 
@@ -69,15 +71,9 @@ class Lexicon(Decoder):
     ['bb', 'aab']
     """
 
-    def __init__(
-        self,
-        words: Items | None = None,
-        restrict: str | Callable[[Any, Any], bool] | None = None,
-        background: float | str = 0.0,
-    ):
-        self.words = words
-        self.restrict = restrict
-        self.background = background
+    words: Items | None = None
+    restrict: str | Callable[[Any, Any], bool] | None = None
+    background: float | str = 0.0
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

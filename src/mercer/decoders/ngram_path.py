@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Items, object_array, take
 from .._checks import Limits, bounded, finite, indices, must
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
@@ -35,6 +35,7 @@ class Found:
     proved: np.ndarray
 
 
+@parameters
 class NGramPath(Decoder):
     """The best string for a target of n-gram scores, found by branch and bound.
 
@@ -79,19 +80,11 @@ class NGramPath(Decoder):
     ['abba']
     """
 
-    def __init__(
-        self,
-        ngrams: str = "seen",
-        max_length: int | None = None,
-        min_length: int = 1,
-        bonus: float | str = "auto",
-        max_nodes: int = 100_000,
-    ):
-        self.ngrams = ngrams
-        self.max_length = max_length
-        self.min_length = min_length
-        self.bonus = bonus
-        self.max_nodes = max_nodes
+    ngrams: str = "seen"
+    max_length: int | None = None
+    min_length: int = 1
+    bonus: float | str = "auto"
+    max_nodes: int = 100_000
 
     def check_loaded(self, limits: Limits) -> None:
         """The graph is one of the kernel's n-grams; lengths are those of sequences."""

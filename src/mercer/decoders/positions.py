@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Items, object_array
 from .._checks import Limits, array, bounded, must
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
 from ._targets import automatic, best_of, lengths, targets
@@ -57,6 +58,7 @@ class PlaceDecoder(Decoder):
         )
 
 
+@parameters
 class PerPosition(PlaceDecoder):
     """The best symbol at every place of a sequence, each place alone.
 
@@ -81,9 +83,8 @@ class PerPosition(PlaceDecoder):
     ['abb', 'b']
     """
 
-    def __init__(self, length: str | Callable[[Any], int] | None = None, bonus: float | str = 0.0):
-        self.length = length
-        self.bonus = bonus
+    length: str | Callable[[Any], int] | None = None
+    bonus: float | str = 0.0
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
@@ -109,6 +110,7 @@ class PerPosition(PlaceDecoder):
         return self._spelled(codes, fixed)
 
 
+@parameters
 class Viterbi(PlaceDecoder):
     """The best sequence under scores of symbols at places and of symbols in their context.
 
@@ -140,21 +142,12 @@ class Viterbi(PlaceDecoder):
     ['aab']
     """
 
-    def __init__(
-        self,
-        order: int = 1,
-        transitions: Any = None,
-        weight: float | str = "auto",
-        length: str | Callable[[Any], int] | None = None,
-        bonus: float = 0.0,
-        smoothing: float = 0.1,
-    ):
-        self.order = order
-        self.transitions = transitions
-        self.weight = weight
-        self.length = length
-        self.bonus = bonus
-        self.smoothing = smoothing
+    order: int = 1
+    transitions: Any = None
+    weight: float | str = "auto"
+    length: str | Callable[[Any], int] | None = None
+    bonus: float = 0.0
+    smoothing: float = 0.1
 
     def check_loaded(self, limits: Limits) -> None:
         """A row of transitions for every context, a column for every symbol and the end."""

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .._arrays import Items, blocks, host
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking
@@ -49,6 +50,7 @@ class RankingDecoder(Decoder):
         raise NotImplementedError
 
 
+@parameters
 class Kemeny(RankingDecoder):
     """The full ranking of most agreement with the point, under `Kendall`: exact.
 
@@ -81,8 +83,7 @@ class Kemeny(RankingDecoder):
     KERNELS = (Kendall,)
     wanted = "that is Kendall()"
 
-    def __init__(self, time_limit: float | None = 60.0):
-        self.time_limit = time_limit
+    time_limit: float | None = 60.0
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
         self.proved_ = np.ones(len(F), dtype=bool)

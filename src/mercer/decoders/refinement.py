@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from .._arrays import Array, Items, host, like, namespace, one, put, take
 from .._checks import Limits, bounded
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared
@@ -16,13 +17,13 @@ from .base import Decoder, Ranked, restore, unsuited
 from .candidates import Candidates
 
 
+@parameters
 class Refinement(Decoder):
     """Start from the best candidate, climb 2⟨g, Φ(y)⟩ - l(y, y), never end below the start."""
 
-    def __init__(self, start: Candidates | None = None, max_iter: int = 100, tol: float = 1e-6):
-        self.start = start
-        self.max_iter = max_iter
-        self.tol = tol
+    start: Candidates | None = None
+    max_iter: int = 100
+    tol: float = 1e-6
 
     def check_loaded(self, limits: Limits) -> None:
         """Rounds take time."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Items, dense, host
 from .._overlap import OVERLAPS
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._label_decoder import LabelDecoder
@@ -19,6 +20,7 @@ PRIOR = 10.0
 """Examples that the threshold of all labels counts as, beside those that have a label."""
 
 
+@parameters
 class Threshold(LabelDecoder):
     """The labels whose score reaches a threshold, for label sets under a linear output kernel.
 
@@ -56,15 +58,9 @@ class Threshold(LabelDecoder):
     array([list(['sea']), list(['sea', 'sun'])], dtype=object)
     """
 
-    def __init__(
-        self,
-        threshold: float | None = None,
-        metric: str = "f1",
-        at_least_one: bool | None = None,
-    ):
-        self.threshold = threshold
-        self.metric = metric
-        self.at_least_one = at_least_one
+    threshold: float | None = None
+    metric: str = "f1"
+    at_least_one: bool | None = None
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

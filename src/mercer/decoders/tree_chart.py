@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, host, object_array
+from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Productions
 from ..kernels._trees import flattened
@@ -68,6 +69,7 @@ def _climb(
         below = np.maximum(np.where(2.0 * g > 2.0 * counts + 1.0, counts, counts - 1.0), 0.0)
 
 
+@parameters
 class TreeChart(Decoder):
     """The best tree over a grammar that is read off the training trees; trees are made anew.
 
@@ -115,15 +117,9 @@ class TreeChart(Decoder):
     '(E (E (E b) + (E b)) + (E a))'
     """
 
-    def __init__(
-        self,
-        leaves: str | None = "input",
-        symbols: Callable[[Any], list] | None = None,
-        max_size: int | None = None,
-    ):
-        self.leaves = leaves
-        self.symbols = symbols
-        self.max_size = max_size
+    leaves: str | None = "input"
+    symbols: Callable[[Any], list] | None = None
+    max_size: int | None = None
 
     def fit(self, kernel: Kernel, y: Items) -> TreeChart:
         """Keep the training trees; the grammar is read when it is first used."""

@@ -30,9 +30,8 @@ from .._lean import Lean
 from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import collected
-from ..embedding import Embedding, Frame, PointMap, feature_variance
+from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
-from ..solvers.weights import LeastWeights
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
 from .explain import Explained
@@ -140,16 +139,6 @@ class StructuredEstimator(
                 validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
 
-    @property
-    def coef_(self) -> Array:
-        """The paper's Ψ in output coordinates: ``g(x) = k(x, X) @ coef_`` up to an intercept.
-
-        One row a training input (or landmark, or explicit feature of the input). For linear
-        outputs under the identity operator these are `KernelRidge`'s dual coefficients.
-        """
-        check_is_fitted(self)
-        return self.points_.map.coefficients
-
     # -- predict ------------------------------------------------------------------------------
 
     def embed(self, X: Items) -> Embedding:
@@ -164,48 +153,6 @@ class StructuredEstimator(
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         return replace(self.points_(checked), inputs=self._given(X, checked))
 
-    def targets(self, y: Items) -> Array:
-        """The outputs as coordinates of their feature space: what another model may regress on.
-
-        Parameters
-        ----------
-        y
-            Outputs such as the model was fitted on.
-        """
-        return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
-
-    def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
-        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
-
-        Parameters
-        ----------
-        predicted
-            One row of coordinates a point, from any model.
-        inputs
-            The inputs whose points these are, for decoders that ask them.
-        """
-        frame = self._coordinate_frame()
-        width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
-        P = predicted if is_foreign(predicted) else np.asarray(predicted, dtype=float)
-        P = P[:, None] if P.ndim == 1 else P
-        if P.ndim != 2 or P.shape[1] != width:
-            raise ValueError(
-                f"predictions must have the {width} coordinates of targets(y), got shape "
-                f"{tuple(P.shape)}."
-            )
-        weights = LeastWeights(frame, self.outputs_)
-        return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
-
-    def _coordinate_frame(self) -> Frame:
-        check_is_fitted(self)
-        frame = vars(self).get("frame_") or self.points_.frame
-        if not frame.compact:
-            raise ValueError(
-                f"points under {self.output_kernel_} are weights on the training outputs: give "
-                "output_features=KernelPCA(rank) for finite coordinates."
-            )
-        return frame
-
     def _given(self, X: Items, checked: Items) -> Items:
         """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
         if isinstance(self.input_kernel_.space, Rows):
@@ -214,25 +161,6 @@ class StructuredEstimator(
             return X.to_numpy()
         known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
         return X if known else np.asarray(X)
-
-    def link_scores(self, X: Items, X2: Items | None = None) -> Array:
-        """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
-
-        With an output kernel on the nodes of a graph, whether they are linked; no pre-image is
-        needed.
-
-        Parameters
-        ----------
-        X, X2
-            Inputs such as the model was fitted on; one row of scores for each of X, one column for
-            each of X2 (None for X).
-
-        References
-        ----------
-        Brouard, d'Alché-Buc, Szafranski (ICML 2011).
-        """
-        points = self.embed(X)
-        return points.inner_points(points if X2 is None else self.embed(X2))
 
     def predict(
         self,

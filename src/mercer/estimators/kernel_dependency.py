@@ -21,8 +21,9 @@ from ..solvers.route import check_name
 from ..sources import Source, Stream
 from .gathered import Gathered, separated, streamless
 from .pairs import informed, parted, refuse_in_streams
+from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
-from .ridge import RidgeEstimator, planned_sizes
+from .ridge import RidgeEstimator
 
 
 def _adds_up(model: KernelDependency) -> bool:

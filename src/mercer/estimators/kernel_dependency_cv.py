@@ -29,8 +29,9 @@ from .gathered import Gathered, held_out, separated
 from .judge import Judge
 from .nested import nested_score
 from .pairs import informed, parted, refuse_in_streams
+from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
-from .ridge import RidgeEstimator, planned_sizes
+from .ridge import RidgeEstimator
 from .stream_choice import check_stream_choice, factored_groups, stream_risks, stream_trials
 
 CHOSEN_ON = 1000

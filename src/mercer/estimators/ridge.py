@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -13,31 +12,29 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, is_foreign
-from .._parameters import whole
-from .._plan import Plan, Sizes
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
 from ..kernels.on_device import OnDevice, on_device
 from ..losses import Loss
-from ..operators import Covariance, OperatorKernel, Separable
+from ..operators import OperatorKernel, Separable
 from ..problem import Data, Problem, Side, Want
 from ..solvers import Factorization, Solution
-from ..solvers.route import plan, sizes_of
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator, is_flat, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .on_grid import predict_on
 from .pairs import group_labels, rows_of, sample_weights
+from .planned import Planned
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
 from .saved_posterior import SavedPosterior
 from .selective import confidence_of
 
 
-class RidgeEstimator(StructuredEstimator):
+class RidgeEstimator(Planned, StructuredEstimator):
     """An estimator that solves ridge problems; pairs may be held whole or come in blocks."""
 
     features: FeatureMap | None
@@ -304,76 +301,3 @@ class RidgeEstimator(StructuredEstimator):
         light = self.lean()
         light.__dict__.pop("stream_", None)
         return light
-
-    # -- costs --------------------------------------------------------------------------------
-
-    def plan(
-        self,
-        n: int | None = None,
-        p: int = 1,
-        q: int = 1,
-        rank: int | None = None,
-        *,
-        X: Items = None,
-        y: Items = None,
-    ) -> Plan:
-        """What a fit would cost by each route, in memory and multiplications.
-
-        Parameters
-        ----------
-        n
-            The number of pairs; not needed where X and y are given.
-        p
-            The number of input features, or of multiplications that a kernel value takes.
-        q
-            The number of output features, where the output kernel has finite ones.
-        rank
-            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
-        X, y
-            The pairs themselves: the plan is then that of `fit` on them.
-
-        Returns
-        -------
-        Plan
-            A table that prints itself; `best` is the route that has room, exact where one has.
-
-        Examples
-        --------
-        >>> from mercer import KernelDependency
-        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
-        >>> plan.best.name, [route.name for route in plan]
-        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
-        """
-        if X is not None and not isinstance(X, int):
-            return self._plan_of(X, y)
-        p, q = whole(p, "p"), whole(q, "q")
-        rank = None if rank is None else whole(rank, "rank")
-        return plan(replace(self._sizes(whole(n, "n"), p, q), rank=rank))
-
-    def _plan_of(self, X: Items, y: Items) -> Plan:
-        """The plan of a fit on given pairs, from the very problem that `fit` would solve."""
-        fresh = copy.copy(self)
-        problem, want = fresh._first_problem(X, y)
-        return plan(sizes_of(problem, want))
-
-    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
-        raise NotImplementedError
-
-    def _sizes(self, n: int, p: int, q: int) -> Sizes:
-        raise NotImplementedError
-
-
-def planned_sizes(
-    kernels: list[OperatorKernel], output: Kernel, n: int, p: int, q: int, choice: bool
-) -> Sizes:
-    """What the costs of a fit depend on, from sizes alone."""
-    coupled = [kernel for kernel in kernels if not kernel.separable]
-    if coupled:
-        raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
-    operators = [kernel.separated().operator for kernel in kernels]
-    uniform = [operator.uniform is not None for operator in operators]
-    conditional = sum(
-        not known and not isinstance(operator, Covariance)
-        for known, operator in zip(uniform, operators, strict=True)
-    )
-    return Sizes(n, p, None if output.features is None else q, all(uniform), conditional, choice)

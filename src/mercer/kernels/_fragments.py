@@ -1,7 +1,5 @@
 """The compiled recursion of the subset-tree kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange, uint64
 

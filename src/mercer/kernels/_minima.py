@@ -1,7 +1,5 @@
 """The compiled loop of the min/max similarity."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import prange
 

@@ -1,7 +1,5 @@
 """The compiled breadth-first searches of the shortest-path kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange, uint64
 

@@ -1,7 +1,5 @@
 """The compiled loop of the mass spectrum kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -1,7 +1,5 @@
 """The loops of the string kernels, compiled; imported when a Gram matrix is first asked for."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -1,7 +1,5 @@
 """Keys of windows around positions, compiled."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, prange
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, as_vectors, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
+from ..spaces.base import resolve
 from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
@@ -159,8 +159,10 @@ class Kernel(BaseEstimator):
 
     def finite_values(self, K: Any) -> Array:
         """Values of this kernel in floating point, refused where they are not finite."""
-        K = as_float(K)
-        if not bool(namespace(K).all(namespace(K).isfinite(K))):
+        xp = namespace(K)
+        K = xp.asarray(K)
+        K = K if xp.isdtype(K.dtype, "real floating") else xp.astype(K, xp.float64)
+        if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "
                 "it, or it is no kernel on them. Rescale them, or choose another kernel."
@@ -292,7 +294,11 @@ class Linear(VectorKernel):
         return ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {"linear": Linear}
+KERNELS = {
+    "delta": "Delta", "kendall": "Kendall", "laplacian": "Laplacian", "linear": "Linear",
+    "matern": "Matern", "poly": "Polynomial", "polynomial": "Polynomial",
+    "precomputed": "Precomputed", "rbf": "RBF", "spearman": "Spearman", "tanimoto": "Tanimoto",
+}  # fmt: skip
 """The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
 
 
@@ -310,7 +316,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             raise ValueError(f"unknown kernel {kernel!r}: the names are {sorted(KERNELS)}.")
-        return KERNELS[kernel]()
+        return resolve(f"kernels.{KERNELS[kernel]}")()
     if callable(kernel) and not isinstance(kernel, type):
         from .function import Function
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from .._arrays import Items
 from ..spaces import Classes
-from .base import KERNELS, Kernel
+from .base import Kernel
 from .capabilities import Features
 
 
@@ -74,6 +74,3 @@ class Delta(Kernel):
         rows = np.flatnonzero(found >= 0)
         entries = (np.ones(len(rows)), (rows, found[rows]))
         return csr_array(entries, shape=(len(found), len(column)))
-
-
-KERNELS["delta"] = Delta

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from .._arrays import Array, dense, power, sqnorms
 from .._parameters import positive
-from .base import KERNELS, VectorKernel
+from .base import VectorKernel
 from .capabilities import ItemGradient
 from .gradients import ParameterGradient, Values
 
@@ -63,6 +63,3 @@ class Polynomial(VectorKernel):
         """The same along b = a, twice."""
         base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
-
-
-KERNELS["poly"] = KERNELS["polynomial"] = Polynomial

@@ -5,7 +5,7 @@ import numpy as np
 from .._arrays import Array, Items, count, is_foreign, namespace, take
 from .._linalg import check_gram
 from ..spaces import GramRows, Indices
-from .base import KERNELS, Kernel, as_float
+from .base import Kernel, as_float
 
 
 class Precomputed(Kernel):
@@ -60,6 +60,3 @@ class Precomputed(Kernel):
 
     def _values(self) -> Array:
         return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))
-
-
-KERNELS["precomputed"] = Precomputed

@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import Items
 from ..spaces import Rankings
 from ..spaces.rankings import as_rankings
-from .base import KERNELS, Kernel
+from .base import Kernel
 from .capabilities import Features
 
 
@@ -145,7 +145,3 @@ def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each label, how many others are ranked before it, and how many as it (with itself)."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)
-
-
-KERNELS["kendall"] = Kendall
-KERNELS["spearman"] = Spearman

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from .._arrays import Array, Items, dense, like, namespace
 from .._parameters import parameters
-from .base import KERNELS, VectorKernel
+from .base import VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
 from .distances import absolute, exp, length_scale, scales_by_feature, settled, squared
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
@@ -293,8 +293,3 @@ def gaussian(rate: Callable[[], float]) -> Radial:
 def zeros_like(A: Array) -> Array:
     """Zeros in the shape of an array, of its own library."""
     return namespace(A).zeros_like(A)
-
-
-KERNELS["rbf"] = RBF
-KERNELS["laplacian"] = Laplacian
-KERNELS["matern"] = Matern

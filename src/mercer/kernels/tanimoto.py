@@ -4,7 +4,6 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from .._arrays import Array, dense, host, is_foreign, like
-from .base import KERNELS
 from .histograms import HistogramKernel
 
 
@@ -51,6 +50,3 @@ def _minima(A: Array, B: Array) -> Array:
     left, right = ((M.indptr, M.indices, M.data) for M in (rows, columns))
     M = minima(*left, *right, B.shape[0])
     return like(M, A) if is_foreign(A) else np.asarray(M)
-
-
-KERNELS["tanimoto"] = Tanimoto

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, host, like, take
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..estimators.base import StructuredEstimator, warn_if_constant
@@ -24,6 +24,7 @@ from ..solvers.weights import CoupledMap, LeastWeights
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
 
 
+@parameters
 class JointKernelMap(StructuredEstimator):
     """Joint kernel maps: a margin between the right output and every other one.
 
@@ -103,25 +104,14 @@ class JointKernelMap(StructuredEstimator):
     array([[ 0.1, -1. ]])
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        C: float = 1.0,
-        decoder: Decoder | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 5000,
-        random_state: Any = 0,
-        joint: Any = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.C = C
-        self.decoder = decoder
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.joint = joint
+    kernel: Any = None
+    output_kernel: Any = None
+    C: float = 1.0
+    decoder: Decoder | None = None
+    tol: float = 1e-3
+    max_iter: int = 5000
+    random_state: Any = 0
+    joint: Any = None
 
     def fit(self, X: Items, y: Items) -> JointKernelMap:
         """Learn from pairs.

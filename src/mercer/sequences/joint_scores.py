@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from .._arrays import Array, Items, count, object_array
+from .._parameters import parameters
 from ..embedding import Frame
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -44,14 +45,14 @@ class CandidateFrame(Frame):
         )
 
 
+@parameters
 class ScoreMap(FeatureMap):
     """Σ weight · J((x, y_c), pair) over kept pairs, for every candidate y_c."""
 
-    def __init__(self, joint: Kernel, candidates: Items, pairs: np.ndarray, weights: np.ndarray):
-        self.joint = joint
-        self.candidates = candidates
-        self.pairs = pairs
-        self.weights = weights
+    joint: Kernel
+    candidates: Items
+    pairs: np.ndarray
+    weights: np.ndarray
 
     def transform(self, A: Items) -> np.ndarray:
         """The scores, (inputs, candidates)."""

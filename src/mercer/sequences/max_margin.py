@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Items, blocks, host, object_array
 from .._checks import Limits, array, must
 from .._from_file import FromFile
-from .._parameters import positive, whole
+from .._parameters import parameters, positive, whole
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
@@ -25,6 +25,7 @@ BLOCK = 512
 """Places that are scored at once: their kernel values stay in the cache."""
 
 
+@parameters
 class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     """Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
 
@@ -115,27 +116,15 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        C: float = 1.0,
-        transitions: float = 1.0,
-        features: FeatureMap | None = None,
-        gap: float = 0.01,
-        max_passes: int = 1000,
-        average: bool = False,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ):
-        self.kernel = kernel
-        self.C = C
-        self.transitions = transitions
-        self.features = features
-        self.gap = gap
-        self.max_passes = max_passes
-        self.average = average
-        self.random_state = random_state
-        self.verbose = verbose
+    kernel: Any = None
+    C: float = 1.0
+    transitions: float = 1.0
+    features: FeatureMap | None = None
+    gap: float = 0.01
+    max_passes: int = 1000
+    average: bool = False
+    random_state: Any = 0
+    verbose: bool = False
 
     def check_loaded(self, limits: Limits) -> None:
         """A score for every two labels."""

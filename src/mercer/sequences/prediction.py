@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, object_array
 from .._checks import Limits, must
+from .._parameters import whole
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
-from .transduction.checks import whole
 from .transduction.confidence import Confidence, with_probabilities
 from .transduction.decoding import Decoding, output_of, top_of_both
 from .transduction.inputs import InputCoder

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Items
 from .._from_file import FromFile
 from .._lean import Lean
+from .._parameters import parameters
 from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
@@ -23,6 +24,7 @@ from .transduction.side_information import check_context
 from .transduction.task import Task, equal_pairs
 
 
+@parameters
 class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
@@ -129,49 +131,26 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     [('c', 'KS'), ('a', 'A'), ('b', 'B')]
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        alpha: float = 1.5,
-        max_chunk: int = 3,
-        history: int = 2,
-        order: int = 4,
-        temperature: float | None = None,
-        lm_weight: float | None = None,
-        beam: int | None = 8,
-        folds: int = 5,
-        unalignable: str = "raise",
-        random_state: int | None = 0,
-        verbose: bool = False,
-        tiers: Any = "learnt",
-        ends: int = 3,
-        context_kernel: Any = None,
-        context_weight: float = 1.0,
-        direction: str = "both",
-        choose: bool = False,
-        symbol_kernel: Any = None,
-        joint_weight: float | None = None,
-    ):
-        self.kernel = kernel
-        self.alpha = alpha
-        self.max_chunk = max_chunk
-        self.history = history
-        self.order = order
-        self.temperature = temperature
-        self.lm_weight = lm_weight
-        self.beam = beam
-        self.folds = folds
-        self.unalignable = unalignable
-        self.random_state = random_state
-        self.verbose = verbose
-        self.tiers = tiers
-        self.ends = ends
-        self.context_kernel = context_kernel
-        self.context_weight = context_weight
-        self.direction = direction
-        self.choose = choose
-        self.symbol_kernel = symbol_kernel
-        self.joint_weight = joint_weight
+    kernel: Any = None
+    alpha: float = 1.5
+    max_chunk: int = 3
+    history: int = 2
+    order: int = 4
+    temperature: float | None = None
+    lm_weight: float | None = None
+    beam: int | None = 8
+    folds: int = 5
+    unalignable: str = "raise"
+    random_state: int | None = 0
+    verbose: bool = False
+    tiers: Any = "learnt"
+    ends: int = 3
+    context_kernel: Any = None
+    context_weight: float = 1.0
+    direction: str = "both"
+    choose: bool = False
+    symbol_kernel: Any = None
+    joint_weight: float | None = None
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 

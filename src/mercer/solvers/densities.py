@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, host, namespace, part
+from .._arrays import Array, Items, blocks, count, host, namespace
+from .._arrays import part as part_of
 from .factorization import Refused
 
 HELD = 2**21
@@ -61,7 +62,7 @@ def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -
     xp, found = namespace(b), []
     removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
     for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
-        Z, prior = inputs.both(part(X, rows))
+        Z, prior = inputs.both(part_of(X, rows))
         Z *= Z
         found.append(prior[:, None] * b[None, :] - Z @ removed)
     left = xp.concat(found)

@@ -13,6 +13,7 @@ from .cholesky import Cholesky, Tridiagonal
 from .coupled import ByDirection, Dense, Products
 from .factorization import Factorization
 from .low_rank import LowRank
+from .one_ridge import OneRidge
 from .operator_features import OperatorFeatures
 from .places import AtPlaces
 from .refit import Refit
@@ -27,6 +28,7 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "operator features": (OperatorFeatures(),),
     "low rank": (SpannedLowRank(), LowRank()),
     "identity": (Cholesky(), Tridiagonal(), Spectral()),
+    "one ridge": (OneRidge(), Spectral()),
     "exact": (Spectral(),),
     "symmetric": (Characters(), AddedExamples()),
     "places": (AtPlaces(),),
@@ -36,6 +38,8 @@ LADDER: dict[str, tuple[Solver, ...]] = {
 SOLVERS: tuple[Solver, ...] = tuple(
     {type(way): way for ways in LADDER.values() for way in ways}.values()
 )
+MANY = 256
+"""Fewer examples than this take their spectrum in no time."""
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
 """What `solver=` may be, beside a `BlockConjugateGradient`."""
 ALONG = {
@@ -123,7 +127,9 @@ def kind(problem: Problem, want: Want) -> str:
         return "refit"
     if features is not None:
         return "low rank"
-    return "exact" if operator.uniform is None else "identity"
+    if operator.uniform is not None:
+        return "identity"
+    return "one ridge" if want.single and problem.n >= MANY else "exact"
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Items
+from ..._parameters import whole
 from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
@@ -101,10 +102,3 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
 def _number_or_none(value: Any, name: str, least: float) -> None:
     if value is not None and not (isinstance(value, Real) and least <= float(value) < np.inf):
         raise ValueError(f"{name} must be a number ≥ {least:g} or None, got {value!r}.")
-
-
-def whole(value: Any, name: str, least: int) -> int:
-    """A whole number that is large enough."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number ≥ {least}, got {value!r}.")
-    return int(value)

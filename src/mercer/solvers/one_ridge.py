@@ -1,0 +1,209 @@
+"""Any operator at one α, exact: the inputs in tridiagonal form, the spectrum of the operator."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from .._arrays import Array, blocks
+from .._linalg import PositiveDefinite, ridged, solve_triangular
+from .._plan import SPECTRAL_SQUARES, Route, Sizes
+from ..operators import Separable
+from ..operators.separable import SpectralMoments
+from ..problem import Problem, Want
+from ..symmetric import SymMatrix, eigh
+from .base import Cache, Solver
+from .factorization import Factorization, Solution
+from .inputs import InputGram, Reduction
+from .spectral import REFINED, Spectral
+from .weights import stands_out
+
+PANEL = 128
+"""Reflectors that are applied together."""
+
+
+class OneRidge(Solver):
+    """The ridge equation at one α, by one eigendecomposition and one tridiagonal reduction.
+
+    Notes
+    -----
+    With √w K √w = H T Hᵀ, T tridiagonal, and B = Q diag(b) Qᵀ the dual coefficients along direction
+    j are H (b_j T + αI)⁻¹ Hᵀ (VQ)_j: O(n) operations for each direction once H is applied, where
+    the eigenvectors of T would take as long as all the rest.
+    """
+
+    name = "one ridge"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """In numpy."""
+        return "it is for numpy" if problem.foreign else None
+
+    def cost(self, sizes: Sizes) -> Route:
+        """An eigendecomposition less than a spectrum, but for a third."""
+        return sizes.tridiagonal()
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Nothing yet: whether this way is accurate depends on α."""
+        problem.require_room(SPECTRAL_SQUARES)
+        return AtOneRidge(problem, want, cache)
+
+
+class AtOneRidge(Factorization):
+    """A problem at one α; by its spectrum where α is so small that it would need refinement."""
+
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        self.problem, self.want, self.cache = problem, want, cache
+
+    @cached_property
+    def spectral(self) -> Factorization:
+        """The factorisation for every α."""
+        return Spectral().factor(self.problem, self.want, self.cache)
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α."""
+        p = self.problem
+        gram = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept)
+        K = gram.matrix()
+        reduction = Reduction.of(p.weights, p.intercept, K)
+        K, outputs = reduction.reduced(K), self.cache.outputs(p)
+        V = reduction.inside(outputs.rows)
+        if gram.width is not None and gram.width < p.n:
+            return self.spectral.solve(alpha)  # which tells rounding from what the features reach
+        try:
+            B = p.operator.matrix(DualMoments(p.total, K, V))
+        except np.linalg.LinAlgError:  # the regulariser of the operator is lost in rounding
+            return self.spectral.solve(alpha)
+        b, Q = SymMatrix.of(B).eigh("output operator")
+        T = V if Q is None else V @ Q
+        if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
+            return self.spectral.solve(alpha)
+        reflected, diagonal, off = tridiagonal(K)
+        C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
+        C *= b
+        dual = reduction.weighted(reduction.back(C if Q is None else C @ Q.T))
+        return outputs.solution(p, alpha, gram.map(dual), Separable(p.inputs.kernel, p.operator))
+
+    @property
+    def scale(self) -> float:
+        """(tr K_x / n) · tr(B S_vv) / tr S_vv."""
+        return self.spectral.scale
+
+
+class DualMoments(SpectralMoments):
+    """Moments that are known by the Gram matrix K of the inputs; its spectrum only where asked for.
+
+    Parameters
+    ----------
+    n
+        The number of pairs, or the sum of their weights.
+    K
+        The Gram matrix, weighted, constants left out.
+    V
+        Output coordinates in the same rows.
+    """
+
+    K: Array
+
+    def __init__(self, n: float, K: Array, V: Array):
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "K", K)
+        object.__setattr__(self, "EV", V)  # any basis of the rows serves S_vv
+
+    @cached_property
+    def _spectral(self) -> SpectralMoments:
+        s, E = eigh(self.K + 0.0, "Gram matrix", drop=False)
+        return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
+
+    @cached_property
+    def uu(self) -> SymMatrix:
+        """S_uu in the eigenbasis of K."""
+        return self._spectral.uu
+
+    @cached_property
+    def vu(self) -> Array:
+        """S_vu in the eigenbasis of K."""
+        return self._spectral.vu
+
+    def unexplained(self, epsilon: float) -> SymMatrix:
+        """Nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI."""
+        shift = self.n * epsilon
+        if not stands_out(shift, len(self.K), float(np.abs(self.K.diagonal()).max(initial=0.0))):
+            raise np.linalg.LinAlgError("the regulariser is lost in the rounding of K")
+        L = PositiveDefinite.of(ridged(self.K + 0.0, shift)).factor
+        X = solve_triangular(L, self.EV)
+        return SymMatrix((X.T @ X) * shift)
+
+
+class Reflections:
+    """H of K = H T Hᵀ as LAPACK leaves it: products of I - V S Vᵀ, S⁻¹ upper triangular."""
+
+    def __init__(self, reflectors: np.ndarray, tau: np.ndarray):
+        self.panels = []
+        for some in blocks(len(tau), PANEL):
+            V = reflectors[some.start :, some]
+            m = V.shape[1]
+            V[:m] = np.tril(V[:m], -1) + np.eye(m)  # LAPACK keeps T where these ones are
+            V[:, tau[some] == 0.0] = 0.0
+            inverse = np.triu(V.T @ V, 1)
+            np.fill_diagonal(inverse, 1.0 / np.where(tau[some] == 0.0, 1.0, tau[some]))
+            self.panels.append((some.start + 1, V, np.linalg.inv(inverse)))
+
+    def turned(self, A: np.ndarray) -> np.ndarray:
+        """HᵀA."""
+        A = np.array(A, order="C")
+        for first, V, S in self.panels:
+            _reflect(A[first:], V, S.T)
+        return A
+
+    def back(self, A: np.ndarray) -> np.ndarray:
+        """H A, `A` overwritten; its rows lie one after the other."""
+        for first, V, S in reversed(self.panels):
+            _reflect(A[first:], V, S)
+        return A
+
+
+def _reflect(A: np.ndarray, V: np.ndarray, S: np.ndarray) -> None:
+    """Take V S VᵀA off A, in place and by the library that the other steps are taken by."""
+    W = blas.dgemm(1.0, blas.dgemm(1.0, A.T, V), S, trans_b=1)
+    blas.dgemm(-1.0, W, V, 1.0, A.T, trans_b=1, overwrite_c=1)
+
+
+def tridiagonal(K: np.ndarray) -> tuple[Reflections, np.ndarray, np.ndarray]:
+    """H, and the diagonal and off-diagonal of T, with K = H T Hᵀ; `K` is destroyed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.solvers.one_ridge import tridiagonal
+    >>> K = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
+    >>> H, diagonal, off = tridiagonal(K.copy())
+    >>> T = np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
+    >>> bool(np.allclose(H.back(H.back(T).T.copy()), K))
+    True
+    """
+    work = int(lapack.dsytrd_lwork(len(K), lower=1)[0])
+    K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
+    K, diagonal, off, tau, _ = lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
+    return Reflections(K[1:, :-1], tau), diagonal, off
+
+
+def shifted_solves(
+    diagonal: np.ndarray, off: np.ndarray, b: np.ndarray, alpha: float, A: np.ndarray
+) -> np.ndarray:
+    """Column j of A, solved with b_j T + αI; `A` is overwritten.
+
+    All columns go through one elimination, a row of the matrix at a time.
+    """
+    steps = np.empty_like(A)
+    pivot = b * diagonal[0] + alpha
+    for i, beside in enumerate(off):
+        steps[i] = b * beside / pivot
+        A[i + 1] -= steps[i] * A[i]
+        A[i] /= pivot
+        pivot = b * diagonal[i + 1] + alpha - steps[i] * b * beside
+    A[-1] /= pivot
+    for i in range(len(off) - 1, -1, -1):
+        A[i] -= steps[i] * A[i + 1]
+    return A

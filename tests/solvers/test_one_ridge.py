@@ -1,0 +1,59 @@
+"""One ridge by tridiagonal form agrees with the ridge equation written out."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from laws.cases import TELLING, crossed, off, posed, size
+from mercer import KernelDependency
+from mercer.kernels import RBF
+from mercer.operators import Covariance
+from mercer.solvers.one_ridge import AtOneRidge, shifted_solves, tridiagonal
+
+EXACT = ["covariance", "conditional", "matrix", "line, covariance"]
+
+
+@pytest.mark.parametrize("relative", [1e-2, 1e-6, 1e-12])
+@pytest.mark.parametrize(("name", "condition"), crossed(EXACT, TELLING))
+def test_it_solves_the_equation(name, condition, relative, monkeypatch):
+    monkeypatch.setattr(import_module("mercer.solvers.route"), "MANY", 0)
+    solved = []
+    plain = AtOneRidge.solve
+    monkeypatch.setattr(AtOneRidge, "solve", lambda *a: solved.append(a) or plain(*a))
+    problem = posed(name, condition)
+    alpha = relative * size(problem)
+    model = KernelDependency(alpha=alpha, **problem.params).fit(problem.X, problem.Y, **problem.fit)
+    again = KernelDependency(alpha=alpha, solver="spectral", **problem.params)
+    again.fit(problem.X, problem.Y, **problem.fit)
+    found, same = (m.embed(problem.X_new).inner(problem.Y) for m in (model, again))
+    assert len(solved) == 1
+    assert off(found, same) <= 1e-9
+    if relative > 1e-12:
+        assert off(found, problem.ridge(alpha).predict() @ problem.outputs.T) <= 1e-9
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 130, 300])
+def test_reflections(n):
+    rng = np.random.default_rng(n)
+    K = rng.normal(size=(n, n))
+    K = K @ K.T
+    A, b = rng.normal(size=(n, 4)), np.array([0.0, 0.5, 1.0, 2.0])
+    H, diagonal, off_diagonal = tridiagonal(K.copy())
+    X = H.back(shifted_solves(diagonal, off_diagonal, b, 1.0, H.turned(A)))
+    for j in range(4):
+        np.testing.assert_allclose(b[j] * K @ X[:, j] + X[:, j], A[:, j], atol=1e-9)
+
+
+def test_a_matrix_that_is_diagonal_already():
+    H, diagonal, _ = tridiagonal(np.diag([3.0, 2.0, 1.0]))
+    np.testing.assert_array_equal(diagonal, [3.0, 2.0, 1.0])
+    np.testing.assert_array_equal(H.turned(np.eye(3)), np.eye(3))
+
+
+def test_left_out_predictions_follow_a_fit_at_one_ridge():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
+    model = KernelDependency(RBF(1.0) * Covariance(), RBF(1.0), alpha=0.1).fit(X, Y)
+    rest = KernelDependency(RBF(1.0) * Covariance(), RBF(1.0), alpha=0.1, solver="spectral")
+    np.testing.assert_array_equal(model.loo_predict(), rest.fit(X, Y).loo_predict())
