@@ -67,12 +67,15 @@ def all_shifts(X, y):
 
 
 class Elsewhere:
-    """A network that regresses on given targets by the squared error, with `fit` and `predict`."""
+    """A network that regresses on given targets by the squared error, with `fit` and `predict`.
+
+    In the end its last layer is solved on all shifts, by ridge regression on its features.
+    """
 
     def __init__(self, outputs, epochs, device, seed=0):
         torch.manual_seed(seed)
-        front = encoder(64, 512, 0.3)
-        self.net = nn.Sequential(front, nn.ReLU(), nn.Dropout(0.3), nn.Linear(512, outputs))
+        front = encoder(64, 512, 0.1)
+        self.net = nn.Sequential(front, nn.ReLU(), nn.Dropout(0.1), nn.Linear(512, outputs))
         self.net, self.epochs, self.device = self.net.to(device), epochs, device
 
     def fit(self, X, y, targets):
@@ -84,7 +87,7 @@ class Elsewhere:
         T = torch.stack([self._moved((T - self.mean) / self.unit) for _, T in pairs])
         n, size = len(X), min(128, len(X))
         steps = n // size
-        optimizer = torch.optim.AdamW(self.net.parameters(), 2e-3, weight_decay=1e-3)
+        optimizer = torch.optim.AdamW(self.net.parameters(), 2e-3, weight_decay=1e-2)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
             optimizer, 2e-3, total_steps=self.epochs * steps
         )
@@ -100,7 +103,22 @@ class Elsewhere:
                 optimizer.step()
                 schedule.step()
         self.net.eval()
+        self._solve(A, T)
         return self
+
+    def _solve(self, A, T, ridge=1e-2):
+        """The last layer by least squares; the ridge in units of the mean square of a feature."""
+        last = self.net[-1]
+        with torch.no_grad():
+            S, R = 0.0, 0.0
+            for X, wanted in zip(A, T, strict=True):
+                F = self.net[:-1](X).double()
+                F = torch.cat([F, torch.ones_like(F[:, :1])], dim=1)
+                S, R = S + F.T @ F, R + F.T @ wanted.double()
+            unit = ridge * S.diagonal().mean()
+            W = torch.linalg.solve(S + unit * torch.eye(len(S), dtype=S.dtype, device=S.device), R)
+            last.weight.copy_(W[:-1].T)
+            last.bias.copy_(W[-1])
 
     def _moved(self, A):
         return torch.as_tensor(A, dtype=torch.float32, device=self.device)

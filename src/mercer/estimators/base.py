@@ -35,6 +35,7 @@ from ..kernels import Kernel
 from ..spaces import Rows
 from .candidate_lists import ranked_lists
 from .explain import Explained
+from .in_coordinates import InCoordinates
 from .probabilities import Probable
 
 BLOCK = 4096
@@ -42,7 +43,15 @@ BLOCK = 4096
 
 
 class StructuredEstimator(
-    Explained, Probable, FromFile, Observed, Lean, MultiOutputMixin, RegressorMixin, BaseEstimator
+    InCoordinates,
+    Explained,
+    Probable,
+    FromFile,
+    Observed,
+    Lean,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 

@@ -106,7 +106,8 @@ def listed(model: Any, name: str) -> list:
     given = getattr(model, name)
     given = list(given) if isinstance(given, list | tuple) else [given]
     if not given:
-        raise ValueError(f"{name}=[] leaves nothing to choose from: give at least one.")
+        kind = name.replace("_", " ")
+        raise ValueError(f"{name}=[] leaves nothing to choose from: give at least one {kind}.")
     return given
 
 

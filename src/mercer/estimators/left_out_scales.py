@@ -41,16 +41,8 @@ class LeftOutScales:
 
     def _weights(self, X: Items) -> list[np.ndarray]:
         """The weights of training outputs in g(x), one array a direction of the operator."""
-        found: dict[int, np.ndarray] = {}
-        for part in self.parts.parts:
-            Z, q = part.inputs.project(X), part.b.shape[0]
-            own = np.arange(q) if part.columns is None else part.columns
-            alike = host(part.weights(Z, self.alpha, 0)) if part.alike else None
-            for j in range(q):
-                found[int(own[j])] = (
-                    host(part.weights(Z, self.alpha, j)) if alike is None else alike
-                )
-        return [found[j] for j in range(len(found))]
+        projections = [part.inputs.project(X) for part in self.parts.parts]
+        return [host(W) for W in self.parts.weights_along(projections, self.alpha)]
 
     def _inverse(self, H: np.ndarray) -> np.ndarray:
         """(I - H_GG)⁻¹ of every group, zero between groups; one number a row without groups."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items
-from .._checks import Limits, bounded
-from .._parameters import parameters, whole
+from .._checks import Limits, bounded, is_whole
+from .._parameters import parameters
 from ..spaces import Molecules
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
@@ -108,8 +108,8 @@ class Fingerprint(Kernel):
             if value not in known:
                 raise ValueError(f"{name} must be one of {known}, got {value!r}.")
         for number, name, least in ((self.radius, "radius", 0), (self.size, "size", 1)):
-            if number is not None:
-                whole(number, name, least)
+            if number is not None and not (is_whole(number) and number >= least):
+                raise ValueError(f"{name} must be a whole number from {least} on, got {number!r}.")
 
 
 @lru_cache(maxsize=2**17)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, host, like, take
-from .._parameters import parameters, whole
+from .._parameters import parameters, positive, whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..estimators.base import StructuredEstimator, warn_if_constant
@@ -197,13 +196,9 @@ class JointKernelMap(StructuredEstimator):
         return found.weights
 
     def _ascent(self) -> MarginAscent:
-        for name in ("C", "tol"):
-            value = getattr(self, name)
-            known = isinstance(value, Real) and not isinstance(value, bool)
-            if not known or not 0 < float(value) < np.inf:
-                raise ValueError(f"{name} must be a positive number, got {value!r}.")
+        C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return MarginAscent(float(self.C), float(self.tol), whole(self.max_iter, "max_iter"), seed)
+        return MarginAscent(C, tol, whole(self.max_iter, "max_iter"), seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
         if self.joint is not None and self.kernel is not None:

@@ -199,20 +199,15 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             check_context(context, len(X))
         labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
         task = Task(
-            X, y, labels, context, self.context_kernel, float(self.context_weight),
+            self, X, y, labels, context,
             None if outputs is None else as_sequences(outputs, "outputs"),
-            self.tiers, self.ends, self.symbol_kernel, operator, self.unalignable,
+            operator, self.unalignable,
         )  # fmt: skip
         trials: list[tuple[dict, float]] = []
         if self.choose:
-            choice = Choice(task, self.order, self.beam, self.random_state, steps)
-            setting, trials = choice.best(setting)
+            setting, trials = Choice(task, steps).best(setting)
         (ready,) = (task.ready(chosen) for chosen in steps([setting], "aligning"))
-        trial = Trial(ready.pairs, ready.ridge, self.order, self.beam, steps)
-        chosen = trial.calibrate(
-            labels[ready.keep], self.folds, self.random_state, self.temperature, self.lm_weight,
-            self.joint_weight,
-        )  # fmt: skip
+        chosen = Trial(self, ready.pairs, ready.ridge, steps).calibrate(labels[ready.keep])
         every = np.arange(len(ready.keep))
         told = steps([every], "fitting")
         (model,) = (ready.pairs.fit(rows, ready.ridge, self.order) for rows in told)

@@ -191,24 +191,21 @@ class Parts(Factorization):
             together = like(labels[:, None] == labels[None, :], E)
         projections = [part.inputs.project(X) for part in self.parts]
         for rows in blocks(projections[0].shape[0], max(1, ENTRIES // (n * q))):
-            parts = self._moved([Z[rows, :] for Z in projections], alpha, E, together)
-            D = namespace(E).stack(parts, axis=-1)
+            W = self.weights_along([Z[rows, :] for Z in projections], alpha)
+            moves = [w * E[:, j] for j, w in enumerate(W)]
+            moves = moves if together is None else [move @ together for move in moves]
+            D = namespace(E).stack(moves, axis=-1)
             yield rows, self._turned_back(D)
 
-    def _moved(
-        self, projections: list[Array], alpha: float, E: Array, together: Array | None
-    ) -> list[Array]:
-        """The moves of one block of inputs, one array a direction, in order."""
-        moved: dict[int, Array] = {}
+    def weights_along(self, projections: list[Array], alpha: float) -> list[Array]:
+        """The weights of training outputs in g(x), one array a direction, in order."""
+        found: dict[int, Array] = {}
         for part, Z in zip(self.parts, projections, strict=True):
-            directions = range(part.b.shape[0])
-            own = part.columns if part.columns is not None else np.arange(part.b.shape[0])
-            W = part.weights(Z, alpha, 0) if part.alike else None
-            for j in directions:
-                w = part.weights(Z, alpha, j) if W is None else W
-                move = w * E[:, int(own[j])]
-                moved[int(own[j])] = move if together is None else move @ together
-        return [moved[j] for j in range(len(moved))]
+            own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
+            alike = part.weights(Z, alpha, 0) if part.alike else None
+            for j, column in enumerate(own):
+                found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
+        return [found[j] for j in range(len(found))]
 
     def without(self, alpha: float) -> LeftOutModels:
         """Points of new inputs by models that leave training examples out, each input its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -72,33 +73,28 @@ class Trial:
 
     Attributes
     ----------
+    model
+        The `SequenceTransducer`, for its parameters.
     pairs
         All pairs, aligned.
-    ridge, order, beam
-        How models are fitted, and outputs searched for.
+    ridge
+        How models are fitted.
     steps
         Who is told of them.
     """
 
+    model: Any
     pairs: Aligned
     ridge: Ridge
-    order: int
-    beam: int | None
     steps: Steps
 
-    def calibrate(
-        self,
-        labels: np.ndarray,
-        folds: int,
-        seed: int | None,
-        temperature: float | None,
-        weight: float | None,
-        joint_weight: float | None,
-    ) -> Calibration:
-        """Choose what is None: the temperature by likelihood, the weight by exact matches.
+    def calibrate(self, labels: np.ndarray) -> Calibration:
+        """Choose parameters that are None: temperature by likelihood, weight by exact matches.
 
         The weight of the joint n-gram model is chosen with them, by likelihood.
         """
+        temperature, weight = self.model.temperature, self.model.lm_weight
+        joint_weight = self.model.joint_weight
         groups, labels = np.unique(labels, return_inverse=True)
         given = temperature is not None and weight is not None
         if given or len(groups) < 2:  # nothing is to be chosen, or can be left out
@@ -108,8 +104,8 @@ class Trial:
                 default.weight if weight is None else weight,
                 joint_weight=joint_weight or 0.0,
             )
-        folds = min(folds, len(groups))
-        deal = np.random.default_rng(seed).permutation(len(groups))[labels] % folds
+        folds = min(self.model.folds, len(groups))
+        deal = self._dealt(len(groups))[labels] % folds
         models = self._models(deal, folds)
         if temperature is None:
             temperature = self._likeliest(models)
@@ -123,16 +119,19 @@ class Trial:
         accuracy, confidence = lists.judged(joint_weight)
         return Calibration(temperature, weight, accuracy, confidence, joint_weight)
 
-    def accuracy(self, labels: np.ndarray, seed: int | None, n: int) -> float:
+    def _dealt(self, groups: int) -> np.ndarray:
+        return np.random.default_rng(self.model.random_state).permutation(groups)
+
+    def accuracy(self, labels: np.ndarray, n: int) -> float:
         """The share of a third of the pairs that a model of the others decodes rightly.
 
         Temperature and weight are the best of a few. Of the n pairs those that could not be
         aligned count as wrong.
         """
         groups, labels = np.unique(labels, return_inverse=True)
-        deal = np.random.default_rng(seed).permutation(len(groups))[labels] % 3
+        deal = self._dealt(len(groups))[labels] % 3
         rest, out = np.flatnonzero(deal != 0), np.flatnonzero(deal == 0)
-        model = self.pairs.fit(rest, self.ridge, self.order)
+        model = self.pairs.fit(rest, self.ridge, self.model.order)
         temperature = self._likeliest([(model, out)])
         hits = max(self._hits(model, out, temperature, (0.05, 0.15, 0.3)))
         return hits / len(out) * len(labels) / n
@@ -145,7 +144,7 @@ class Trial:
         for model, words in models:
             inputs = self.pairs.inputs.take(words)
             prepared = model.prepare(inputs)
-            beam = None if self.beam is None else max(self.beam, 2 * LISTED)
+            beam = None if self.model.beam is None else max(self.model.beam, 2 * LISTED)
             found = model.search(prepared, temperature, weight, LISTED, beam)
             joint = model.joint_of_found(prepared, *found)
             out, sizes, values = found
@@ -162,7 +161,7 @@ class Trial:
                 break
             rest, out = np.flatnonzero(deal != fold), np.flatnonzero(deal == fold)
             if self.pairs.alignment.source.lengths[rest].sum():
-                models.append((self.pairs.fit(rest, self.ridge, self.order), out[:ENOUGH]))
+                models.append((self.pairs.fit(rest, self.ridge, self.model.order), out[:ENOUGH]))
         return models
 
     def _likeliest(self, models: list[tuple[Model, np.ndarray]]) -> float:
@@ -175,7 +174,7 @@ class Trial:
         """How many of the pairs are decoded into their output, at each weight."""
         inputs = model.prepare(self.pairs.inputs.take(words))
         target, _ = sliced(self.pairs.alignment.target, words)
-        found = [model.search(inputs, temperature, w, 1, self.beam) for w in weights]
+        found = [model.search(inputs, temperature, w, 1, self.model.beam) for w in weights]
         return [int(_matches(target, out, sizes, 0).sum()) for out, sizes, _ in found]
 
 

@@ -33,16 +33,11 @@ class Choice:
     ----------
     task
         What is to be learnt.
-    order, beam, seed
-        As in `SequenceTransducer`.
     steps
         Who is told of the trials.
     """
 
     task: Task
-    order: int
-    beam: int | None
-    seed: int | None
     steps: Steps
 
     def best(self, setting: Setting) -> tuple[Setting, list[tuple[dict, float]]]:
@@ -74,7 +69,7 @@ class Choice:
 
     def _sample(self) -> Task:
         """Whole groups of pairs, drawn until there are enough."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.task.model.random_state)
         groups = rng.permutation(int(self.task.labels.max()) + 1)[self.task.labels]
         order = np.argsort(groups, kind="stable")[:PAIRS]
         return self.task.take(np.sort(order))
@@ -82,8 +77,8 @@ class Choice:
     def _accuracy(self, task: Task, setting: Setting) -> float:
         """The share of exact matches on a third of the pairs, learnt from the rest."""
         ready = replace(task, unalignable="skip").ready(setting)
-        trial = Trial(ready.pairs, ready.ridge, self.order, self.beam, self.steps)
-        return trial.accuracy(task.labels[ready.keep], self.seed, len(task.X))
+        trial = Trial(task.model, ready.pairs, ready.ridge, self.steps)
+        return trial.accuracy(task.labels[ready.keep], len(task.X))
 
 
 def variants(setting: Setting, name: str) -> list[Setting]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,50 +57,39 @@ class Task:
 
     Attributes
     ----------
+    model
+        The `SequenceTransducer`, for its parameters.
     X, y, labels
         Inputs, outputs, and a group for each pair.
-    context, context_kernel, context_weight
-        What else is known of inputs, its kernel, and the weight of that.
+    context
+        What else is known of inputs.
     outputs
         More outputs, for the n-gram model.
-    tiers, ends
-        The classes of symbols that are seen across any distance, and how much of either end is.
-    symbol_kernel
-        The kernel between input symbols, None where they are equal or not.
     operator
         The operator on chunks.
     unalignable
         "raise" or "skip".
     """
 
+    model: Any
     X: np.ndarray
     y: np.ndarray
     labels: np.ndarray
     context: Items | None
-    context_kernel: Any
-    context_weight: float
     outputs: np.ndarray | None
-    tiers: Any
-    ends: int
-    symbol_kernel: Any
     operator: Operator
     unalignable: str
 
     def take(self, rows: np.ndarray) -> Task:
         """Return the task with some of the pairs."""
-        own = {
-            "X": take(self.X, rows),
-            "y": take(self.y, rows),
-            "labels": self.labels[rows],
-            "context": taken(self.context, rows),
-        }
-        return Task(**{**self.__dict__, **own})
+        X, y, labels = take(self.X, rows), take(self.y, rows), self.labels[rows]
+        return replace(self, X=X, y=y, labels=labels, context=taken(self.context, rows))
 
     def ready(self, setting: Setting) -> Readied:
         """Encode and align the pairs."""
-        backward = setting.backward
-        context = context_coder(self.context, self.context_kernel, len(self.X))
-        coder = InputCoder.of(self.X, context, self.context, backward, self.symbol_kernel)
+        model, backward = self.model, setting.backward
+        context = context_coder(self.context, model.context_kernel, len(self.X))
+        coder = InputCoder.of(self.X, context, self.context, backward, model.symbol_kernel)
         targets = Alphabet.of(self.y)
         target = directed(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
@@ -108,13 +97,14 @@ class Task:
         inputs, target = inputs.take(keep), sliced(target, keep)[0]
         alignment = align(inputs.source, target, setting.max_chunk)
         tiers = None
-        if self.tiers is not None:
+        if model.tiers is not None:
             words = coder.symbols.encode(self.X)
-            tiers = make_tiers(self.tiers, coder.symbols, targets, words, target)
+            tiers = make_tiers(model.tiers, coder.symbols, targets, words, target)
         kernel = LocalWindow(setting.radius, setting.decay)
         contexts = Contexts(
-            kernel, setting.history, tiers, self.ends, self.context_weight, backward, coder.similar
-        )
+            kernel, setting.history, tiers, model.ends, float(model.context_weight), backward,
+            coder.similar,
+        )  # fmt: skip
         check_features(contexts, inputs.source, inputs.context.shape[1])
         pairs = Aligned(
             alignment, inputs, setting.max_chunk, len(coder.symbols), len(targets), contexts,
