@@ -78,3 +78,10 @@ def test_classes_are_pickled_by_where_they_live():
     )
     loads = f"import pickle\nprint(pickle.loads(bytes.fromhex('{run(code).strip()}')))"
     assert run(loads).strip() == "KernelDependency()"
+
+
+def test_a_loaded_model_of_vectors_predicts_without_compiled_loops(tmp_path):
+    X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]
+    path = mercer.save(mercer.KernelDependency().fit(X, [0.0, 1.0, 2.0]), tmp_path / "model")
+    code = f"import mercer\nmercer.load({str(path)!r}).predict([[0.0, 1.0]])"
+    assert "numba" not in loaded(code)

@@ -28,6 +28,8 @@ MOMENTS = 4.0
 """The peak of a fit over a stream, in matrices of the size of its moments."""
 EIGH = 4.0
 """An eigendecomposition, in n³ multiplications of a matrix product."""
+ENTRY = 500
+"""A kernel value beyond its `p`, its exponential and the passes over it, in multiplications."""
 RANK = 1000
 """The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
 ROWS = 4096
@@ -180,13 +182,13 @@ class Sizes:
         """One Cholesky factorisation of n × n."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
-        work = n * n * self.p + n**3 / 6 + solves
+        work = n * n * (self.p + ENTRY) + n**3 / 6 + solves
         return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
     def spectral(self) -> Route:
         """Eigendecompositions of the inputs, and of an operator that is not diagonal."""
         n, q = float(self.n), float(self._width(self.n))
-        work = n * n * self.p + EIGH * n**3 + 2 * n * n * q
+        work = n * n * (self.p + ENTRY) + EIGH * n**3 + 2 * n * n * q
         work += (n**3 / 6 if self.q is None else 0.0) + self._operators(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
@@ -216,7 +218,7 @@ class Sizes:
 
     def _low_rank_work(self, m: float) -> float:
         n, q = float(self.n), float(self._width(int(m)))
-        side = n * m * (self.p + m + m / 2)
+        side = n * m * (self.p + ENTRY + m + m / 2)
         spectrum = m**3 / 6 if self.identity and not self.choice else EIGH * m**3
         outputs = 0.0 if self._no_outputs() else side
         return side + outputs + n * m * q + spectrum + self._operators(q)
