@@ -44,6 +44,11 @@ def count(A: Items) -> int:
     return int(shape[0]) if shape else len(A)
 
 
+def may_hold_none(A: Items) -> bool:
+    """Whether a batch can have None among its items; arrays of numbers cannot."""
+    return isinstance(A, list | tuple) or str(getattr(A, "dtype", "")) == "object"
+
+
 def refuse_masked(A: Items, name: str) -> None:
     """Refuse masked entries: numpy would silently hand on what lies under the mask."""
     parts = A if isinstance(A, list | tuple) else [A]

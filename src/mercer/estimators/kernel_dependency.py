@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._arrays import Items
+from .._arrays import Items, may_hold_none
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
@@ -191,7 +191,8 @@ class KernelDependency(RidgeEstimator):
         loss = None if self.loss is None else checked_loss(self.loss)
         if self.solver != "auto":
             check_name(self.solver)
-        X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
+        if may_hold_none(y):
+            X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
         if unlabelled is not None:
             (kernel,) = informed([kernel], unlabelled)
         output_kernel = as_output_kernel(self.output_kernel)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, take
+from .._arrays import Array, Items, count, may_hold_none, take
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -241,7 +241,10 @@ class KernelDependencyCV(RidgeEstimator):
             with source.running():
                 self._fit_source(source, choices, validation)
             return
-        X, y, groups, unlabelled, sample_weight = parted(X, y, groups, unlabelled, sample_weight)
+        if may_hold_none(y):
+            X, y, groups, unlabelled, sample_weight = parted(
+                X, y, groups, unlabelled, sample_weight
+            )
         open_choice = self.kernel is None and self.search == "grid"
         kernels = choices.kernels
         if open_choice:
