@@ -129,7 +129,7 @@ def kind(problem: Problem, want: Want) -> str:
         return "low rank"
     if operator.uniform is not None:
         return "identity"
-    return "one ridge" if want.single and problem.n >= MANY else "exact"
+    return "one ridge" if problem.n >= MANY and want.single else "exact"
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
