@@ -53,6 +53,10 @@ _ELSEWHERE = {
     "sequences": ("JointKernelMap", "MaxMarginMarkovNetwork", "SequenceTransducer"),
 }
 """The modules of the public names that `estimators` does not have."""
+_SUBPACKAGES = (
+    "datasets", "decoders", "estimators", "features", "kernels", "losses", "metrics", "operators",
+    "plots", "sequences", "solvers", "sources", "spaces", "testing",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -77,4 +81,4 @@ def _submodule(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

@@ -12,10 +12,10 @@ from ._arrays import Array, host, is_foreign, like, namespace
 from .symmetric import INDEFINITE, eigh
 
 SMALL = 2048
-"""Rows up to which a matrix is factored by numpy, between whose products it stands.
+"""Matrices of up to so many rows are factored by numpy, larger ones by scipy.
 
-scipy's BLAS has threads of its own: for a moment the two sets fight for the cores, which is longer
-than a small factorisation. For a large one scipy's way saves a copy.
+The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
+longer than a small factorisation. For a large one scipy saves a copy.
 """
 
 

@@ -62,7 +62,7 @@ MOVED: dict[str, str] = {
 } | {"streams.expected": "sources.blocks", "streams": "sources"}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
-DROPPED: dict[str, set[str]] = {"Spanned": {"kernel_", "landmarks_", "weights_"}}
+DROPPED: dict[str, set[str]] = {"features.landmarks:Spanned": {"kernel_", "landmarks_", "weights_"}}
 """Attributes of parts in older files that repeat others and are passed over."""
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
@@ -173,7 +173,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     out that is older than a parameter has its default.
     """
     parameters, hints = defaults(kind), _hints(kind)
-    state = {k: v for k, v in state.items() if k not in DROPPED.get(kind.__name__, ())}
+    state = {k: v for k, v in state.items() if k not in DROPPED.get(str(part_name(kind)), ())}
     for name, value in state.items():
         _check_name(kind, name)
         if is_whole(value) and name not in UNBOUNDED:

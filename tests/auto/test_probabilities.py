@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import mercer
-from mercer import AutoDependency, Blend, ForestDependency, KernelDependencyCV
+from mercer import AutoDependency, Blend, ForestDependency, KernelDependency, KernelDependencyCV
 from mercer.auto import search
 from mercer.kernels import RBF, Delta, Labels, Linear, Tanimoto
 
@@ -99,3 +99,15 @@ def test_columns_of_labels_keep_their_names():
     model = AutoDependency(output=["a", "b", "c"], random_state=0).fit(table)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.predict_proba(table).shape == (N, 3)
+
+
+def test_pairs_count_as_often_as_they_weigh():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.choice(["a", "b"], 60)
+    weights = np.where(y == "a", 50.0, 1.0)
+    model = KernelDependency(RBF(1.0), Delta()).fit(X, y, sample_weight=weights)
+    assert abs(model.predict_proba(X)[:, 0].mean() - weights[y == "a"].sum() / weights.sum()) < 0.05
+
+
+def test_a_name_of_a_kernel_on_classes_makes_a_classifier():
+    assert is_classifier(KernelDependency(output_kernel="delta"))

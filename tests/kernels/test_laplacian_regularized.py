@@ -7,7 +7,7 @@ from scipy.linalg import expm
 from sklearn.metrics import roc_auc_score
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.kernels import RBF, Function, Kernel, LaplacianRegularized, Linear, Precomputed
+from mercer.kernels import RBF, Delta, Function, Kernel, LaplacianRegularized, Linear, Precomputed
 from mercer.kernels.laplacian_regularized import laplacian
 from mercer.operators import Covariance, Identity, Matrix
 from tolerances import IDENTITY, LEFT_OUT
@@ -241,3 +241,13 @@ def test_links_of_a_graph_are_predicted(rng):
     by_input = roc_auc_score(truth, RBF(4.0)(X[80:])[pairs])
     assert learnt > 0.8 > 0.5
     assert learnt > by_input + 0.05
+
+
+def test_a_column_of_a_table_may_lack_outputs():
+    pandas = pytest.importorskip("pandas")
+    X = np.arange(9.0)[:, None]
+    classes = ["a", None, "b"] * 3
+    model = KernelDependency(LaplacianRegularized(RBF(1.0)), Delta())
+    listed = model.fit(X, classes).predict(X)
+    column = pandas.Series(classes, dtype=object)
+    np.testing.assert_array_equal(model.fit(X, column).predict(X), listed)

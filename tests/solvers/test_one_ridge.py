@@ -7,7 +7,7 @@ import pytest
 
 from laws.cases import TELLING, crossed, off, posed, size
 from mercer import KernelDependency
-from mercer.kernels import RBF
+from mercer.kernels import RBF, VectorKernel
 from mercer.operators import Covariance
 from mercer.solvers.one_ridge import AtOneRidge, shifted_solves, tridiagonal
 
@@ -57,3 +57,20 @@ def test_left_out_predictions_follow_a_fit_at_one_ridge():
     model = KernelDependency(RBF(1.0) * Covariance(), RBF(1.0), alpha=0.1).fit(X, Y)
     rest = KernelDependency(RBF(1.0) * Covariance(), RBF(1.0), alpha=0.1, solver="spectral")
     np.testing.assert_array_equal(model.loo_predict(), rest.fit(X, Y).loo_predict())
+
+
+class Indefinite(VectorKernel):
+    def _gram(self, A, B):
+        return np.tanh(0.7 * A @ B.T - 1.0)
+
+
+@pytest.mark.parametrize("n", [200, 300])
+def test_what_is_no_kernel_is_refused_at_every_size(n):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        KernelDependency(Indefinite() * Covariance()).fit(rng.normal(size=(n, 3)), np.eye(n)[:, :2])
+
+
+def test_the_plan_names_the_route_of_fit():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    assert KernelDependency(RBF(1.0) * Covariance()).plan(X=X, y=X).best.name == "one ridge"

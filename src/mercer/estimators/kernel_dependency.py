@@ -191,8 +191,7 @@ class KernelDependency(RidgeEstimator):
         loss = None if self.loss is None else checked_loss(self.loss)
         if self.solver != "auto":
             check_name(self.solver)
-        if str(getattr(y, "dtype", "object")) == "object":  # some outputs may be None
-            X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
+        X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
         if unlabelled is not None:
             (kernel,) = informed([kernel], unlabelled)
         output_kernel = as_output_kernel(self.output_kernel)

@@ -16,8 +16,8 @@ def parted(
     X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
 ) -> tuple[Items, Items, Items | None, Items | None, Any]:
     """Pairs that are whole, and all inputs whose output is None, or that came without, beside."""
-    if not isinstance(y, list | tuple | np.ndarray):
-        return X, y, groups, unlabelled, weights
+    if not isinstance(y, list | tuple) and str(getattr(y, "dtype", "")) != "object":
+        return X, y, groups, unlabelled, weights  # arrays of numbers have no such rows
     missing = np.array([item is None for item in y], dtype=bool)
     if not missing.any():
         return X, y, groups, unlabelled, weights

@@ -14,7 +14,8 @@ from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items, dense, host, object_array
 from ..embedding import Embedding
-from ..kernels import Kernel
+from ..kernels import Kernel, as_kernel
+from ..kernels.base import KERNELS
 from ..spaces import Classes, LabelSets
 
 EDGE = 0.01
@@ -62,12 +63,14 @@ class Probabilities(BaseEstimator):
         """Whether an output has any number of labels rather than one class."""
         return isinstance(self.kernel.space, LabelSets)
 
-    def fit(self, points: Embedding, y: Items) -> Probabilities:
-        """Calibrate on the left-out points of some outputs."""
+    def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
+        """Calibrate on the left-out points of some outputs, each counting as often as it weighs."""
         self.classes_ = _in_order(self.kernel.multiple.kernel.classes_)
         F = self._features(points)
         T = self._indicators(y)
-        n, k = T.shape
+        k = T.shape[1]
+        w = np.ones((len(T), 1)) if weights is None else np.asarray(weights, float)[:, None]
+        n = float(w.sum())
         # Instead of certainty, n of n + 1 rows are right: scores that tell all rows apart would
         # make the slope infinite.
         T = (n * T + (1.0 - T) / (1 if self.several else max(k - 1, 1))) / (n + 1.0)
@@ -75,12 +78,13 @@ class Probabilities(BaseEstimator):
         def loss(p: np.ndarray) -> tuple[float, np.ndarray]:
             Z, own = np.tensordot(p[:3], F, 1) + p[3:], p[3:]
             if self.several:
-                value, P = (np.logaddexp(0.0, Z) - T * Z).sum(), expit(Z)
+                value, P = (w * (np.logaddexp(0.0, Z) - T * Z)).sum(), expit(Z)
             else:
                 logs = log_softmax(Z, axis=1)
-                value, P = -(T * logs).sum(), np.exp(logs)
-            slopes = np.tensordot(F, P - T, 2)
-            return float(value + own @ own / 2.0), np.append(slopes, (P - T).sum(axis=0) + own)
+                value, P = -(w * T * logs).sum(), np.exp(logs)
+            E = w * (P - T)
+            slopes = np.append(np.tensordot(F, E, 2), E.sum(axis=0) + own)
+            return float(value + own @ own / 2.0), slopes
 
         self.weights_ = minimize(loss, [1.0] + [0.0] * (k + 2), jac=True, method="L-BFGS-B").x
         return self
@@ -139,7 +143,9 @@ class Probable:
         if "probabilities_" not in vars(self):
             points = self.loo_embed()  # type: ignore[attr-defined]
             made = Probabilities(self.output_kernel_)
-            self.probabilities_ = made.fit(points, self.outputs_)
+            fitted = vars(self).get("fitted_")
+            weights = None if fitted is None else fitted.problem.weights
+            self.probabilities_ = made.fit(points, self.outputs_, weights)
         return self.probabilities_
 
     @available_if(has_classes)
@@ -174,6 +180,8 @@ class Probable:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         kernel = vars(self).get("output_kernel_", vars(self).get("output_kernel"))
+        if isinstance(kernel, str) and kernel in KERNELS:
+            kernel = as_kernel(kernel)
         if isinstance(kernel, Kernel) and isinstance(kernel.space, Classes):
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas, eigh_tridiagonal, lapack
 
 from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, ridged, solve_triangular
@@ -13,7 +14,7 @@ from .._plan import SPECTRAL_SQUARES, Route, Sizes
 from ..operators import Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from ..symmetric import SymMatrix, eigh
+from ..symmetric import INDEFINITE, SymMatrix, eigh
 from .base import Cache, Solver
 from .factorization import Factorization, Solution
 from .inputs import InputGram, Reduction
@@ -41,11 +42,11 @@ class OneRidge(Solver):
         return "it is for numpy" if problem.foreign else None
 
     def cost(self, sizes: Sizes) -> Route:
-        """An eigendecomposition less than a spectrum, but for a third."""
-        return sizes.tridiagonal()
+        """A third of an eigendecomposition less than the spectral route."""
+        return replace(sizes.tridiagonal(), name=self.name)
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Nothing yet: whether this way is accurate depends on α."""
+        """Check that there is room; the rest waits for α, on which the accuracy depends."""
         problem.require_room(SPECTRAL_SQUARES)
         return AtOneRidge(problem, want, cache)
 
@@ -66,11 +67,11 @@ class AtOneRidge(Factorization):
         p = self.problem
         gram = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept)
         K = gram.matrix()
+        if gram.width is not None and gram.width < p.n:
+            return self.spectral.solve(alpha)  # which tells rounding from what the features reach
         reduction = Reduction.of(p.weights, p.intercept, K)
         K, outputs = reduction.reduced(K), self.cache.outputs(p)
         V = reduction.inside(outputs.rows)
-        if gram.width is not None and gram.width < p.n:
-            return self.spectral.solve(alpha)  # which tells rounding from what the features reach
         try:
             B = p.operator.matrix(DualMoments(p.total, K, V))
         except np.linalg.LinAlgError:  # the regulariser of the operator is lost in rounding
@@ -80,6 +81,8 @@ class AtOneRidge(Factorization):
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
             return self.spectral.solve(alpha)
         reflected, diagonal, off = tridiagonal(K)
+        if not positive_semidefinite(diagonal, off):
+            return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
         C *= b
         dual = reduction.weighted(reduction.back(C if Q is None else C @ Q.T))
@@ -187,6 +190,15 @@ def tridiagonal(K: np.ndarray) -> tuple[Reflections, np.ndarray, np.ndarray]:
     K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
     K, diagonal, off, tau, _ = lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
     return Reflections(K[1:, :-1], tau), diagonal, off
+
+
+def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
+    """Whether a tridiagonal matrix has no eigenvalue below zero but for rounding."""
+    ends = [
+        eigh_tridiagonal(diagonal, off, eigvals_only=True, select="i", select_range=(i, i))[0]
+        for i in (0, len(diagonal) - 1)
+    ]
+    return bool(ends[0] >= -INDEFINITE * max(map(abs, ends)))
 
 
 def shifted_solves(

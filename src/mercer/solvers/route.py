@@ -40,7 +40,7 @@ SOLVERS: tuple[Solver, ...] = tuple(
     {type(way): way for ways in LADDER.values() for way in ways}.values()
 )
 MANY = 256
-"""Fewer examples than this take their spectrum in no time."""
+"""Below this number of examples an eigendecomposition is fast enough."""
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
 """What `solver=` may be, beside a `BlockConjugateGradient`."""
 ALONG = {
@@ -168,4 +168,6 @@ def plan(sizes: Sizes) -> Plan:
     routes = [sizes.spectral(), sizes.low_rank(), sizes.streamed()]
     if sizes.identity and not sizes.choice:
         routes.insert(0, sizes.cholesky())
+    elif not sizes.choice and sizes.n >= MANY:
+        routes.insert(0, OneRidge().cost(sizes))
     return Plan(sizes.n, tuple(routes), sizes.largest_rank())

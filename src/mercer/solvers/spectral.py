@@ -129,8 +129,7 @@ class Parts(Factorization):
     def coefficients(self, alpha: float) -> Array:
         """D with g(x) = z(x) D in output coordinates, of a problem of one part."""
         (part,) = self.parts
-        C = part_coefficients(part, alpha)
-        return C if self.Q is None else C @ namespace(C).matrix_transpose(self.Q)
+        return self._turned_back(part_coefficients(part, alpha))
 
     def _turned_back(self, C: Array) -> Array:
         """From the directions of the operator to output coordinates."""

@@ -12,8 +12,8 @@ from ...kernels._window_loops import SEED, mixed
 from ._key_loops import found
 from ._tier_loops import tier_after, tier_key
 
-Local = namedtuple(
-    "Local",
+LocalScores = namedtuple(
+    "LocalScores",
     "symbols starts features values base base_starts pairs pair_weights "
     "keys table offset coef first width prior lengths chunks",
 )

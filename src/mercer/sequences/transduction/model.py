@@ -83,11 +83,11 @@ class Model:
 
     def local(self, inputs: Prepared) -> Any:
         """Argument of the compiled loops: positions, pairs of features, and the local map."""
-        from ._search_loops import Local
+        from ._search_loops import LocalScores
 
         E, columns = self.emissions, inputs.columns
         pairs, pair_weights = self.contexts.pairs(columns)
-        return Local(
+        return LocalScores(
             inputs.symbols, inputs.source.starts, columns.keys, columns.values, inputs.base,
             inputs.starts, pairs, pair_weights, E.keys, E.table, E.offset, E.coef,
             E.first, E.width, E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
