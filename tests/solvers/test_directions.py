@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.solvers.coupled import directions
+from mercer.solvers.by_direction import directions
 from tolerances import IDENTITY, LEFT_OUT
 
 TOGETHER = {

@@ -10,9 +10,10 @@ for learnt operators and robust losses. All left-out predictions come from `Leav
 from ..operators.moments import Moments
 from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
+from .by_direction import ByDirection
 from .cholesky import Cholesky, Tridiagonal
 from .conjugate_gradient import ConjugateGradient
-from .coupled import ByDirection, Dense, Products
+from .coupled import Dense, Products
 from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part, Smoother
 from .low_rank import LowRank, ridge

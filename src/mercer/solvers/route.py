@@ -8,9 +8,10 @@ from .._plan import Plan, Sizes
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
+from .by_direction import ByDirection
 from .characters import Characters
 from .cholesky import Cholesky, Tridiagonal
-from .coupled import ByDirection, Dense, Products
+from .coupled import Dense, Products
 from .factorization import Factorization
 from .low_rank import LowRank
 from .one_ridge import OneRidge

@@ -1,0 +1,283 @@
+"""Operator-valued kernels that do not couple some output directions: one part for each set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, blocks, count, host, like, namespace, part, take
+from .._memory import available
+from ..embedding import PointMap
+from ..operators import BlockGram, OperatorKernel
+from ..problem import Problem, Want
+from .base import Cache
+from .coupled import CoupledSolver, by_slots, fitted_kernel, ridge_solution
+from .factorization import Factorization, Solution
+from .inputs import InputSpectrum, Reduction, weighted_mean
+from .left_out import Part
+from .outputs import Outputs
+from .spectral import Parts, part_coefficients
+from .weights import CoupledMap, LeastWeights
+
+PART_SQUARES = 2.0
+"""Matrices over all examples that a part keeps for leave-one-out."""
+BY_DIRECTION = 3000
+"""Examples up to which a fit factors directions one by one; beyond, products are shorter."""
+COMMUTES = 1e-10
+"""Entries off the diagonal, relative to the largest on it, that are rounding."""
+DIAGONAL = 64
+"""Inputs whose values against each other are made where only k(x, x) is wanted."""
+KEPT = 0.125
+"""The share of free memory that the spectra of parts may keep."""
+
+
+@dataclass(frozen=True)
+class DirectionGram:
+    """The scalar Gram matrix that some output directions share.
+
+    Attributes
+    ----------
+    columns
+        The directions.
+    matrix
+        A function that returns the matrix over the training inputs.
+    between
+        A function of two batches of inputs that returns kernel values.
+    X
+        The training inputs.
+    """
+
+    columns: np.ndarray
+    matrix: Callable[[], Array]
+    between: Callable[[Items, Items], Array]
+    X: Items
+
+    def against(self, A: Items) -> Array:
+        """Kernel values of inputs against the training inputs."""
+        return self.between(A, self.X)
+
+
+class GramInputs(InputSpectrum):
+    """The spectrum of a Gram matrix that is given."""
+
+    def __init__(self, gram: DirectionGram, problem: Problem):
+        K, w = gram.matrix(), problem.weights
+        self.gram, self.total = gram, problem.total
+        self.means = None
+        if problem.intercept:
+            share = np.full(problem.n, 1.0 / problem.n) if w is None else w / w.sum()
+            self.level = like(share, K)
+            self.means = self.level @ K
+        self.reduction = Reduction.of(w, problem.intercept, K)
+        self.roots, self.N = self.reduction.roots, self.reduction.N
+        self.s, self.E = self.reduction.spectrum(K + 0.0)
+
+    def project(self, X: Items) -> Array:
+        """(√w ∘ k_x) E."""
+        K = self.gram.against(X)
+        K = K if self.means is None else K - self.means
+        return (K if self.roots is None else K * self.roots.T) @ self.E
+
+    def prior(self, X: Items) -> Array:
+        """k(x, x), centred where there is an intercept."""
+        xp, own = namespace(self.E), []
+        for rows in blocks(count(X), DIAGONAL):
+            some = part(X, rows)
+            own.append(xp.linalg.diagonal(self.gram.between(some, some)))
+        diagonal = xp.concat(own)
+        if self.means is None:
+            return diagonal
+        return diagonal - 2.0 * (self.gram.against(X) @ self.level) + self.means @ self.level
+
+    def dual(self, D: Array) -> tuple[Array, Array]:
+        """Dual coefficients √w ∘ (E D), and the mean of what they explain."""
+        coef = self.reduction.weighted(self.E @ D)
+        return coef, 0.0 * coef[0, :] if self.means is None else self.means @ coef
+
+
+class LazyParts:
+    """Parts that are made when they are iterated over, and kept where there is room."""
+
+    def __init__(
+        self, make: Callable[[DirectionGram], Part], grams: list[DirectionGram], keep: bool
+    ):
+        self.make, self.grams, self.keep = make, grams, keep
+        self.made: list[Part] = []
+
+    def __len__(self) -> int:
+        return len(self.grams)
+
+    def __getitem__(self, i: int) -> Part:
+        return next(islice(self, i, None))
+
+    def __iter__(self) -> Iterator[Part]:
+        yield from self.made
+        for gram in self.grams[len(self.made) :]:
+            made = self.make(gram)
+            if self.keep:
+                self.made.append(made)
+            yield made
+
+
+class ByDirection(CoupledSolver):
+    """Kernels diagonal in some output directions: one n × n problem for each set of directions.
+
+    Those of components (`Patchwise`, `Pointwise`) are diagonal in the components of the outputs.
+    A sum Σ_t k_t B_t whose operators have common eigenvectors Q falls apart into
+    K_j = Σ_t b_tj K_t, and the ridge equation into (K_j + αI) c_j = (VQ)_j, exactly.
+    """
+
+    name = "by direction"
+
+    def accepts(self, problem: Problem, want: Want) -> str | None:
+        """A kernel whose directions are not coupled; told for sure once it is fitted."""
+        reason = super().accepts(problem, want)
+        if reason is not None:
+            return reason
+        if not problem.kernel.componentwise and want.single and problem.n > BY_DIRECTION:
+            return f"beyond {BY_DIRECTION} examples products are shorter"
+        return None
+
+    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Find the directions; a kernel that couples them is written out or solved by products."""
+        outputs = cache.outputs(problem)
+        kernel = fitted_kernel(problem, outputs)
+        found = directions(kernel, problem.inputs.items)
+        if found is None:
+            return by_slots(problem, kernel, outputs, want)
+        Q, grams = found
+        return Directions(problem, kernel, outputs, Q, grams)
+
+
+def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:
+    """The directions that a fitted kernel does not couple, with their Gram matrices; else None."""
+    if kernel.componentwise:
+        parts = kernel.by_component(X)
+        return None, [_component(kernel, parts, X, label) for label in range(parts.number)]
+    gram = kernel.gram(X)
+    if gram.terms is None:
+        return None
+    return common_directions(kernel, gram, X)
+
+
+def _component(kernel: OperatorKernel, gram: Any, X: Items, label: int) -> DirectionGram:
+    return DirectionGram(
+        np.flatnonzero(gram.labels == label),
+        lambda: gram.scalar(label),
+        lambda A, B: kernel.by_component(A, B).scalar(label),
+        X,
+    )
+
+
+def common_directions(
+    kernel: OperatorKernel, gram: BlockGram, X: Items
+) -> tuple[Array | None, list[DirectionGram]] | None:
+    """The common eigenvectors of the operators of a sum, where they have such."""
+    assert gram.terms is not None
+    Ks, Bs = zip(*gram.terms, strict=True)
+    if all(B.diagonal is not None for B in Bs):
+        Q, weights = None, np.stack([host(B.diagonal) for B in Bs])
+    else:
+        found = _eigenbasis([host(B.full) for B in Bs])
+        if found is None:
+            return None
+        Q, weights = like(found[0], Ks[0]), found[1]
+
+    def gram_of(columns: np.ndarray) -> DirectionGram:
+        shares = [float(w) for w in weights[:, int(columns[0])]]
+
+        def total(terms: Iterable[Array]) -> Array:
+            return sum(w * K for w, K in zip(shares, terms, strict=True))
+
+        def between(A: Items, B: Items) -> Array:
+            return total([K for K, _ in kernel.gram(A, B).terms or ()])
+
+        return DirectionGram(columns, lambda: total(Ks), between, X)
+
+    return Q, [gram_of(columns) for columns in _alike(weights)]
+
+
+def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Common eigenvectors, and the eigenvalues of every operator; None where there are none.
+
+    A mixture with weights in general position has no eigenvalue twice that a term tells apart, so
+    that its eigenvectors are those of every term.
+    """
+    scales = [float(np.abs(B).max()) or 1.0 for B in Bs]
+    shares = np.sqrt(np.arange(2.0, len(Bs) + 2.0))
+    mixed = sum(w * B / s for w, B, s in zip(shares, Bs, scales, strict=True))
+    Q = np.linalg.eigh(mixed)[1]
+    turned = [Q.T @ B @ Q for B in Bs]
+    for B, scale in zip(turned, scales, strict=True):
+        if np.abs(B - np.diag(B.diagonal())).max() > COMMUTES * len(B) * scale:
+            return None
+    return Q, np.stack([np.maximum(B.diagonal(), 0.0) for B in turned])
+
+
+def _alike(weights: np.ndarray) -> list[np.ndarray]:
+    """Directions of equal weights, which share their matrix."""
+    largest = weights.max(axis=1, keepdims=True)
+    relative = weights / np.where(largest > 0, largest, 1.0)
+    _, number = np.unique(relative.round(12), axis=1, return_inverse=True)
+    number = number.reshape(-1)
+    return [np.flatnonzero(number == g) for g in range(number.max() + 1)]
+
+
+class Directions(Parts):
+    """A kernel whose output directions are not coupled, factored set by set of directions."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        kernel: OperatorKernel,
+        outputs: Outputs,
+        Q: Array | None,
+        grams: list[DirectionGram],
+    ):
+        self.problem, self.kernel, self.outputs, self.Q = problem, kernel, outputs, Q
+        self.grams = grams
+        self.order = np.argsort(np.concatenate([gram.columns for gram in grams]))
+        T = outputs.rows if Q is None else outputs.rows @ Q
+        self.T = T
+        bytes_kept = 8.0 * PART_SQUARES * problem.n**2 * len(grams)
+        keep = bytes_kept <= KEPT * available()
+        self.parts = LazyParts(self._part, grams, keep)  # type: ignore[assignment]
+
+    def _part(self, gram: DirectionGram) -> Part:
+        T = _columns(self.T, gram.columns)
+        inputs, xp = GramInputs(gram, self.problem), namespace(T)
+        inside = xp.matrix_transpose(inputs.E) @ T
+        return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
+        coefs, means = zip(*(self._dual(gram, alpha) for gram in self.grams), strict=True)
+        coef = self._turned_back(self._in_order(list(coefs)))
+        offset = None
+        if self.outputs.mean is not None:
+            explained = self._turned_back(self._in_order([mean[None, :] for mean in means]))
+            offset = self.outputs.mean - explained[0, :]
+        map = CoupledMap(self.kernel, self.problem.inputs.items, coef)
+        frame = self.outputs.frame
+        weigher = LeastWeights(frame, self.problem.outputs.items)
+        return Solution(PointMap(map, offset, frame, weigher), self.kernel)
+
+    def _dual(self, gram: DirectionGram, alpha: float) -> tuple[Array, Array]:
+        """Dual coefficients of a set of directions, and the mean of what they explain."""
+        T, K, w = _columns(self.T, gram.columns), gram.matrix(), self.problem.weights
+        mean = weighted_mean(K, w)
+        try:
+            coef = ridge_solution(K, alpha, T, w, self.problem.intercept)
+        except np.linalg.LinAlgError:
+            found = self._part(gram)
+            return found.inputs.dual(part_coefficients(found, alpha))  # type: ignore[attr-defined]
+        return coef, mean @ coef
+
+
+def _columns(V: Array, index: np.ndarray) -> Array:
+    xp = namespace(V)
+    return xp.matrix_transpose(take(xp.matrix_transpose(V), index))
