@@ -28,6 +28,18 @@ def ridged(K: Array, alpha: float | Array) -> Array:
     return K
 
 
+def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Reflectors and their factors τ, diagonal and off-diagonal of T with K = H T Hᵀ.
+
+    `K` is destroyed. The reflectors leave the first coordinate alone: below it they are those of a
+    QR decomposition, as LAPACK keeps them.
+    """
+    work = int(scipy.linalg.lapack.dsytrd_lwork(len(K), lower=1)[0])
+    K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
+    K, diagonal, off, tau, _ = scipy.linalg.lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
+    return K[1:, :-1], tau, diagonal, off
+
+
 def congruent(S: Array, W: Array) -> Array:
     """WᵀSW for a symmetric S, in half of the time where W is numpy's and upper triangular."""
     if _is_upper(W):

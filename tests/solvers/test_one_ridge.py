@@ -9,7 +9,7 @@ from laws.cases import TELLING, crossed, off, posed, size
 from mercer import KernelDependency
 from mercer.kernels import RBF, VectorKernel
 from mercer.operators import Covariance
-from mercer.solvers.one_ridge import AtOneRidge, shifted_solves, tridiagonal
+from mercer.solvers.one_ridge import AtOneRidge, in_reflections, shifted_solves
 
 EXACT = ["covariance", "conditional", "matrix", "line, covariance"]
 
@@ -39,14 +39,14 @@ def test_reflections(n):
     K = rng.normal(size=(n, n))
     K = K @ K.T
     A, b = rng.normal(size=(n, 4)), np.array([0.0, 0.5, 1.0, 2.0])
-    H, diagonal, off_diagonal = tridiagonal(K.copy())
+    H, diagonal, off_diagonal = in_reflections(K.copy())
     X = H.back(shifted_solves(diagonal, off_diagonal, b, 1.0, H.turned(A)))
     for j in range(4):
         np.testing.assert_allclose(b[j] * K @ X[:, j] + X[:, j], A[:, j], atol=1e-9)
 
 
 def test_a_matrix_that_is_diagonal_already():
-    H, diagonal, _ = tridiagonal(np.diag([3.0, 2.0, 1.0]))
+    H, diagonal, _ = in_reflections(np.diag([3.0, 2.0, 1.0]))
     np.testing.assert_array_equal(diagonal, [3.0, 2.0, 1.0])
     np.testing.assert_array_equal(H.turned(np.eye(3)), np.eye(3))
 

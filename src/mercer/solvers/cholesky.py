@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import lapack, solveh_banded
 
 from .._arrays import Array, Items, blocks, namespace
+from .._linalg import tridiagonalized
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
@@ -195,13 +196,10 @@ def tridiagonal(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     True
     """
     n = len(K)
-    work = int(lapack.dsytrd_lwork(n, lower=1)[0])
-    K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
-    K, diagonal, off, tau, _ = lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
-    # The reflectors leave the first coordinate alone: below it they are those of a QR.
+    reflectors, tau, diagonal, off = tridiagonalized(K)
     Q = np.zeros((n, n))
     Q[0, 0] = 1.0
-    reflectors = np.asfortranarray(K[1:, :-1])
+    reflectors = np.asfortranarray(reflectors)
     Q[1:, 1:] = lapack.dorgqr(reflectors, tau, lwork=64 * n, overwrite_a=1)[0]
     return Q, diagonal, off
 

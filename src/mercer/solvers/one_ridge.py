@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import blas, eigh_tridiagonal, lapack
+from scipy.linalg import blas, eigh_tridiagonal
 
 from .._arrays import Array, blocks
-from .._linalg import PositiveDefinite, ridged, solve_triangular
+from .._linalg import PositiveDefinite, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
 from ..operators import Separable
 from ..operators.separable import SpectralMoments
@@ -80,7 +80,7 @@ class AtOneRidge(Factorization):
         T = V if Q is None else V @ Q
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
             return self.spectral.solve(alpha)
-        reflected, diagonal, off = tridiagonal(K)
+        reflected, diagonal, off = in_reflections(K)
         if not positive_semidefinite(diagonal, off):
             return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
@@ -173,23 +173,21 @@ def _reflect(A: np.ndarray, V: np.ndarray, S: np.ndarray) -> None:
     blas.dgemm(-1.0, W, V, 1.0, A.T, trans_b=1, overwrite_c=1)
 
 
-def tridiagonal(K: np.ndarray) -> tuple[Reflections, np.ndarray, np.ndarray]:
+def in_reflections(K: np.ndarray) -> tuple[Reflections, np.ndarray, np.ndarray]:
     """H, and the diagonal and off-diagonal of T, with K = H T Hᵀ; `K` is destroyed.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.solvers.one_ridge import tridiagonal
+    >>> from mercer.solvers.one_ridge import in_reflections
     >>> K = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
-    >>> H, diagonal, off = tridiagonal(K.copy())
+    >>> H, diagonal, off = in_reflections(K.copy())
     >>> T = np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
     >>> bool(np.allclose(H.back(H.back(T).T.copy()), K))
     True
     """
-    work = int(lapack.dsytrd_lwork(len(K), lower=1)[0])
-    K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
-    K, diagonal, off, tau, _ = lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
-    return Reflections(K[1:, :-1], tau), diagonal, off
+    reflectors, tau, diagonal, off = tridiagonalized(K)
+    return Reflections(reflectors, tau), diagonal, off
 
 
 def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
