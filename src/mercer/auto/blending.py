@@ -42,6 +42,9 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
     yield "least squares", blend
     if kind in ("number", "curve"):
         return
+    scores = np.where(np.isfinite(scores), scores, -np.inf)  # those count for nothing
+    if np.isneginf(scores).all():
+        return
     by_score = np.exp(SHARPNESS * (scores - scores.max()))
     by_score /= by_score.sum()
     yield "by score", blend.reweighted(by_score)

@@ -50,7 +50,9 @@ class Squares:
 
 def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
     """The c ≥ 0 that minimises cᵀQc - 2rᵀc."""
-    size = float(np.trace(Q)) / len(Q) or 1.0
+    size = float(np.trace(Q)) / len(Q)
+    if not size > np.finfo(float).tiny:  # points that are all zero: no weight says more
+        return np.zeros(len(Q))
     values, vectors = np.linalg.eigh(Q / size)
     kept = values > 1e-12 * max(values.max(), 1e-300)
     root = vectors[:, kept] * np.sqrt(values[kept])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from .._arrays import Array, namespace
-from .._parameters import parameters
+from .._parameters import non_negative, parameters
 from .base import Loss
 
 
@@ -42,8 +42,10 @@ class EpsilonInsensitive(Loss):
     LENGTH = "epsilon"
 
     def _check_length(self, value: float | str) -> None:
-        if value != 0:
+        if isinstance(value, str):
             super()._check_length(value)
+        else:
+            non_negative(value, self.LENGTH)
 
     def value(self, r: Array) -> Array:
         """What exceeds epsilon."""
