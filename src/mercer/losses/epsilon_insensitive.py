@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from numbers import Real
+
 from .._arrays import Array, namespace
-from .._parameters import non_negative, parameters
+from .._parameters import parameters
 from .base import Loss
 
 
@@ -42,10 +44,8 @@ class EpsilonInsensitive(Loss):
     LENGTH = "epsilon"
 
     def _check_length(self, value: float | str) -> None:
-        if isinstance(value, str):
+        if not (isinstance(value, Real) and value == 0):
             super()._check_length(value)
-        else:
-            non_negative(value, self.LENGTH)
 
     def value(self, r: Array) -> Array:
         """What exceeds epsilon."""
