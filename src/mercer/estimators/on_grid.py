@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items, like, namespace
 from ..kernels import Linear
 from ..operators.windows import like_index
-from ..solvers.place_map import PlaceMap
+from ..solvers.place_map import PlaceMap, joined
 from ..spaces import Fields
 from ..spaces.grid import Grid
 
@@ -117,10 +117,5 @@ def between(known: Grid, wanted: Grid, values: Array) -> Array:
 
 def _shaped(values: Array, grid: Grid) -> Array:
     """Values at the places that count as arrays; masked places are zero."""
-    xp = namespace(values)
-    if grid.mask is not None:
-        full = like(np.zeros((values.shape[0], grid.size, grid.channels)), values)
-        full[:, like_index(grid.live, values), :] = values
-        values = full
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
-    return xp.reshape(values, (values.shape[0], *shape))
+    return namespace(values).reshape(joined(values, grid), (values.shape[0], *shape))
