@@ -1,4 +1,4 @@
-"""Blocks of the pages that no doctest runs, since they name large data or machines, run on small."""
+"""Blocks of the pages that no doctest runs, as they name large data or machines: on small ones."""
 
 import re
 from pathlib import Path
