@@ -71,11 +71,9 @@ def table(rows):
     for (equation, n, method), row in sorted(rows.items()):
         if method != TAKEN:
             mark = " (taken)" if row is rows.get((equation, n, TAKEN)) else ""
-            choice = f"{row['choice']:.3g}" if "choice" in row else ""
-            seconds = f"{row['seconds']:.3g}"
-            print(
-                f"| {equation} | {n:,} | {method}{mark} | {row['error']:.2g} | {seconds} | {choice} |"
-            )
+            numbers = [row["error"], row["seconds"], row.get("choice", float("nan"))]
+            cells = [equation, f"{n:,}", method + mark, *(f"{number:.2g}" for number in numbers)]
+            print("|", " | ".join(cells), "|")
 
 
 if __name__ == "__main__":
