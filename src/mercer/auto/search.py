@@ -11,6 +11,7 @@ from math import log2, sqrt
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .._arrays import Items, count, take
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
@@ -39,7 +40,8 @@ MANY, BEST = 20_000, 2
 """Rows beyond which only the best families are fitted on all of them, and how many."""
 FEW = 500
 """Rows below which forests are left out by folds: out-of-bag predictions understate them."""
-TREES = 100
+TREES, FEWEST_TREES, SOME_TREES = 100, 20, 3
+"""Trees of a forest, with too little time at least; and those that tell how long one takes."""
 WIDE = 500
 """Columns from which on trees look at three times their root at a split."""
 STEPS = 1e10
@@ -127,7 +129,7 @@ class Search:
         """The model with the best left-out score: the best of a family, a forest or the blend."""
         self._ridges(pairs)
         for name, forest in self._forests(pairs):
-            if self.models and not self.clock.allows("forest", 0.6):
+            if self.models and not self._affordable(forest, pairs):
                 break
             model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
             self._keep(name, name, model, pairs)
@@ -241,6 +243,19 @@ class Search:
                 "random forest",
                 ForestDependency(bootstrap=True, random_splits=False, **common),
             )
+
+    def _affordable(self, forest: ForestDependency, pairs: Pairs) -> bool:
+        """Whether time is left for a forest, with fewer trees where all of them take too long."""
+        if self.clock.limit is None:
+            return True
+        left, before = 0.7 * self.clock.limit - self.clock.spent, self.clock.spent
+        if left <= 0:
+            return False
+        pairs.fitted(clone(forest).set_params(n_trees=SOME_TREES, bootstrap=True))
+        each = (self.clock.spent - before) / SOME_TREES
+        grown = each * (1 if forest.bootstrap else 1 + forest.cv)
+        forest.n_trees = min(forest.n_trees, int(left / max(grown, 1e-9)))
+        return forest.n_trees >= FEWEST_TREES
 
     def _keep(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
         self.models[family] = model
