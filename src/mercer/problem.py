@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -18,7 +18,7 @@ from .features import FeatureMap
 from .features.fixed import Fixed
 from .kernels import Kernel
 from .losses import Loss
-from .operators import Moments, Operator, OperatorKernel, Separable
+from .operators import Moments, OperatorKernel
 from .spaces.symmetries import Group
 from .symmetric import SymMatrix
 
@@ -81,7 +81,7 @@ class Problem:
     inputs, outputs
         The two sides. The kernel of the inputs is the scalar kernel of a separable problem.
     kernel
-        The operator-valued kernel.
+        The operator-valued kernel, a `Separable` where it separates.
     intercept
         Whether a constant is added to g that the ridge does not see.
     labels
@@ -109,12 +109,6 @@ class Problem:
     gathered: Any = None
     symmetry: Group | None = None
 
-    def fixed(self) -> Problem:
-        """The problem with what was drawn for it, and without coordinates: what a model keeps."""
-        if self.inputs.features is None and self.outputs.features is None:
-            return self
-        return replace(self, inputs=self.inputs.fixed(), outputs=self.outputs.fixed())
-
     @property
     def n(self) -> int:
         """The number of pairs that are held."""
@@ -130,12 +124,6 @@ class Problem:
         """Whether the kernel is a scalar kernel times an operator, solved as such."""
         features = self.inputs.features
         return self.kernel.separable and (features is None or not features.operator_valued)
-
-    @property
-    def operator(self) -> Operator:
-        """The operator of a separable problem."""
-        kernel = self.kernel
-        return (kernel if isinstance(kernel, Separable) else kernel.separated()).operator
 
     @property
     def operator_features(self) -> bool:

@@ -15,7 +15,7 @@ from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
-from .base import StructuredEstimator
+from .base import StructuredEstimator, afresh
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 from .squares import Squares
@@ -81,6 +81,7 @@ class Blend(StructuredEstimator):
         self.decoder = decoder
         self.prefit = prefit
 
+    @afresh
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> Blend:
@@ -95,9 +96,6 @@ class Blend(StructuredEstimator):
         sample_weight
             How much each pair counts.
         """
-        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
         keywords = {"groups": groups, "sample_weight": sample_weight}
@@ -119,6 +117,7 @@ class Blend(StructuredEstimator):
         self.left_out_models_ = left_out
         each = squares.left_out_weights(_folds(self.models_, labels))
         self._weigh(squares.weights(), each, frame)
+        return self
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
         """Blend by weights; left-out points by those of each row."""

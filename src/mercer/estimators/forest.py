@@ -16,8 +16,8 @@ from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
-from ..solvers.outputs import Outputs
-from .base import StructuredEstimator, warn_if_constant
+from ..solvers import Cache
+from .base import StructuredEstimator, afresh, warn_if_constant
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
@@ -109,6 +109,7 @@ class ForestDependency(StructuredEstimator):
         self.decoder = decoder
         self.random_state = random_state
 
+    @afresh
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> ForestDependency:
@@ -123,9 +124,6 @@ class ForestDependency(StructuredEstimator):
         sample_weight
             How much each pair counts.
         """
-        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
         kernel, output = self._input_kernel(), as_output_kernel(self.output_kernel)
         given = X
         X, y = self._check_pairs(kernel, output, X, y)
@@ -148,6 +146,7 @@ class ForestDependency(StructuredEstimator):
         self.left_out_ = Embedding(C, frame, left_out=labels, inputs=given)
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         self.decoder_ = calibrated(decoder.fit(self.output_kernel_, y), self.left_out_, y)
+        return self
 
     def _input_kernel(self) -> Kernel:
         kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
@@ -162,7 +161,7 @@ class ForestDependency(StructuredEstimator):
         """The outputs in the coordinates that ridge models of the same output kernel have."""
         inputs, outputs = Side(self.input_kernel_, X), Side(self.output_kernel_, y)
         problem = Problem(inputs, outputs, as_operator_kernel(self.input_kernel_))
-        made = Outputs.of(problem)
+        made = Cache().outputs(problem)
         spanned = SpanFrame(self.output_kernel_, y)
         return host(made.coordinates), spanned if problem.spanned else made.frame
 

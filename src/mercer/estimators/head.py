@@ -15,9 +15,9 @@ from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
-from ..solvers.outputs import Outputs
+from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import StructuredEstimator, is_flat, warn_if_constant
+from .base import StructuredEstimator, afresh, is_flat, warn_if_constant
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 
@@ -89,6 +89,7 @@ class RegressorDependency(StructuredEstimator):
         self.kernel = kernel
         self.cv = cv
 
+    @afresh
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> RegressorDependency:
@@ -103,9 +104,6 @@ class RegressorDependency(StructuredEstimator):
         sample_weight
             How much each pair counts, for regressors that take weights.
         """
-        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
         if self.regressor is None:
             raise ValueError(
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
@@ -129,6 +127,7 @@ class RegressorDependency(StructuredEstimator):
             C, self.frame_, labels, given, weigh=lambda: weigher.weights(None, C)
         )
         self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
+        return self
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Prepare coordinates and decoder for a model that is trained elsewhere.
@@ -155,7 +154,7 @@ class RegressorDependency(StructuredEstimator):
         if problem.spanned and count(y) > RANK:
             side = Side(self.output_kernel_, y, KernelPCA(RANK))
             problem = Problem(problem.inputs, side, problem.kernel)
-        outputs = Outputs.of(problem)
+        outputs = Cache().outputs(problem)
         self.frame_ = outputs.frame
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(self.output_kernel_, y)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._arrays import Items, may_hold_none
+from .._arrays import Items
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
@@ -19,6 +19,7 @@ from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
 from ..solvers.route import check_name
 from ..sources import Source, Stream
+from .base import afresh
 from .gathered import Gathered, separated, streamless
 from .pairs import informed, parted, refuse_in_streams
 from .planned import planned_sizes
@@ -132,6 +133,7 @@ class KernelDependency(RidgeEstimator):
         self.device = device
         self.symmetries = symmetries
 
+    @afresh
     def fit(
         self,
         X: Items,
@@ -160,28 +162,17 @@ class KernelDependency(RidgeEstimator):
             How much each pair counts; zero leaves a pair out. Of pairs in blocks an array over
             all of them, or in the blocks.
         """
-        return self._fit_afresh(
-            X, y, groups=groups, unlabelled=unlabelled, sample_weight=sample_weight
-        )
-
-    def _fit(
-        self,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        unlabelled: Items | None,
-        sample_weight: Any,
-    ) -> None:
         source = self._as_source(X, y, groups, sample_weight)
         if source is None:
             problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
             side = problem.outputs
             self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
             self._solve(problem, want)
-            return
+            return self
         refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled, choice=False)
         with source.running():
             self._learn(self._gathered(source))
+        return self
 
     def _problem_of(
         self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
@@ -191,7 +182,7 @@ class KernelDependency(RidgeEstimator):
         loss = None if self.loss is None else checked_loss(self.loss)
         if self.solver != "auto":
             check_name(self.solver)
-        if may_hold_none(y):
+        if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object":
             X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
         if unlabelled is not None:
             (kernel,) = informed([kernel], unlabelled)
@@ -203,7 +194,7 @@ class KernelDependency(RidgeEstimator):
         data = self._data(X, y, groups, weights, [inputs], output_kernel)
         outputs = data.side(output_kernel, data.y, self.output_features)
         problem = self._problem(kernel, outputs, data, loss)
-        refit = loss is not None or (kernel.separable and problem.operator.learnt)
+        refit = loss is not None or (kernel.separable and problem.kernel.operator.learnt)
         return problem, Want([alpha], judge="refit" if refit else "closed", solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:

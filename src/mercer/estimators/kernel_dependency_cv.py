@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, may_hold_none, take
+from .._arrays import Array, Items, count, take
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -21,6 +21,7 @@ from ..problem import Data, Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
+from .base import afresh
 from .choice import AUTO, Trial, calibrated, some_rows
 from .choices import Choices, by_scalar, kernels_of
 from .default_kernels import default_kernels
@@ -125,9 +126,9 @@ class KernelDependencyCV(RidgeEstimator):
 
     The kernels that stand for None are, on vectors, `Linear`, and `RBF`, `Laplacian` and `Matern`
     with length scales from 0.4 to 12 times the distance of standardised rows; of curves also
-    `Linear` and `RBF` with one unit for all values; on texts pieces of words, and words; on graphs
-    `WeisfeilerLehman` and `ShortestPath`. A linear one is taken unless another has a risk that is
-    smaller by 3 %.
+    `Linear` and `RBF` with one unit for all values, without and with their slopes; on texts pieces
+    of words, and words; on graphs `WeisfeilerLehman` and `ShortestPath`. A linear one is taken
+    unless another has a risk that is smaller by more than the standard error of the difference.
 
     Examples
     --------
@@ -183,6 +184,7 @@ class KernelDependencyCV(RidgeEstimator):
         self.search = search
         self.restarts = restarts
 
+    @afresh
     def fit(
         self,
         X: Items,
@@ -210,26 +212,6 @@ class KernelDependencyCV(RidgeEstimator):
             How much each pair counts, in the fit and in the risk; zero leaves a pair out. Of
             pairs in blocks an array over all of them, or in the blocks.
         """
-        return self._fit_afresh(
-            X,
-            y,
-            groups=groups,
-            validation=validation,
-            unlabelled=unlabelled,
-            sample_weight=sample_weight,
-        )
-
-    # -- choosing -----------------------------------------------------------------------------
-
-    def _fit(
-        self,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        validation: Any,
-        unlabelled: Items | None,
-        sample_weight: Any,
-    ) -> None:
         choices = Choices.of(self)
         source = self._as_source(X, y, groups, sample_weight)
         if source is None and validation is not None:
@@ -240,8 +222,8 @@ class KernelDependencyCV(RidgeEstimator):
             check_stream_choice(self, choices, validation)
             with source.running():
                 self._fit_source(source, choices, validation)
-            return
-        if may_hold_none(y):
+            return self
+        if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object":
             X, y, groups, unlabelled, sample_weight = parted(
                 X, y, groups, unlabelled, sample_weight
             )
@@ -268,6 +250,7 @@ class KernelDependencyCV(RidgeEstimator):
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
             )
+        return self
 
     def _learnt_kernels(self, choices: Choices, data: Data) -> list[OperatorKernel]:
         """The kernels at parameters learnt by gradient, for each output kernel."""

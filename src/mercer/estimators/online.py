@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers.weights import CoupledMap, LeastWeights
-from .base import StructuredEstimator
+from .base import StructuredEstimator, afresh
 
 DROPS = ("smallest", "oldest")
 
@@ -110,21 +110,9 @@ class OnlineKernelDependency(StructuredEstimator):
         self.decoder = decoder
         self.output_features = output_features
 
+    @afresh
     def fit(self, X: Items, y: Items) -> OnlineKernelDependency:
         """Forget everything, and take one pass over the pairs in their order."""
-        return self._fit_afresh(X, y)
-
-    def partial_fit(self, X: Items, y: Items) -> OnlineKernelDependency:
-        """Go on with a further block of pairs; a block that is refused changes nothing."""
-        if not hasattr(self, "n_seen_"):
-            return self.fit(X, y)
-        fresh = copy.copy(self)
-        X, y = fresh._check_block(X, y)
-        fresh._learn(X, y)
-        self.__dict__ = fresh.__dict__
-        return self
-
-    def _fit(self, X: Items, y: Items) -> None:
         kernel = as_operator_kernel(self.kernel)
         output_kernel = clone(as_output_kernel(self.output_kernel))
         X, y = self._check_pairs(clone(kernel.inputs), output_kernel, X, y)
@@ -139,6 +127,17 @@ class OnlineKernelDependency(StructuredEstimator):
         self.inputs_, self.outputs_ = part(X, slice(0, 0)), part(y, slice(0, 0))
         self.coefficients_ = self.ahead_ = V[:0, :]
         self._learn(X, y)
+        return self
+
+    def partial_fit(self, X: Items, y: Items) -> OnlineKernelDependency:
+        """Go on with a further block of pairs; a block that is refused changes nothing."""
+        if not hasattr(self, "n_seen_"):
+            return self.fit(X, y)
+        fresh = copy.copy(self)
+        X, y = fresh._check_block(X, y)
+        fresh._learn(X, y)
+        self.__dict__ = fresh.__dict__
+        return self
 
     def _output_map(self) -> FeatureMap:
         if self.output_features is not None:

@@ -9,12 +9,13 @@ from typing import Any
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, as_vectors, count, dense, namespace, sqnorms, take
+from .._arrays import Array, Items, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from ..spaces.base import resolve
 from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
+VECTORS = Vectors()
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
 
@@ -222,11 +223,11 @@ class VectorKernel(Kernel):
     array([[9., 4.]])
     """
 
-    space = Vectors()
+    space: Space = VECTORS
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
-        return as_vectors(A, name, type(self).__name__, self.accepts_sparse)
+        return VECTORS.check(A, name, type(self).__name__, True, self.accepts_sparse)
 
 
 class Wrapper(Kernel):

@@ -159,7 +159,7 @@ class DeferredMoments(SpectralMoments):
         K = self.kernel.checked_gram(self.X)
         if self.roots is not None:
             K = self.roots * K * self.roots.T
-        return eigh(K, "Gram matrix", drop=False)
+        return eigh(K, "Gram matrix", drop=False, overwrite=True)
 
     @cached_property
     def uu(self) -> SymMatrix:

@@ -18,7 +18,6 @@ from .._plan import Route, Sizes
 from ..embedding import PointMap
 from ..features import Explicit
 from ..features.landmarks import Spanned
-from ..operators import Separable
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, Solution, _Points
@@ -46,7 +45,7 @@ class Characters(Solver):
         """Shifts alone, on the host, outputs that are their own coordinates."""
         if problem.symmetry is None or problem.symmetry.shifts is None:
             return "symmetries are more than shifts"
-        if not problem.separable or problem.operator.uniform is None:
+        if not problem.separable or problem.kernel.operator.uniform is None:
             return f"{problem.kernel} is no scalar kernel times the identity"
         if problem.inputs.features is not None or problem.outputs.features is not None:
             return "coordinates of low rank do not keep the symmetry"
@@ -66,7 +65,7 @@ class Characters(Solver):
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Fourier transform kernel values and outputs over the shifts."""
         outputs = replace(problem.outputs, features=Explicit())  # the entries, also if many
-        return Modes(problem, Outputs.of(replace(problem, outputs=outputs)))
+        return Modes(problem, Cache().outputs(replace(problem, outputs=outputs)))
 
 
 def _varies(problem: Problem) -> str | None:
@@ -159,7 +158,7 @@ class Modes(Factorization):
 
     def __init__(self, problem: Problem, outputs: Outputs):
         self.problem, self.outputs = problem, outputs
-        self.uniform = float(problem.operator.uniform or 1.0)
+        self.uniform = float(problem.kernel.operator.uniform or 1.0)
         self.group: Any = problem.symmetry
         self.orbits: np.ndarray = self.group.shifts[1]
         self.shape = self.orbits.shape[1:]
@@ -229,9 +228,8 @@ class Modes(Factorization):
         map = Spanned(problem.inputs.kernel, concatenated(self.images), coef)
         frame = self.outputs.frame
         offset = self._offset(duals[0]) if problem.intercept else None
-        kernel = Separable(problem.inputs.kernel, problem.operator)
         weigher = LeastWeights(frame, problem.outputs.items)
-        return Solution(PointMap(map, offset, frame, weigher), kernel)
+        return Solution(PointMap(map, offset, frame, weigher), problem.kernel)
 
     def _offset(self, dual: np.ndarray) -> np.ndarray:
         """What the mean of the outputs has over that of the fit, the same at all shifts."""

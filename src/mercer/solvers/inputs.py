@@ -144,7 +144,7 @@ class Reduction:
         )  # of all entries, to which rounding is relative
         scale *= 1.0 if self.roots is None else float(xp.max(self.roots)) ** 2
         K = self.reduced(K)
-        s, E = eigh(K, what, drop=False, scale=scale)
+        s, E = eigh(K, what, drop=False, scale=scale, overwrite=True)
         return s, self.back(K if E is None else E)  # E is None for an empty matrix alone
 
     def reduced(self, K: Array) -> Array:

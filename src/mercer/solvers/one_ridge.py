@@ -11,7 +11,6 @@ from scipy.linalg import blas, eigh_tridiagonal
 from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
-from ..operators import Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import INDEFINITE, SymMatrix, eigh
@@ -73,10 +72,10 @@ class AtOneRidge(Factorization):
         K, outputs = reduction.reduced(K), self.cache.outputs(p)
         V = reduction.inside(outputs.rows)
         try:
-            B = p.operator.matrix(DualMoments(p.total, K, V))
+            B = p.kernel.operator.matrix(DualMoments(p.total, K, V))
         except np.linalg.LinAlgError:  # the regulariser of the operator is lost in rounding
             return self.spectral.solve(alpha)
-        b, Q = SymMatrix.of(B).eigh("output operator")
+        b, Q = eigh(B, "output operator", drop=False)
         T = V if Q is None else V @ Q
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
             return self.spectral.solve(alpha)
@@ -86,7 +85,7 @@ class AtOneRidge(Factorization):
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
         C *= b
         dual = reduction.weighted(reduction.back(C if Q is None else C @ Q.T))
-        return outputs.solution(p, alpha, gram.map(dual), Separable(p.inputs.kernel, p.operator))
+        return outputs.solution(p, alpha, gram.map(dual), p.kernel)
 
     @property
     def scale(self) -> float:
@@ -116,7 +115,7 @@ class DualMoments(SpectralMoments):
 
     @cached_property
     def _spectral(self) -> SpectralMoments:
-        s, E = eigh(self.K + 0.0, "Gram matrix", drop=False)
+        s, E = eigh(self.K, "Gram matrix", drop=False)
         return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
 
     @cached_property

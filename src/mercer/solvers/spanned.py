@@ -14,7 +14,6 @@ from .._plan import LEFT_OUT_SQUARES, Route, Sizes, require_exact
 from ..embedding import Deferred, Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..operators import Separable
 from ..problem import Problem, Want
 from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution
@@ -160,7 +159,7 @@ class Spanned(Factorization):
 
     @property
     def _uniform(self) -> float:
-        return self.problem.operator.uniform or 1.0
+        return self.problem.kernel.operator.uniform or 1.0
 
     @cached_property
     def part(self) -> Part:
@@ -173,8 +172,7 @@ class Spanned(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by Cholesky where only one is wanted and α stands out."""
         dual = LowRankWeights(self.at, self._inverse(alpha / self._uniform))
-        kernel = Separable(self.problem.inputs.kernel, self.problem.operator)
-        return Solution(PointMap(dual, None, self.frame, dual), kernel)
+        return Solution(PointMap(dual, None, self.frame, dual), self.problem.kernel)
 
     def _inverse(self, alpha: float) -> Array:
         """(S_uu + αI)⁻¹ on the directions that S_uu has."""
