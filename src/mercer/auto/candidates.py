@@ -126,13 +126,19 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
 
 
 def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
-    """Kernels of curves, all values in one unit; rows come in units of the columns."""
+    """Kernels of curves, all values in one unit, and of their slopes beside the values.
+
+    Rows come in units of the columns.
+    """
     spread, d = inputs.spread_[inputs.varies_], inputs.width_
     units = np.ones(d)
     units[: len(spread)] = common_units(spread) / spread
     return {
         "linear, curves": [Standardized(Linear(), units)],
         "RBF, curves": [Standardized(RBF(c * sqrt(d)), units) for c in SCALES],
+        "linear, slopes": [Standardized(Linear(), units, True)],
+        "RBF, slopes": [Standardized(RBF(c * sqrt(2 * d)), units, True) for c in SCALES],
+        "Laplacian, slopes": [Standardized(Laplacian(c * 2 * d), units, True) for c in SCALES],
     }
 
 

@@ -145,7 +145,7 @@ class Search:
     def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
         """Keep the best variant of the blend, whose row comes last on the board."""
         rows: list[tuple[dict[str, Any], Blend]] = []
-        for how, blend in variants(first, scores, self.outputs.kind_):
+        for how, blend in variants(first, scores, self.outputs.kind_, pairs.weights):
             self._note("blend", f"blend, {how}", blend, pairs)
             rows.append((self.board.pop(), blend))
         best = max(rows, key=lambda row: row[0]["score"])

@@ -89,6 +89,13 @@ def some_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
     return np.flatnonzero(np.isin(labels, kept))
 
 
+def beyond_luck(gains: np.ndarray, weights: np.ndarray | None = None) -> bool:
+    """Whether the mean of what is gained on each row exceeds its standard error."""
+    mean = np.average(gains, weights=weights)
+    spread = np.sqrt(np.average((gains - mean) ** 2, weights=weights))
+    return bool(mean > spread / np.sqrt(len(gains)))
+
+
 def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
     """A decoder with what it leaves open chosen on left-out points; the one given stays as is."""
     return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder

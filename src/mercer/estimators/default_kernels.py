@@ -55,9 +55,10 @@ def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
         *(Standardized(Laplacian(c * d)) for c in SCALES),
         *(Standardized(Matern(c * sqrt(d))) for c in SCALES[:2]),
     ]
-    if curves:  # all values of a curve have one unit
-        more = [Linear(), *(RBF(c * sqrt(d)) for c in SCALES)]
-        kernels += [Standardized(kernel, "common") for kernel in more]
+    if curves:  # all values of a curve have one unit, and it has slopes
+        for slopes, size in ((False, d), (True, 2 * d)):
+            more = [Linear(), *(RBF(c * sqrt(size)) for c in SCALES)]
+            kernels += [Standardized(kernel, "common", slopes) for kernel in more]
     return kernels
 
 

@@ -8,18 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items
+from .._arrays import Items, host
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
 from ..solvers.left_out_weights import weighed
-from .choice import AUTO, LIKELIHOODS, Told, Trial, calibrated, judges, own_score
-
-PLAIN = 0.03
-"""Of the default kernels, the linear ones are taken where another is better by this share at most:
-the least risk of many is so by luck in part."""
+from .choice import AUTO, LIKELIHOODS, Told, Trial, beyond_luck, calibrated, judges, own_score
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class Judge:
     def best(self, trials: Iterable[Trial], plainer: bool) -> tuple[Trial, list[dict]]:
         """The best trial, the first of equals, and a row of the report for each.
 
-        With `plainer` a linear kernel is preferred to others that are hardly better.
+        With `plainer` a linear kernel is preferred to others that are better by luck at most.
         """
         best, plain, rows = None, None, []
         for trial in trials:
@@ -116,7 +112,7 @@ class Judge:
         assert best is not None
         if np.isnan(self._worth(best)[0]):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        if plain is not None and np.isnan(best.score) and plain.risk < (1 + PLAIN) * best.risk:
+        if plain is not None and np.isnan(best.score) and not _better_than_luck(best, plain):
             best = plain
         return best, rows
 
@@ -126,6 +122,17 @@ class Judge:
             return trial.evidence, 0.0
         scored = self.scoring not in (None, AUTO) or not np.isnan(trial.score)
         return (trial.score if scored else -trial.risk), -trial.risk
+
+
+def _better_than_luck(one: Trial, other: Trial) -> bool:
+    """Whether a left-out risk is smaller by more than the standard error of the difference."""
+    if one is other:
+        return False
+    lost = [
+        host(next(iter(trial.factorization.left_out([trial.alpha]))).sqlengths)
+        for trial in (one, other)
+    ]
+    return beyond_luck(lost[1] - lost[0], one.problem.weights)
 
 
 def ridges(factorization: Factorization, want: Want) -> list[float]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
-from .._arrays import Array, Items, host, like
+from .._arrays import Array, Items, host, like, namespace
 from .base import Kernel
 from .mapped import After
 
@@ -28,11 +28,16 @@ class Standardized(After):
         "each" for columns in units of their own spread. "common" for one unit, the mean spread, as
         the values of a curve have it: columns whose spread is powers of ten apart from the others'
         are brought to their unit first. Or s itself, one number a column.
+    slopes
+        Whether the differences of neighbouring columns follow the columns, as their slopes do the
+        values of a curve, in a unit in which both vary as much. Dense rows only.
 
     Attributes
     ----------
     mean_, spread_
         m and s.
+    steepness_
+        The unit of slopes.
 
     Examples
     --------
@@ -41,9 +46,10 @@ class Standardized(After):
     array([[2.]])
     """
 
-    def __init__(self, kernel: Kernel, units: str | Array = "each"):
+    def __init__(self, kernel: Kernel, units: str | Array = "each", slopes: bool = False):
         self.kernel = kernel
         self.units = units
+        self.slopes = slopes
 
     def fit(self, A: Items) -> Kernel:
         """Settle the units, and fit the kernel on what is scaled."""
@@ -51,6 +57,12 @@ class Standardized(After):
         mean, spread = _moments(A)
         self.mean_ = np.zeros_like(mean) if issparse(A) else mean
         self.spread_ = self._spread(spread)
+        if self.slopes:
+            if issparse(A):
+                raise ValueError("slopes=True is for curves: give dense rows.")
+            Z = (host(A) - mean) / self.spread_
+            apart = np.diff(Z, axis=1).var(axis=0).sum()
+            self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
         return super().fit(A)
 
     def check(self, A: Items, name: str = "X") -> Items:
@@ -76,10 +88,17 @@ class Standardized(After):
     def _apply(self, A: Array) -> Array:
         if issparse(A):
             return csr_array(A @ diags_array(1.0 / self.spread_))
-        return (A - like(self.mean_, A)) / like(self.spread_, A)
+        Z = (A - like(self.mean_, A)) / like(self.spread_, A)
+        if not self.slopes:
+            return Z
+        return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
     def _undo(self) -> Callable[[Array], Array]:
-        return lambda A: A * like(self.spread_, A) + like(self.mean_, A)
+        def undone(A: Array) -> Array:
+            values = A[:, : len(self.spread_)]
+            return values * like(self.spread_, A) + like(self.mean_, A)
+
+        return undone
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
