@@ -131,14 +131,13 @@ class AtOneRidge(Factorization):
         p = self.problem
         kernel, items = p.outputs.kernel, p.outputs.items
         G = reduction.reduced(kernel.checked_gram(items))
-        if shift == inf:
-            b, P = eigh(G, "Gram matrix", drop=False, overwrite=True)
-            T = R = P
-        else:
-            L = np.asfortranarray(ridge_factor(K, shift))
-            G = lapack.dsygst(G.T, L, lower=1, overwrite_a=1)[0]
-            b, P = eigh(G, "Gram matrix", drop=False, overwrite=True)
-            b *= shift
+        L = None if shift == inf else np.asfortranarray(ridge_factor(K, shift))
+        if L is not None:
+            G = lapack.dsygst(G.T, L, lower=1, overwrite_a=1)[0] * shift
+        b, P = eigh(G, "Gram matrix", drop=False, overwrite=True)
+        T: Array = P
+        R: Array = P
+        if L is not None:
             T, R = blas.dtrmm(1.0, L, P, lower=1), solve_triangular(L.T, P, lower=False)
         mean = None
         if p.intercept:
