@@ -14,7 +14,7 @@ from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
 from ..embedding import SpanFrame
-from ..operators.separable import SpectralMoments
+from ..operators.separable import DualMoments
 from ..problem import Problem, Want
 from ..symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
 from .base import Cache, Solver
@@ -118,7 +118,7 @@ class AtOneRidge(Factorization):
         """The directions of any operator, by coordinates of the outputs."""
         p, outputs = self.problem, self.cache.outputs(self.problem)
         V = reduction.inside(outputs.rows)
-        B = p.kernel.operator.matrix(DualMoments(p.total, K, V))
+        B = p.kernel.operator.matrix(FactoredMoments(p.total, lambda: K, V))
         b, Q = eigh(B, "output operator", drop=False)
         return Directions(b, V if Q is None else V @ Q, Q, outputs)
 
@@ -151,45 +151,13 @@ class AtOneRidge(Factorization):
         return self.spectral.scale
 
 
-class DualMoments(SpectralMoments):
-    """Moments that are known by the Gram matrix K of the inputs; its spectrum only where asked for.
-
-    Parameters
-    ----------
-    n
-        The number of pairs, or the sum of their weights.
-    K
-        The Gram matrix, weighted, constants left out.
-    V
-        Output coordinates in the same rows.
-    """
-
-    K: Array
-
-    def __init__(self, n: float, K: Array, V: Array):
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "K", K)
-        object.__setattr__(self, "EV", V)  # any basis of the rows serves S_vv
-
-    @cached_property
-    def _spectral(self) -> SpectralMoments:
-        s, E = eigh(self.K, "Gram matrix", drop=False)
-        return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
-
-    @cached_property
-    def uu(self) -> SymMatrix:
-        """S_uu in the eigenbasis of K."""
-        return self._spectral.uu
-
-    @cached_property
-    def vu(self) -> Array:
-        """S_vu in the eigenbasis of K."""
-        return self._spectral.vu
+class FactoredMoments(DualMoments):
+    """Moments of which the conditional covariance takes a Cholesky factor, not a spectrum."""
 
     def unexplained(self, epsilon: float) -> SymMatrix:
         """Nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI."""
         shift = self.n * epsilon
-        X = solve_triangular(ridge_factor(self.K, shift), self.EV)
+        X = solve_triangular(ridge_factor(self.gram(), shift), self.EV)
         return SymMatrix((X.T @ X) * shift)
 
 
