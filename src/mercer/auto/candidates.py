@@ -73,7 +73,7 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
     size = tuple(-(-side // 2) for side in shape)
     overlap = tuple(side // 2 for side in size)
     typical = sqrt(size[0] * size[1])
-    patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]
+    patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
     return {"patches": patches}
 
 

@@ -4,14 +4,12 @@ from math import isqrt
 from typing import Any
 
 from .._arrays import Array
-from .._parameters import parameters
 from ..kernels import Kernel, Linear
 from ..spaces import Fields
 from ..spaces.grid import Grid
 from .local import Boxes, Local, each
 
 
-@parameters
 class Patchwise(Local):
     """Images by patches: J((x, y), (x', y')) = Σ_p k(x_p, x'_p) ⟨y_p, y'_p⟩ over patches p.
 
@@ -54,11 +52,19 @@ class Patchwise(Local):
     (2, 6, 6)
     """
 
-    kernel: Kernel | str | None = None
-    shape: tuple[int, int] | None = None
-    size: int | tuple[int, int] = 10
-    overlap: int | tuple[int, int] = 5
-    output_shape: tuple[int, int] | None = None
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        shape: tuple[int, int] | None = None,
+        size: int | tuple[int, int] = 10,
+        overlap: int | tuple[int, int] = 5,
+        output_shape: tuple[int, int] | None = None,
+    ):
+        self.kernel = kernel
+        self.shape = shape
+        self.size = size
+        self.overlap = overlap
+        self.output_shape = output_shape
 
     inputs = property(lambda self: Linear())
 
