@@ -100,7 +100,7 @@ class PCANet(nn.Module):
             A = A.flatten(1)
             mean = A.mean(0)
             _, s, V = torch.linalg.svd(A - mean, full_matrices=False)
-            k = min(parts, len(V))
+            k = min(parts, int((s > 1e-5 * s[0]).sum()))
             self.register_buffer(f"mean_{name}", mean)
             self.register_buffer(f"basis_{name}", V[:k])
             self.register_buffer(f"scale_{name}", (s[:k] / len(A) ** 0.5).clamp_min(1e-6))
@@ -134,14 +134,17 @@ class Training:
 
     Parameters
     ----------
-    shifts, transposes
-        Whether every batch is moved by a random shift along its last axis, or transposed by a coin.
+    moves
+        How every batch is moved at random: by a "shift" along the last axis, a "transpose", or an
+        element of the group of the "square".
+    least
+        The fewest steps, whatever the number of epochs.
     """
 
-    def __init__(self, name, X, Y, device, epochs=300, shifts=False, transposes=False, seed=0):
+    def __init__(self, name, X, Y, device, epochs=300, moves=None, least=0, seed=0):
         torch.manual_seed(seed)
         self.name, self.device, self.epochs = name, device, epochs
-        self.shifts, self.transposes = shifts, transposes
+        self.moves, self.least = moves, least
         self.X, self.Y = (torch.as_tensor(A, dtype=torch.float32, device=device) for A in (X, Y))
         self.centre, self.spread = self.X.mean(), self.X.std()
         self.level, self.gauge = self.Y.mean(0), self.Y.std()
@@ -156,19 +159,14 @@ class Training:
     def run(self, rate, rows, limit=None, deadline=None):
         """A model trained on some rows; `limit` steps only for a look at their time."""
         model = self.model()
-        steps = self.epochs * max(1, len(rows) // self.batch)
+        steps = max(self.least, self.epochs * max(1, len(rows) // self.batch))
         optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-5)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
         done = 0
         while done < (limit or steps):
             order = rows[torch.randperm(len(rows), device=self.device)]
             for own in order.split(self.batch)[: max(1, len(rows) // self.batch)]:
-                x, y = self.X[own], self.Y[own]
-                if self.shifts:
-                    step = int(torch.randint(x.shape[-1], (1,)))
-                    x, y = x.roll(step, -1), y.roll(step, -1)
-                if self.transposes and torch.rand(1) < 0.5:
-                    x, y = x.transpose(-1, -2), y.transpose(-1, -2)
+                x, y = self._moved(self.X[own], self.Y[own])
                 loss = relative(model(x) * self.gauge + self.level, y)
                 optimizer.zero_grad()
                 loss.backward()
@@ -180,6 +178,17 @@ class Training:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"{self.name}: {done} of {steps} steps")
         return model, steps
+
+    def _moved(self, x, y):
+        if self.moves == "shift":
+            step = int(torch.randint(x.shape[-1], (1,)))
+            return x.roll(step, -1), y.roll(step, -1)
+        if self.moves in ("transpose", "square") and torch.rand(1) < 0.5:
+            x, y = x.transpose(-1, -2), y.transpose(-1, -2)
+        if self.moves == "square":
+            turns = int(torch.randint(4, (1,)))
+            x, y = x.rot90(turns, (-2, -1)), y.rot90(turns, (-2, -1))
+        return x, y
 
     def predict(self, model, X):
         """Predictions of new inputs."""

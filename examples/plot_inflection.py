@@ -1,6 +1,6 @@
 """
-Inflect words
-=============
+Inflect German words
+====================
 
 A lemma and what is asked of it ("past tense, third person") to the inflected form: the tags are the
 context that every position of the lemma sees. What context and tiers bring at growing numbers of
@@ -16,9 +16,9 @@ from mercer.datasets import load_inflection
 
 lemmas, tags, forms = load_inflection("german")
 drawn = np.random.default_rng(0).permutation(len(lemmas))
-held, rest = drawn[:500], drawn[500:]
+held, rest = drawn[:200], drawn[200:]
 
-sizes, with_context, as_tokens = [250, 500, 1000, 2000], [], []
+sizes, with_context, as_tokens = [100, 200, 400], [], []
 for size in sizes:
     train = rest[:size]
     model = SequenceTransducer(unalignable="skip")

@@ -18,15 +18,18 @@ from sklearn.svm import SVC
 
 ONE_VS_REST = "scikit-learn: one-vs-rest logistic regression"
 EACH_LETTER = "scikit-learn: SVC on each letter"
+WIDE = 100_000
+"""Inputs times outputs from which trees look at some of the inputs only."""
 COSTS = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 def regressors(
-    X: np.ndarray, grouped: bool = False, quick: bool = False
+    X: np.ndarray, outputs: int, grouped: bool = False, quick: bool = False
 ) -> dict[str, GridSearchCV]:
     """Regressors of several outputs, for flat inputs like X; five folds, by group if `grouped`.
 
-    If `quick`, two folds and ten trees.
+    If `quick`, two folds and ten trees. A split of a tree costs inputs times outputs: of images it
+    tries the square root of the inputs.
     """
     folds = 2 if quick else 5
     cv = GroupKFold(folds) if grouped else KFold(folds, shuffle=True, random_state=0)
@@ -38,7 +41,11 @@ def regressors(
             {"gamma": gamma * np.array([0.03, 0.1, 0.3, 1.0]), "alpha": np.logspace(-4, 1, 6)},
         ),
         "ExtraTreesRegressor": (
-            ExtraTreesRegressor(10 if quick else 100, random_state=0),
+            ExtraTreesRegressor(
+                10 if quick else 100,
+                max_features="sqrt" if X.shape[1] * outputs > WIDE else 1.0,
+                random_state=0,
+            ),
             {"min_samples_leaf": [1, 3, 10]},
         ),
     }
@@ -62,7 +69,7 @@ def predictions(
     Arrays of several axes are flattened, and predictions are given the shape of outputs.
     """
     X, new, flat = (A.reshape(len(A), -1) for A in (X, new, Y))
-    for name, search in regressors(X, groups is not None, quick).items():
+    for name, search in regressors(X, flat.shape[1], groups is not None, quick).items():
         start = time.perf_counter()
         predicted = search.fit(X, flat, groups=groups).predict(new)
         yield name, predicted.reshape(len(new), *Y.shape[1:]), time.perf_counter() - start

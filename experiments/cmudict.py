@@ -14,6 +14,7 @@ from mercer.metrics import character_error_rate, exact_match
 
 from .report import Report
 from .resources import peak_memory
+from .string_baselines import NEAREST, by_nearest
 
 TEST = 2000
 SIZES = (5000, 12_000, 50_000)
@@ -61,4 +62,7 @@ def _measure(
     report.add("aligned chunks", setting, "word accuracy", accuracy, seconds=seconds)
     errors = character_error_rate(phones[held], predicted)
     report.add("aligned chunks", setting, "phone error rate", errors)
+    near = by_nearest(words[train], phones[train], words[held])
+    report.add(NEAREST, setting, "word accuracy", exact_match(phones[held], near))
+    report.add(NEAREST, setting, "phone error rate", character_error_rate(phones[held], near))
     return seconds

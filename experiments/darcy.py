@@ -17,6 +17,7 @@ from mercer.metrics import relative_error
 from mercer.operators import Local, Shared
 from mercer.spaces import Fields
 
+from .baselines import predictions
 from .pictures import grid as draw
 from .report import Report
 
@@ -48,6 +49,9 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
             finer = model.predict(X_fine, grid=Fields(spacing=1 / 32))
             error = float(relative_error(y_fine, finer))
             report.add(name, "asked at 32 × 32", METRIC, error)
+    for name, predicted, seconds in predictions(X, Y, X_test, quick=quick):
+        error = float(relative_error(y_test, predicted))
+        report.add(name, "16 × 16", METRIC, error, seconds=seconds)
     report.notes.append(_covered(model, X, Y, X_test, y_test))
     for name, (low, high) in PUBLISHED.items():
         report.notes.append(f"{name} (.5–2.1 million weights): {low:.3f}–{high:.3f}.")

@@ -40,7 +40,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         mean, std = float(np.mean(errors)), float(np.std(errors))
         report.add(name, setting, "relative error", mean, std, seconds=seconds)
         report.notes.append(f"{name}, {setting}: {', '.join(f'{e:.4f}' for e in errors)}.")
-    for name, search in regressors(X, grouped=True, quick=quick).items():
+    for name, search in regressors(X, Y.shape[1], grouped=True, quick=quick).items():
         start, errors = time.perf_counter(), []
         for seed in SEEDS[:1] if quick else SEEDS:
             splits = GroupKFold(5, shuffle=True, random_state=seed).split(X, Y, subject)

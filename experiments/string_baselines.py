@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
@@ -61,10 +61,10 @@ def by_rules(
 
 def by_nearest(X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
     """The output of the training input with the most alike pieces of up to four letters."""
-    pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4))
-    model = make_pipeline(pieces, KNeighborsClassifier(1, metric="cosine"))
-    numbers = model.fit([str(x) for x in X], np.arange(len(X))).predict([str(x) for x in X_new])
-    return y[numbers]
+    pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4)).fit(map(str, X))
+    search = NearestNeighbors(n_neighbors=1, metric="cosine").fit(pieces.transform(map(str, X)))
+    near = search.kneighbors(pieces.transform(map(str, X_new)), return_distance=False)
+    return y[near[:, 0]]
 
 
 def main() -> None:

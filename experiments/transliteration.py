@@ -21,6 +21,7 @@ from mercer.kernels import Normalized, Spectrum
 from mercer.metrics import character_error_rate, exact_match
 
 from .report import Report
+from .string_baselines import NEAREST, by_nearest
 
 PAIRS = 5000
 WIDTHS, ALPHAS = (3, 4, 6), (0.3, 1.0)
@@ -88,6 +89,9 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         setting = f"{pairs} pairs"
         report.add(name, setting, "exact match", exact_match(y_test, predicted), seconds=seconds)
         report.add(name, setting, "CER", character_error_rate(y_test, predicted))
+    near = by_nearest(X[drawn], y[drawn], X_test)
+    report.add(NEAREST, setting, "exact match", exact_match(y_test, near))
+    report.add(NEAREST, setting, "CER", character_error_rate(y_test, near))
     report.notes.append(
         f"{pairs} pairs of ar2en-train drawn with seed 0 (the file is in alphabetical order), "
         f"scored on the {len(X_test)} names of ar2en-eval; parameters by the training pairs alone."

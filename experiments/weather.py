@@ -36,7 +36,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         seconds = time.perf_counter() - start
         report.add(name, f"learnt from {setting} curves", "relative error", error, seconds=seconds)
         predicted |= {name: curves} if setting == "smoothed" else {}
-    for name, search in regressors(X, quick=quick).items():
+    for name, search in regressors(X, Y.shape[1], quick=quick).items():
         start, splits = time.perf_counter(), KFold(7 if quick else len(X)).split(X)
         error, _ = relative_error(search, X, Y, splits)
         seconds = time.perf_counter() - start

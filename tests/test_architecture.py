@@ -44,6 +44,7 @@ ORDER = [
     {"auto"},
     {"demo"},
     {"cli"},
+    {"__main__"},
 ]
 """The rooms of the house: a module imports from its own room and from those before it."""
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

@@ -21,7 +21,7 @@ WALK = {
     "an image": "start.md",
     "a curve with bands": "functional_data.md",
     "an inflected word": "plot_plurals",
-    "a field": "surrogates.md",
+    "a field": "fields.md",
 }
 MINUTES = 5
 
@@ -66,7 +66,7 @@ def test_its_first_example_runs_in_an_empty_folder(goal, tmp_path):
 
 
 def test_the_walk_in_a_terminal(tmp_path):
-    mercer = [sys.executable, "-c", "from mercer.cli import main; main()"]
+    mercer = [sys.executable, "-m", "mercer"]
     rows = [f"{w},{w[:-1] + 'ies' if w.endswith('y') else w + 's'}" for w in WORDS]
     (tmp_path / "words.csv").write_text("\n".join(["singular,plural", *rows]))
     (tmp_path / "new.csv").write_text("singular\nberry\nlamp\n")

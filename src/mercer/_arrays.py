@@ -12,7 +12,6 @@ from typing import Any
 import array_api_compat
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array
 
 Array = Any
 """A numpy, torch, CuPy or other array-API array."""
@@ -20,8 +19,6 @@ Array = Any
 Items = Any
 """A batch of things to learn from: an array, or a sequence of arbitrary objects."""
 
-NUMBERS = "fiub"
-"""Kinds of numpy's plain numbers, of which an array needs no further look before scikit-learn's."""
 NUMPY = array_api_compat.array_namespace(np.empty(0))
 
 
@@ -44,11 +41,6 @@ def count(A: Items) -> int:
     return int(shape[0]) if shape else len(A)
 
 
-def may_hold_none(A: Items) -> bool:
-    """Whether a batch can have None among its items; arrays of numbers cannot."""
-    return isinstance(A, list | tuple) or str(getattr(A, "dtype", "")) == "object"
-
-
 def refuse_masked(A: Items, name: str) -> None:
     """Refuse masked entries: numpy would silently hand on what lies under the mask."""
     parts = A if isinstance(A, list | tuple) else [A]
@@ -57,36 +49,6 @@ def refuse_masked(A: Items, name: str) -> None:
             f"{name} has masked entries, which would count as the numbers under the mask. Fill "
             "them by A.filled(value), impute them, or leave those rows out."
         )
-
-
-def as_vectors(
-    A: Items, name: str = "X", owner: str = "this kernel", accept_sparse: bool = False
-) -> Array:
-    """Real finite vectors as the rows of a float64 matrix; further axes are flattened.
-
-    A sparse matrix stays one, as a CSR array, where its kernel can work on it.
-    """
-    if _are_finite_rows(A):
-        return A
-    if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
-        refuse_masked(A, name)
-        if sparse.issparse(A) and accept_sparse:
-            A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
-            return sparse.csr_array(A)
-        if is_foreign(A):
-            A = foreign_vectors(A, name)
-            return namespace(A).reshape(A, (A.shape[0], -1))
-        refuse_things(A, name, owner)
-    A = check_array(A, dtype=np.float64, allow_nd=True, input_name=name)
-    return A if A.ndim == 2 else A.reshape(len(A), -1)
-
-
-def _are_finite_rows(A: Items) -> bool:
-    """Whether a batch is what `as_vectors` returns; a server asks this of single rows."""
-    if type(A) is not np.ndarray or A.ndim != 2 or A.dtype != np.float64 or not A.size:
-        return False
-    with np.errstate(all="ignore"):  # a sum of finite numbers may overflow: then look closely
-        return bool(np.isfinite(A.sum()))
 
 
 def refuse_things(A: Items, name: str, owner: str) -> None:

@@ -34,7 +34,7 @@ class FromFile:
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, _guarded(vars(owner)[name]))
-        if "fit" in vars(cls) and not hasattr(cls, "_fit_afresh"):  # which takes the mark away
+        if "fit" in vars(cls) and not hasattr(vars(cls)["fit"], "afresh"):  # it drops the mark
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 

@@ -152,4 +152,4 @@ def check_gram(K: Array, what: str) -> None:
         # One Cholesky is six times cheaper than the spectrum, and enough for yes or no.
         PositiveDefinite.of(ridged(K.copy(), K.shape[0] * INDEFINITE * scale + 1e-300))
     except np.linalg.LinAlgError:
-        eigh(K.copy(), what)  # raises, with the eigenvalues in its message
+        eigh(K, what)  # raises, with the eigenvalues in its message

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _overlap
-from ._arrays import Array, Items, as_vectors, count, host, refuse_empty, take
+from ._arrays import Array, Items, count, host, refuse_empty, take
 from ._extras import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
 from .kernels.rankings import Hamming, Kendall, Spearman
-from .spaces import Classes, Opaque
+from .spaces import Classes, Opaque, Vectors
 from .spaces.rankings import as_rankings
 from .spaces.sequences import as_sequences
 
@@ -313,7 +313,8 @@ def _embedded(kernel: Kernel, y_true: Items, y_pred: Items) -> tuple[np.ndarray,
 
 
 def _paired(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
-    A, B = (as_vectors(_column(y), name) for y, name in ((y_true, "y_true"), (y_pred, "y_pred")))
+    pairs = (y_true, "y_true"), (y_pred, "y_pred")
+    A, B = (Vectors().check(_column(y), name, "this kernel", rows=True) for y, name in pairs)
     if A.shape != B.shape:
         raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
     return host(A), host(B)

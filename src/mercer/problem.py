@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -12,13 +12,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from ._arrays import Array, Items, count, is_foreign, put, take
+from ._arrays import Array, Items, concatenated, count, is_foreign, take
 from ._plan import SMALL, require_exact, require_low_rank
 from .features import FeatureMap
 from .features.fixed import Fixed
 from .kernels import Kernel
 from .losses import Loss
-from .operators import Moments, Operator, OperatorKernel, Separable
+from .operators import Moments, OperatorKernel
 from .spaces.symmetries import Group
 from .symmetric import SymMatrix
 
@@ -55,9 +55,18 @@ class Side:
         if self.sample is None:
             return map, map.fit_transform(self.kernel, self.items)
         few = map.fit_transform(self.kernel, take(self.items, self.sample))
-        require_low_rank(count(self.items), few.shape[1])
-        U = map.transform(self.items)
-        return map, U if issparse(U) else put(U, self.sample, few)
+        n = count(self.items)
+        require_low_rank(n, few.shape[1])
+        if issparse(few):
+            return map, map.transform(self.items)
+        rest = np.setdiff1d(np.arange(n), self.sample)
+        more = map.transform(take(self.items, rest))
+        if is_foreign(few):
+            order = np.argsort(np.concatenate([self.sample, rest]))
+            return map, take(concatenated([few, more]), order)
+        U = np.empty((n, few.shape[1]))
+        U[self.sample], U[rest] = few, more
+        return map, U
 
     def fixed(self) -> Side:
         """The same side with its feature map as it was drawn, the coordinates let go."""
@@ -81,7 +90,7 @@ class Problem:
     inputs, outputs
         The two sides. The kernel of the inputs is the scalar kernel of a separable problem.
     kernel
-        The operator-valued kernel.
+        The operator-valued kernel, a `Separable` where it separates.
     intercept
         Whether a constant is added to g that the ridge does not see.
     labels
@@ -109,12 +118,6 @@ class Problem:
     gathered: Any = None
     symmetry: Group | None = None
 
-    def fixed(self) -> Problem:
-        """The problem with what was drawn for it, and without coordinates: what a model keeps."""
-        if self.inputs.features is None and self.outputs.features is None:
-            return self
-        return replace(self, inputs=self.inputs.fixed(), outputs=self.outputs.fixed())
-
     @property
     def n(self) -> int:
         """The number of pairs that are held."""
@@ -130,12 +133,6 @@ class Problem:
         """Whether the kernel is a scalar kernel times an operator, solved as such."""
         features = self.inputs.features
         return self.kernel.separable and (features is None or not features.operator_valued)
-
-    @property
-    def operator(self) -> Operator:
-        """The operator of a separable problem."""
-        kernel = self.kernel
-        return (kernel if isinstance(kernel, Separable) else kernel.separated()).operator
 
     @property
     def operator_features(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,22 @@ class NotPositiveSemidefinite(ValueError):
 
 
 def eigh(
-    S: Array, what: str = "matrix", drop: bool = True, scale: float = 0.0
+    S: Any, what: str = "matrix", drop: bool = True, scale: float = 0.0, overwrite: bool = False
 ) -> tuple[Array, Array | None]:
-    """Positive eigenvalues and eigenvectors of a positive semidefinite matrix, `S` destroyed.
+    """Positive eigenvalues and eigenvectors of a positive semidefinite matrix.
 
+    A `SymMatrix` keeps the result, and none of its eigenvalues is dropped.
     Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
     the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
-    `scale` is the size of what `S` was computed of, where that is larger than `S`.
+    `scale` is the size of what `S` was computed of, where that is larger than `S`; an array may be
+    destroyed with `overwrite`.
     """
+    if isinstance(S, SymMatrix):
+        if S.diagonal is not None:
+            return eigh(S.diagonal, what)
+        if S.spectrum is None:
+            S.spectrum = eigh(S.matrix, what, drop=False)
+        return S.spectrum
     xp = namespace(S)
     if S.ndim == 1:
         return xp.where(S > 0, S, xp.zeros_like(S)), None
@@ -37,7 +46,9 @@ def eigh(
         values, vectors = xp.linalg.eigh(S)
     else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
         S = S.T if S.flags.c_contiguous else S
-        values, vectors = scipy.linalg.eigh(S, driver="evd", overwrite_a=True, check_finite=False)
+        values, vectors = scipy.linalg.eigh(
+            S, driver="evd", overwrite_a=overwrite, check_finite=False
+        )
     largest, smallest = float(values[-1]), float(values[0])
     if smallest < -INDEFINITE * max(largest, -smallest, scale):
         raise NotPositiveSemidefinite(
@@ -52,6 +63,7 @@ def eigh(
     return values[dropped:], vectors[:, dropped:]
 
 
+@dataclass(eq=False, repr=False)
 class SymMatrix:
     """A symmetric matrix S that computes like the array it stands for.
 
@@ -61,7 +73,7 @@ class SymMatrix:
 
     Parameters
     ----------
-    full
+    matrix
         The matrix, (q, q).
     diagonal
         Its diagonal, (q,), where all else is zero.
@@ -79,14 +91,10 @@ class SymMatrix:
 
     __array_ufunc__ = None  # numpy arrays leave `array + matrix` to this class
 
-    def __init__(
-        self,
-        full: Array = None,
-        *,
-        diagonal: Array = None,
-        spectrum: tuple[Array, Array] | None = None,
-    ):
-        self._full, self.diagonal, self._spectrum = full, diagonal, spectrum
+    matrix: Array = None
+    _: KW_ONLY
+    diagonal: Array = None
+    spectrum: tuple[Array, Array | None] | None = None
 
     @classmethod
     def of(cls, S: Any) -> SymMatrix:
@@ -98,13 +106,13 @@ class SymMatrix:
     @property
     def full(self) -> Array:
         """The matrix in full, (q, q)."""
-        if self._full is None:
+        if self.matrix is None:
             if self.diagonal is not None:
                 return like(np.eye(self.diagonal.shape[0]), self.diagonal) * self.diagonal[:, None]
-            assert self._spectrum is not None
-            values, Q = self._spectrum
-            self._full = (Q * values) @ namespace(Q).matrix_transpose(Q)
-        return self._full
+            assert self.spectrum is not None
+            values, Q = self.spectrum
+            self.matrix = (Q * values) @ namespace(Q).matrix_transpose(Q)
+        return self.matrix
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.array(host(self.full), dtype=dtype)
@@ -136,9 +144,9 @@ class SymMatrix:
         return self
 
     def _known(self) -> Array:
-        if self._full is not None:
-            return self._full
-        return self.diagonal if self._spectrum is None else self._spectrum[0]
+        if self.matrix is not None:
+            return self.matrix
+        return self.diagonal if self.spectrum is None else self.spectrum[0]
 
     def __getitem__(self, index: Any) -> Array:
         return self.full[index]
@@ -160,9 +168,9 @@ class SymMatrix:
             return SymMatrix(self.full * (factor.full if isinstance(factor, SymMatrix) else factor))
         if self.diagonal is not None:
             return SymMatrix(diagonal=self.diagonal * factor)
-        if self._spectrum is not None:
-            return SymMatrix(spectrum=(self._spectrum[0] * factor, self._spectrum[1]))
-        return SymMatrix(self._full * factor)
+        if self.spectrum is not None:
+            return SymMatrix(spectrum=(self.spectrum[0] * factor, self.spectrum[1]))
+        return SymMatrix(self.matrix * factor)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -199,24 +207,18 @@ class SymMatrix:
 
     def trace(self) -> float:
         """The sum of the eigenvalues."""
-        if self._full is None:
+        if self.matrix is None:
             known = self._known()
             return float(namespace(known).sum(known))
-        xp = namespace(self._full)
-        return float(xp.sum(xp.linalg.diagonal(self._full)))
+        xp = namespace(self.matrix)
+        return float(xp.sum(xp.linalg.diagonal(self.matrix)))
 
     def eigh(self, what: str = "matrix") -> tuple[Array, Array | None]:
         """Eigenvalues, rounding errors set to zero, and eigenvectors; None for a diagonal matrix.
 
         A matrix that is not positive semidefinite is refused.
         """
-        if self._spectrum is not None:
-            return self._spectrum
-        if self.diagonal is not None:
-            xp = namespace(self.diagonal)
-            return xp.where(self.diagonal > 0, self.diagonal, xp.zeros_like(self.diagonal)), None
-        self._spectrum = eigh(self._full + 0.0, what, drop=False)
-        return self._spectrum
+        return eigh(self, what)
 
     def non_negative(self) -> SymMatrix:
         """The matrix with negative eigenvalues, which are rounding errors, set to zero."""

@@ -11,7 +11,7 @@ from mercer.operators import Covariance
 
 FUNCTIONS, FILES = 60, 18
 """What the design asks for."""
-REACHED = 86, 18
+REACHED = 73, 18
 """What the walk may not grow beyond until then."""
 PACKAGE = str(Path(mercer.__file__).parent)
 INLINED = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}

@@ -10,7 +10,6 @@ from mercer.kernels import RBF, Matern, Polynomial
 from mercer.operators import Local, Shared
 from mercer.problem import Side
 from mercer.solvers import Cache, Dense
-from mercer.solvers.outputs import Outputs
 from mercer.solvers.places import Places
 from mercer.spaces import Fields
 
@@ -59,7 +58,7 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
         labels=None,
         weights=None if weights is None else weights[rest],
     )
-    refit = Places(problem, whole.kernel, Outputs.of(problem))
+    refit = Places(problem, whole.kernel, Cache().outputs(problem))
     refit.data.__dict__["marks"] = whole.data.marks  # landmarks are held fixed
     expected = refit.solve(0.05).points(X[own]).coordinates
     assert np.allclose(left_out[own].reshape(len(own), -1), expected, atol=1e-8)

@@ -36,9 +36,10 @@ def demo(table: str | None, port: int, no_browser: bool) -> None:
         raise click.ClickException(
             f"port {port} cannot be had ({problem.strerror}): choose another with --port."
         ) from None
-    click.echo(f"{server.address} (Ctrl-C ends it)")
+    address = server.address + ("/#table" if table else "")
+    click.echo(f"Open {address} in a browser. Ctrl-C ends it.")
     if not no_browser:
-        webbrowser.open(server.address + ("/#table" if table else ""))
+        webbrowser.open(address)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

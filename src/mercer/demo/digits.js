@@ -64,6 +64,7 @@ async function ask() {
   for (const name of Object.keys(PARAMETERS)) $(name + "-value").textContent = value(name).toPrecision(2);
   if (waiting) { again = true; return; }
   waiting = true;
+  $("state").textContent ||= "Fitting the first models …";
   try {
     const body = {upper};
     for (const name of Object.keys(PARAMETERS)) body[name] = value(name);

@@ -99,9 +99,10 @@ function showModel(told) {
     for (const [name, one] of [["id", "in-" + field.name], ["data-column", field.name], ["dir", "auto"], ["title", field.kind]]) input.setAttribute(name, one);
     return [title, input];
   }));
-  $("fitted").hidden = false; $("report").src = "/table/report";
+  $("fitted").hidden = false; $("drawing").hidden = false; $("report").src = "/table/report";
   row = -1; $("another").onclick();
 }
+$("report").onload = () => { $("drawing").hidden = true; };
 $("another").onclick = async () => {
   const told = await post("/table/row", {number: ++row});
   for (const input of $("form").querySelectorAll("[data-column]")) {

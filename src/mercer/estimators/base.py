@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import wraps
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -33,13 +34,41 @@ from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
 from ..spaces import Rows
-from .candidate_lists import ranked_lists
+from .candidate_lists import ranked_inputs, ranked_lists
 from .explain import Explained
 from .in_coordinates import InCoordinates
 from .probabilities import Probable
 
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 BLOCK = 4096
 """Inputs that are predicted at once."""
+
+
+def afresh(fit: Fit) -> Fit:
+    """Fit a bare copy and take its state over last: a failed fit changes nothing."""
+
+    @wraps(fit)
+    def fitted(self: Any, X: Items, y: Items = None, *args: Any, **params: Any) -> Any:
+        fresh = copy.copy(self)
+        for name in vars(self):
+            if name.endswith("_") or name == MARK:
+                delattr(fresh, name)
+        fresh._steps = untold
+        if self.verbose or WATCHERS & vars(self).keys():
+
+            def told(steps: Any) -> None:
+                fresh._steps = steps
+                fit(fresh, X, y, *args, **params)
+
+            observed(fresh, fresh._most_steps(), told, X, y)
+        else:
+            fit(fresh, X, y, *args, **params)
+        del fresh._steps
+        self.__dict__ = fresh.__dict__
+        return self
+
+    fitted.afresh = True  # type: ignore[attr-defined]
+    return cast(Fit, fitted)
 
 
 class StructuredEstimator(
@@ -55,8 +84,8 @@ class StructuredEstimator(
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
-    A subclass implements `_fit(X, y, **params)` on a fresh copy of itself, setting `points_` (the
-    fitted `PointMap`), `input_kernel_`, `output_kernel_`, `outputs_` and `decoder_`.
+    The `fit` of a subclass, decorated by `afresh`, sets `points_` (the fitted `PointMap`),
+    `input_kernel_`, `output_kernel_`, `outputs_` and `decoder_`.
     """
 
     points_: PointMap
@@ -91,26 +120,6 @@ class StructuredEstimator(
         return tuple(getattr(self.outputs_, "shape", (0,))[1:])
 
     # -- fit ----------------------------------------------------------------------------------
-
-    def _fit_afresh(self, X: Items, y: Items, **params: Any) -> Any:
-        """Fit a bare copy and take its state over last: a failed fit changes nothing."""
-        fresh = copy.copy(self)
-        for name in vars(self):
-            if name.endswith("_") or name == MARK:
-                delattr(fresh, name)
-        if self.verbose or WATCHERS & vars(self).keys():
-
-            def fit(steps: Any) -> None:
-                fresh._steps = steps
-                fresh._fit(X, y, **params)
-
-            observed(fresh, fresh._most_steps(), fit, X, y)
-        else:
-            fresh._steps = untold
-            fresh._fit(X, y, **params)
-        del fresh._steps
-        self.__dict__ = fresh.__dict__
-        return self
 
     def _most_steps(self) -> int:
         """How many steps a fit has at most that `_steps` tells of; none is one whole."""
@@ -221,6 +230,32 @@ class StructuredEstimator(
             [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
             for row in ranked
         ]
+
+    def rank_inputs(
+        self,
+        Y: Items,
+        candidates: Iterable[Items],
+        k: int = 5,
+        leave_out_candidates: bool | None = None,
+    ) -> list[Ranked]:
+        """For each output the `k` inputs of a list whose points are nearest, with -‖g(x) - Φ(y)‖².
+
+        The other way round than `predict`: which input has such an output? A model that predicts
+        spectra of molecules finds molecules by their spectra.
+
+        Parameters
+        ----------
+        Y
+            Outputs such as the model was fitted on.
+        candidates
+            A list of inputs for each of them, which may come one by one.
+        k
+            How many inputs are returned.
+        leave_out_candidates
+            As in `predict`, for training examples whose inputs are in a list.
+        """
+        check_is_fitted(self)
+        return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""

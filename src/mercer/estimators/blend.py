@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, host
+from .._parameters import parameters
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
-from .base import StructuredEstimator
+from .base import StructuredEstimator, afresh
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 from .squares import Squares
@@ -26,6 +27,7 @@ CHECKED = 5
 """Training outputs that the frames of two models must agree on."""
 
 
+@parameters
 class Blend(StructuredEstimator):
     """Several models of one output kernel, their points averaged in the output feature space.
 
@@ -67,6 +69,10 @@ class Blend(StructuredEstimator):
     (True, True)
     """
 
+    models: Sequence[Any] = ()
+    decoder: Decoder | None = None
+    prefit: bool = False
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
@@ -75,13 +81,7 @@ class Blend(StructuredEstimator):
         "squares_": "left-out predictions",
     }
 
-    def __init__(
-        self, models: Sequence[Any] = (), decoder: Decoder | None = None, prefit: bool = False
-    ):
-        self.models = models
-        self.decoder = decoder
-        self.prefit = prefit
-
+    @afresh
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> Blend:
@@ -96,9 +96,6 @@ class Blend(StructuredEstimator):
         sample_weight
             How much each pair counts.
         """
-        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
         keywords = {"groups": groups, "sample_weight": sample_weight}
@@ -120,6 +117,7 @@ class Blend(StructuredEstimator):
         self.squares_ = Squares.of(G, V - self.means_, w, frame, folds)
         self.left_out_models_ = left_out
         self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)
+        return self
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
         """Blend by weights; left-out points by those of each row."""

@@ -9,15 +9,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, host
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
-from ..solvers.outputs import Outputs
-from .base import StructuredEstimator, warn_if_constant
+from ..solvers import Cache
+from .base import StructuredEstimator, afresh, warn_if_constant
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
@@ -26,6 +26,7 @@ DIRECTIONS = 64
 """Output directions that trees are grown on, at most: the principal ones where there are more."""
 
 
+@parameters
 class ForestDependency(StructuredEstimator):
     """Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
@@ -77,38 +78,25 @@ class ForestDependency(StructuredEstimator):
     array([list(['night']), list(['day', 'sun'])], dtype=object)
     """
 
+    kernel: Any = None
+    output_kernel: Any = None
+    n_trees: int = 200
+    random_splits: bool = True
+    max_features: Any = 1.0
+    min_samples_leaf: int = 1
+    bootstrap: bool = False
+    standardize: bool = True
+    cv: int = 5
+    decoder: Decoder | None = None
+    random_state: Any = None
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "folds_": "the folds of left-out predictions",
     }
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        n_trees: int = 200,
-        random_splits: bool = True,
-        max_features: Any = 1.0,
-        min_samples_leaf: int = 1,
-        bootstrap: bool = False,
-        standardize: bool = True,
-        cv: int = 5,
-        decoder: Decoder | None = None,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.n_trees = n_trees
-        self.random_splits = random_splits
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.standardize = standardize
-        self.cv = cv
-        self.decoder = decoder
-        self.random_state = random_state
-
+    @afresh
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> ForestDependency:
@@ -123,9 +111,6 @@ class ForestDependency(StructuredEstimator):
         sample_weight
             How much each pair counts.
         """
-        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
         kernel, output = self._input_kernel(), as_output_kernel(self.output_kernel)
         given = X
         X, y = self._check_pairs(kernel, output, X, y)
@@ -148,6 +133,7 @@ class ForestDependency(StructuredEstimator):
         self.left_out_ = Embedding(C, frame, left_out=labels, inputs=given)
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         self.decoder_ = calibrated(decoder.fit(self.output_kernel_, y), self.left_out_, y)
+        return self
 
     def _input_kernel(self) -> Kernel:
         kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
@@ -162,7 +148,7 @@ class ForestDependency(StructuredEstimator):
         """The outputs in the coordinates that ridge models of the same output kernel have."""
         inputs, outputs = Side(self.input_kernel_, X), Side(self.output_kernel_, y)
         problem = Problem(inputs, outputs, as_operator_kernel(self.input_kernel_))
-        made = Outputs.of(problem)
+        made = Cache().outputs(problem)
         spanned = SpanFrame(self.output_kernel_, y)
         return host(made.coordinates), spanned if problem.spanned else made.frame
 

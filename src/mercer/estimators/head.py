@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._arrays import Array, Items, count, host
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, PointMap
 from ..features import FeatureMap, KernelPCA
@@ -15,9 +15,9 @@ from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
-from ..solvers.outputs import Outputs
+from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import StructuredEstimator, is_flat, warn_if_constant
+from .base import StructuredEstimator, afresh, is_flat, warn_if_constant
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 
@@ -25,6 +25,7 @@ RANK = 128
 """Principal directions of outputs without finite features, where the user names none."""
 
 
+@parameters
 class RegressorDependency(StructuredEstimator):
     """Any regressor with structured outputs: it learns output coordinates, which are decoded.
 
@@ -68,27 +69,19 @@ class RegressorDependency(StructuredEstimator):
     array([list(['sea']), list(['sea'])], dtype=object)
     """
 
+    regressor: Any = None
+    output_kernel: Any = None
+    output_features: FeatureMap | None = None
+    decoder: Decoder | None = None
+    kernel: Any = None
+    cv: int = 5
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
     }
 
-    def __init__(
-        self,
-        regressor: Any = None,
-        output_kernel: Any = None,
-        output_features: FeatureMap | None = None,
-        decoder: Decoder | None = None,
-        kernel: Any = None,
-        cv: int = 5,
-    ):
-        self.regressor = regressor
-        self.output_kernel = output_kernel
-        self.output_features = output_features
-        self.decoder = decoder
-        self.kernel = kernel
-        self.cv = cv
-
+    @afresh
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> RegressorDependency:
@@ -103,9 +96,6 @@ class RegressorDependency(StructuredEstimator):
         sample_weight
             How much each pair counts, for regressors that take weights.
         """
-        return self._fit_afresh(X, y, groups=groups, sample_weight=sample_weight)
-
-    def _fit(self, X: Items, y: Items, groups: Items | None, sample_weight: Any) -> None:
         if self.regressor is None:
             raise ValueError(
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
@@ -129,6 +119,7 @@ class RegressorDependency(StructuredEstimator):
             C, self.frame_, labels, given, weigh=lambda: weigher.weights(None, C)
         )
         self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
+        return self
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Prepare coordinates and decoder for a model that is trained elsewhere.
@@ -155,7 +146,7 @@ class RegressorDependency(StructuredEstimator):
         if problem.spanned and count(y) > RANK:
             side = Side(self.output_kernel_, y, KernelPCA(RANK))
             problem = Problem(problem.inputs, side, problem.kernel)
-        outputs = Outputs.of(problem)
+        outputs = Cache().outputs(problem)
         self.frame_ = outputs.frame
         decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
         self.decoder_ = decoder.fit(self.output_kernel_, y)

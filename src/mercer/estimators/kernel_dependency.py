@@ -6,7 +6,8 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._arrays import Items, may_hold_none
+from .._arrays import Items
+from .._parameters import parameters
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
@@ -19,6 +20,7 @@ from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
 from ..solvers.route import check_name
 from ..sources import Source, Stream
+from .base import afresh
 from .gathered import Gathered, separated, streamless
 from .pairs import informed, parted, refuse_in_streams
 from .planned import planned_sizes
@@ -34,6 +36,7 @@ def _adds_up(model: KernelDependency) -> bool:
     return True
 
 
+@parameters
 class KernelDependency(RidgeEstimator):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
@@ -106,32 +109,19 @@ class KernelDependency(RidgeEstimator):
     array([[ 0.14, -0.99]])
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        alpha: float = 1.0,
-        decoder: Decoder | None = None,
-        features: FeatureMap | None = None,
-        output_features: FeatureMap | None = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        loss: Loss | None = None,
-        device: str | None = None,
-        symmetries: Any = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.alpha = alpha
-        self.decoder = decoder
-        self.features = features
-        self.output_features = output_features
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.loss = loss
-        self.device = device
-        self.symmetries = symmetries
+    kernel: Any = None
+    output_kernel: Any = None
+    alpha: float = 1.0
+    decoder: Decoder | None = None
+    features: FeatureMap | None = None
+    output_features: FeatureMap | None = None
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    loss: Loss | None = None
+    device: str | None = None
+    symmetries: Any = None
 
+    @afresh
     def fit(
         self,
         X: Items,
@@ -160,28 +150,17 @@ class KernelDependency(RidgeEstimator):
             How much each pair counts; zero leaves a pair out. Of pairs in blocks an array over
             all of them, or in the blocks.
         """
-        return self._fit_afresh(
-            X, y, groups=groups, unlabelled=unlabelled, sample_weight=sample_weight
-        )
-
-    def _fit(
-        self,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        unlabelled: Items | None,
-        sample_weight: Any,
-    ) -> None:
         source = self._as_source(X, y, groups, sample_weight)
         if source is None:
             problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
             side = problem.outputs
             self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
             self._solve(problem, want)
-            return
+            return self
         refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled, choice=False)
         with source.running():
             self._learn(self._gathered(source))
+        return self
 
     def _problem_of(
         self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
@@ -191,7 +170,7 @@ class KernelDependency(RidgeEstimator):
         loss = None if self.loss is None else checked_loss(self.loss)
         if self.solver != "auto":
             check_name(self.solver)
-        if may_hold_none(y):
+        if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object":
             X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
         if unlabelled is not None:
             (kernel,) = informed([kernel], unlabelled)
@@ -203,7 +182,7 @@ class KernelDependency(RidgeEstimator):
         data = self._data(X, y, groups, weights, [inputs], output_kernel)
         outputs = data.side(output_kernel, data.y, self.output_features)
         problem = self._problem(kernel, outputs, data, loss)
-        refit = loss is not None or (kernel.separable and problem.operator.learnt)
+        refit = loss is not None or (kernel.separable and problem.kernel.operator.learnt)
         return problem, Want([alpha], judge="refit" if refit else "closed", solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, may_hold_none, take
+from .._arrays import Array, Items, count, take
+from .._parameters import parameters
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -21,6 +22,7 @@ from ..problem import Data, Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
+from .base import afresh
 from .choice import AUTO, Trial, calibrated, some_rows
 from .choices import Choices, by_scalar, kernels_of
 from .default_kernels import default_kernels
@@ -38,6 +40,7 @@ CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
 
 
+@parameters
 class KernelDependencyCV(RidgeEstimator):
     """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
 
@@ -143,46 +146,26 @@ class KernelDependencyCV(RidgeEstimator):
     (RBF(length_scale=0.3), 1e-06)
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        alphas: Sequence[float] | Array | str = "auto",
-        scoring: Any = AUTO,
-        criterion: str = "loo",
-        decoder: Decoder | Sequence[Decoder | None] | None = None,
-        features: FeatureMap | None = None,
-        output_features: FeatureMap | None = None,
-        fit_intercept: bool = True,
-        loss: Loss | Sequence[Loss | None] | None = None,
-        cv: int = FOLDS,
-        device: str | None = None,
-        verbose: bool = False,
-        solver: Any = "auto",
-        nested: int | None = None,
-        symmetries: Any = None,
-        search: str = "grid",
-        restarts: int = 0,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.alphas = alphas
-        self.scoring = scoring
-        self.criterion = criterion
-        self.decoder = decoder
-        self.features = features
-        self.output_features = output_features
-        self.fit_intercept = fit_intercept
-        self.loss = loss
-        self.cv = cv
-        self.device = device
-        self.verbose = verbose
-        self.solver = solver
-        self.nested = nested
-        self.symmetries = symmetries
-        self.search = search
-        self.restarts = restarts
+    kernel: Any = None
+    output_kernel: Any = None
+    alphas: Sequence[float] | Array | str = "auto"
+    scoring: Any = AUTO
+    criterion: str = "loo"
+    decoder: Decoder | Sequence[Decoder | None] | None = None
+    features: FeatureMap | None = None
+    output_features: FeatureMap | None = None
+    fit_intercept: bool = True
+    loss: Loss | Sequence[Loss | None] | None = None
+    cv: int = FOLDS
+    device: str | None = None
+    verbose: bool = False
+    solver: Any = "auto"
+    nested: int | None = None
+    symmetries: Any = None
+    search: str = "grid"
+    restarts: int = 0
 
+    @afresh
     def fit(
         self,
         X: Items,
@@ -210,26 +193,6 @@ class KernelDependencyCV(RidgeEstimator):
             How much each pair counts, in the fit and in the risk; zero leaves a pair out. Of
             pairs in blocks an array over all of them, or in the blocks.
         """
-        return self._fit_afresh(
-            X,
-            y,
-            groups=groups,
-            validation=validation,
-            unlabelled=unlabelled,
-            sample_weight=sample_weight,
-        )
-
-    # -- choosing -----------------------------------------------------------------------------
-
-    def _fit(
-        self,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        validation: Any,
-        unlabelled: Items | None,
-        sample_weight: Any,
-    ) -> None:
         choices = Choices.of(self)
         source = self._as_source(X, y, groups, sample_weight)
         if source is None and validation is not None:
@@ -240,8 +203,8 @@ class KernelDependencyCV(RidgeEstimator):
             check_stream_choice(self, choices, validation)
             with source.running():
                 self._fit_source(source, choices, validation)
-            return
-        if may_hold_none(y):
+            return self
+        if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object":
             X, y, groups, unlabelled, sample_weight = parted(
                 X, y, groups, unlabelled, sample_weight
             )
@@ -268,6 +231,7 @@ class KernelDependencyCV(RidgeEstimator):
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
             )
+        return self
 
     def _learnt_kernels(self, choices: Choices, data: Data) -> list[OperatorKernel]:
         """The kernels at parameters learnt by gradient, for each output kernel."""

@@ -112,7 +112,7 @@ class ParameterSearch:
             return kernel.component_gradient, OperatorGradient()
         moments = moments_of(self._factored(self.problem))
         kernel = self.problem.inputs.kernel.parameter_gradient
-        return kernel, self.problem.operator.gradient(moments)
+        return kernel, self.problem.kernel.operator.gradient(moments)
 
     @property
     def _scalar(self) -> Kernel:
@@ -156,7 +156,7 @@ class ParameterSearch:
         if self._components:
             return with_parameters(self.problem.kernel, values["scalar"])
         scalar = with_parameters(self._scalar, values["scalar"])
-        return Separable(scalar, with_parameters(self.problem.operator, values["operator"]))
+        return Separable(scalar, with_parameters(self.problem.kernel.operator, values["operator"]))
 
     def _factored(self, problem: Problem) -> Parts:
         solver: Any = Spectral() if problem.inputs.features is None else LowRank()
@@ -263,8 +263,8 @@ def _refuse(problem: Problem) -> None:
     if not problem.separable and own is ComponentKernel.component_gradient:
         raise Refused(f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel "
                       "learnt by gradient.")  # fmt: skip
-    if problem.loss is not None or (problem.separable and problem.operator.learnt):
-        what = problem.loss or problem.operator
+    if problem.loss is not None or (problem.separable and problem.kernel.operator.learnt):
+        what = problem.loss or problem.kernel.operator
         raise Refused(f"{what} has no closed form to be differentiated: use the square loss and "
                       "an operator made of the moments.")  # fmt: skip
     if problem.gathered is not None:
@@ -286,9 +286,9 @@ def _balanced(problem: Problem) -> Outputs:
     Under the identity columns are fitted apart, so that their units would only decide which of
     them parameters are learnt for.
     """
-    outputs, kernel = Outputs.of(problem), problem.outputs.kernel
+    outputs, kernel = Cache().outputs(problem), problem.outputs.kernel
     plain = kernel.on_vectors and kernel.features is not None and problem.outputs.features is None
-    if not plain or (problem.separable and problem.operator.uniform is None):
+    if not plain or (problem.separable and problem.kernel.operator.uniform is None):
         return outputs
     xp = namespace(outputs.rows)
     spread = xp.sqrt(xp.sum(outputs.rows * outputs.rows, axis=0))

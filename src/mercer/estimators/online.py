@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, namespace, part, sqnorms, take
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
@@ -16,11 +16,12 @@ from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers.weights import CoupledMap, LeastWeights
-from .base import StructuredEstimator
+from .base import StructuredEstimator, afresh
 
 DROPS = ("smallest", "oldest")
 
 
+@parameters
 class OnlineKernelDependency(StructuredEstimator):
     """One pass of gradient steps with any operator-valued kernel, on a budget of examples.
 
@@ -86,45 +87,21 @@ class OnlineKernelDependency(StructuredEstimator):
     (True, 600, (300, 2))
     """
 
+    kernel: Any = None
+    output_kernel: Any = None
+    decay: float = 1e-3
+    rate: float = 0.5
+    power: float = 0.0
+    budget: int = 500
+    drop: str = "smallest"
+    decoder: Decoder | None = None
+    output_features: FeatureMap | None = None
+
     dropped: ClassVar[dict[str, str]] = {}  # it goes on learning from what it keeps
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        decay: float = 1e-3,
-        rate: float = 0.5,
-        power: float = 0.0,
-        budget: int = 500,
-        drop: str = "smallest",
-        decoder: Decoder | None = None,
-        output_features: FeatureMap | None = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.decay = decay
-        self.rate = rate
-        self.power = power
-        self.budget = budget
-        self.drop = drop
-        self.decoder = decoder
-        self.output_features = output_features
-
+    @afresh
     def fit(self, X: Items, y: Items) -> OnlineKernelDependency:
         """Forget everything, and take one pass over the pairs in their order."""
-        return self._fit_afresh(X, y)
-
-    def partial_fit(self, X: Items, y: Items) -> OnlineKernelDependency:
-        """Go on with a further block of pairs; a block that is refused changes nothing."""
-        if not hasattr(self, "n_seen_"):
-            return self.fit(X, y)
-        fresh = copy.copy(self)
-        X, y = fresh._check_block(X, y)
-        fresh._learn(X, y)
-        self.__dict__ = fresh.__dict__
-        return self
-
-    def _fit(self, X: Items, y: Items) -> None:
         kernel = as_operator_kernel(self.kernel)
         output_kernel = clone(as_output_kernel(self.output_kernel))
         X, y = self._check_pairs(clone(kernel.inputs), output_kernel, X, y)
@@ -139,6 +116,17 @@ class OnlineKernelDependency(StructuredEstimator):
         self.inputs_, self.outputs_ = part(X, slice(0, 0)), part(y, slice(0, 0))
         self.coefficients_ = self.ahead_ = V[:0, :]
         self._learn(X, y)
+        return self
+
+    def partial_fit(self, X: Items, y: Items) -> OnlineKernelDependency:
+        """Go on with a further block of pairs; a block that is refused changes nothing."""
+        if not hasattr(self, "n_seen_"):
+            return self.fit(X, y)
+        fresh = copy.copy(self)
+        X, y = fresh._check_block(X, y)
+        fresh._learn(X, y)
+        self.__dict__ = fresh.__dict__
+        return self
 
     def _output_map(self) -> FeatureMap:
         if self.output_features is not None:

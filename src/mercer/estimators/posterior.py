@@ -177,7 +177,7 @@ class Posterior:
         q = sum(part.b.shape[0] for part in self.parts.parts)
         if problem.outputs.features is not None or q == problem.outputs.width:
             return
-        vanishing = problem.separable and vanishes_unseen(problem.operator)
+        vanishing = problem.separable and vanishes_unseen(problem.kernel.operator)
         if problem.intercept or not vanishing:
             raise ValueError(
                 f"the total variance is infinite, or that of directions which no training output "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,16 +60,13 @@ class RidgeEstimator(Planned, StructuredEstimator):
         """
         if type(X) is np.ndarray:
             return None
-        if isinstance(X, np.memmap) and not self._low_rank(self._scalar_kernels()):
+        finite = self.features is not None or not isinstance(X, np.memmap)
+        if not (finite or all(kernel.features for kernel in self._scalar_kernels())):
             return None
         source = as_source(X, y, weights)
         if source is not None and groups is not None:
             raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
         return source
-
-    def _low_rank(self, kernels: list[Kernel]) -> bool:
-        """Whether the inputs have finite coordinates, so that pairs may come in blocks."""
-        return self.features is not None or all(map(attrgetter("features"), kernels))
 
     def _data(
         self,
@@ -100,8 +96,10 @@ class RidgeEstimator(Planned, StructuredEstimator):
             w = None if (w == 1.0).all() else w
         labels = None if groups is None else group_labels(groups, n)
         sample = None
-        finite = self.output_features is not None or output_kernel.features is not None
-        if self._low_rank(kernels) and finite and not kernels[0].pairwise:
+        finite = self.features is not None or all(kernel.features for kernel in kernels)
+        if self.output_features is None and output_kernel.features is None:
+            finite = False
+        if finite and not kernels[0].pairwise:
             # The same pairs might come in blocks.
             size = sample_size(self.features, self.output_features)
             sample = sampled_rows(given_pairs, size, kept)
@@ -191,8 +189,11 @@ class RidgeEstimator(Planned, StructuredEstimator):
         )
         self.input_kernel_ = solution.kernel.inputs
         self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
-        wanted = replace(want, alphas=[alpha], left_out=True)
-        self.fitted_ = Fitted(problem.fixed(), wanted, alpha)
+        if problem.inputs.features is not None or problem.outputs.features is not None:
+            # Keep what was drawn for the problem, and no coordinates.
+            fixed = problem.inputs.fixed(), problem.outputs.fixed()
+            problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
+        self.fitted_ = Fitted(problem, replace(want, alphas=[alpha], left_out=True), alpha)
         if want.left_out:
             self.fitted_.keep(factorization)
 

@@ -98,7 +98,7 @@ def tune(
 
 def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
     """The kernel of a problem at learnt parameters; one without a gradient as it is."""
-    if not problem.separable or problem.loss is not None or problem.operator.learnt:
+    if not problem.separable or problem.loss is not None or problem.kernel.operator.learnt:
         return problem.kernel
     found: Learnt = ParameterSearch(problem, criterion).run(restarts)
     return found.kernel

@@ -107,7 +107,7 @@ class Exact(LandmarkMap):
         if center:
             K -= means[None, :]
             K -= xp.mean(K, axis=1)[:, None]
-        s, U = eigh(K, "Gram matrix")
+        s, U = eigh(K, "Gram matrix", overwrite=True)
         if center:  # next to a tiny eigenvalue rounding mixes the constant in, which must be out
             U -= xp.mean(U, axis=0)
         U *= xp.sqrt(s)

@@ -108,4 +108,4 @@ def _refuse_indefinite(K: np.ndarray, V: np.ndarray) -> None:
     missed = np.abs(K[:, some] - V @ V[some].T).max()
     lost = np.abs(K.diagonal() - np.einsum("ij,ij->i", V, V)).max()
     if max(missed, lost) > INDEFINITE * scale * len(K):
-        eigh(np.array(K), "Gram matrix")  # raises, with the eigenvalues in its message
+        eigh(K, "Gram matrix")  # raises, with the eigenvalues in its message

@@ -7,14 +7,15 @@ from numbers import Real
 from typing import Any
 
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
-from .._arrays import Array, Items, as_vectors, count, dense, namespace, sqnorms, take
+from .._arrays import Array, Items, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from ..spaces.base import resolve
 from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
+VECTORS = Vectors()
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
 
@@ -222,43 +223,11 @@ class VectorKernel(Kernel):
     array([[9., 4.]])
     """
 
-    space = Vectors()
+    space: Space = VECTORS
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
-        return as_vectors(A, name, type(self).__name__, self.accepts_sparse)
-
-
-class Wrapper(Kernel):
-    """A kernel made of another one, which it fits as a clone and hands its properties on."""
-
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
-
-    @property
-    def inner(self) -> Kernel:
-        """The kernel inside: fitted where this one is, else as given."""
-        return self.__dict__.get("kernel_") or self._given()
-
-    def _given(self) -> Kernel:
-        return as_kernel(self.kernel)
-
-    def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside."""
-        return self.inner.check(A, name)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside."""
-        return self.inner.as_outputs(Y, name)
-
-    def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside."""
-        self.kernel_ = clone(self._given()).fit(A)
-        return self
-
-    space = property(lambda self: self.inner.space)
-    accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    centered = property(lambda self: self.inner.centered)
+        return VECTORS.check(A, name, type(self).__name__, True, self.accepts_sparse)
 
 
 class Linear(VectorKernel):

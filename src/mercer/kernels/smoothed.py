@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, like
+from .._arrays import Array, Items, like
 from .._parameters import positive, whole
 from ..spaces import Vectors
 from .capabilities import Fourier, ItemGradient
@@ -49,7 +49,7 @@ class Smoothed(After):
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Images as float64 rows."""
-        return as_vectors(A, name, "Smoothed")
+        return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
         return A @ like(self._matrix(int(A.shape[1])), A)

@@ -12,13 +12,13 @@ from .._arrays import Array, Items, count, host, like, take
 from .._parameters import parameters, positive, whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
-from ..estimators.base import StructuredEstimator, warn_if_constant
+from ..estimators.base import StructuredEstimator, afresh, warn_if_constant
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side
+from ..solvers import Cache
 from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
-from ..solvers.outputs import Outputs
 from ..solvers.weights import CoupledMap, LeastWeights
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
 
@@ -112,6 +112,7 @@ class JointKernelMap(StructuredEstimator):
     random_state: Any = 0
     joint: Any = None
 
+    @afresh
     def fit(self, X: Items, y: Items) -> JointKernelMap:
         """Learn from pairs.
 
@@ -121,9 +122,6 @@ class JointKernelMap(StructuredEstimator):
             Inputs and as many outputs; the distinct ones among them are the candidates of the
             constraints.
         """
-        return self._fit_afresh(X, y)
-
-    def _fit(self, X: Items, y: Items) -> None:
         ascent = self._ascent()
         chosen, output_kernel = self._kernels()
         output_kernel = clone(output_kernel)
@@ -138,13 +136,14 @@ class JointKernelMap(StructuredEstimator):
         else:
             self._fit_scores(ascent, X, y)
             self.input_kernel_ = kernel
+        return self
 
     def _fit_points(
         self, ascent: MarginAscent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
     ) -> None:
         """With an operator-valued kernel, in coordinates of the outputs."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
-        V = Outputs.of(Problem(*sides, chosen, intercept=True))
+        V = Cache().outputs(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]

@@ -34,4 +34,4 @@ class Solver:
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
     """Whether weights on the outputs are all that a separable problem at low rank needs."""
-    return problem.operator.uniform is not None and problem.spanned and not want.moves
+    return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves

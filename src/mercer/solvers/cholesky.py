@@ -101,7 +101,7 @@ class OneCholesky(Factorization):
         K = Reduction.of(p.weights, p.intercept, K).reduced(K)
         xp = namespace(K)
         level = float(xp.sum(xp.linalg.diagonal(K))) / p.total
-        return (level or 1.0) * (p.operator.uniform or 1.0)
+        return (level or 1.0) * (p.kernel.operator.uniform or 1.0)
 
 
 class Tridiagonal(Solver):
@@ -119,7 +119,7 @@ class Tridiagonal(Solver):
         kernel, X = problem.inputs.kernel, problem.inputs.items
         scale = float(np.max(np.diagonal(X) if kernel.pairwise else kernel.diag(X)))
         heavy = 1.0 if problem.weights is None else float(problem.weights.max())
-        smallest = min(want.alphas, default=0.0) / (problem.operator.uniform or 1.0)
+        smallest = min(want.alphas, default=0.0) / (problem.kernel.operator.uniform or 1.0)
         smallest *= 0.5 * scale * heavy if want.relative else 1.0
         if not (scale > 0 and stands_out(smallest, problem.n, scale * heavy)):
             return "the smallest ridge is lost in rounding"
@@ -219,7 +219,7 @@ class Reduced(Factorization):
 
     @property
     def _uniform(self) -> float:
-        return self.problem.operator.uniform or 1.0
+        return self.problem.kernel.operator.uniform or 1.0
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""

@@ -26,7 +26,7 @@ from .weights import RidgeFactor, factored
 
 def by_inverse(problem: Problem) -> bool:
     """Whether a problem is exact, under the identity or with a kernel for each component."""
-    alike = problem.separable and isinstance(problem.operator, Identity)
+    alike = problem.separable and isinstance(problem.kernel.operator, Identity)
     return (alike or not problem.separable) and problem.inputs.features is None
 
 

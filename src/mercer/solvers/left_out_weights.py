@@ -27,7 +27,7 @@ def weighed(points: Embedding, problem: Problem, alpha: float) -> Embedding:
     if isinstance(points.frame, SpanFrame):
         return points
     separable = problem.separable and problem.loss is None and problem.gathered is None
-    uniform = problem.operator.uniform if separable else None
+    uniform = problem.kernel.operator.uniform if separable else None
     if uniform and problem.inputs.features is None:
         return replace(points, weigh=lambda: left_out_weights(problem, alpha / uniform))
     least: Any = LeastWeights(points.frame, problem.outputs.items)

@@ -10,7 +10,7 @@ from .._arrays import Array, namespace
 from .._plan import Route, Sizes
 from ..operators import Moments
 from ..problem import Problem, Want
-from ..symmetric import SymMatrix
+from ..symmetric import SymMatrix, eigh
 from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, Solution
 from .low_rank_inputs import LowRankInputs, LowRankRows
@@ -39,7 +39,7 @@ class LowRank(Solver):
         """Factor the moments, or their Cholesky factor where one solution is wanted."""
         outputs = cache.outputs(problem)
         at = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
-        if want.single and problem.operator.uniform is not None:
+        if want.single and problem.kernel.operator.uniform is not None:
             return OneLowRank(problem, at, outputs)
         return in_low_rank(problem, at, outputs)
 
@@ -71,7 +71,8 @@ class OneLowRank(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
         try:
-            ridge = factored(self.at.moment + 0.0, alpha / (self.problem.operator.uniform or 1.0))
+            uniform = self.problem.kernel.operator.uniform or 1.0
+            ridge = factored(self.at.moment + 0.0, alpha / uniform)
         except np.linalg.LinAlgError:
             return in_low_rank(self.problem, self.at, self.outputs).solve(alpha)
         fit = self.at.composed(ridge.solve(self.at.rows.T @ self.outputs.rows))
@@ -82,7 +83,7 @@ class OneLowRank(Factorization):
         """Tr K_x / n, times the number that the operator is."""
         xp = namespace(self.at.moment)
         level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
-        return level * (self.problem.operator.uniform or 1.0) or 1.0
+        return level * (self.problem.kernel.operator.uniform or 1.0) or 1.0
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:
@@ -98,7 +99,7 @@ def ridge(moments: Moments, B: Any, alpha: float) -> Array:
     array([[0.5]])
     """
     s, P = moments.uu.eigh("input moment")
-    b, Q = SymMatrix.of(B).eigh("output operator")
+    b, Q = eigh(B, "output operator", drop=False)
     turn = namespace(moments.vu).matrix_transpose
     C = moments.vu if P is None else moments.vu @ P
     C = C if Q is None else turn(Q) @ C

@@ -90,7 +90,7 @@ class LowRankInputs(InputSpectrum):
         if at.whole and not issparse(at.rows) and at.rows.shape[0] >= at.rows.shape[1] > 0:
             self._factor_rows(at)
             return
-        self.s, self.P = eigh(at.moment + 0.0, "input moment")
+        self.s, self.P = eigh(at.moment, "input moment")
         if self.P is None:  # no coordinate at all
             self.P = at.moment
         self._put(at.rows, at.weights, at.whole)

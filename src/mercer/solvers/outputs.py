@@ -42,26 +42,6 @@ class Outputs:
     frame: Frame
 
     @classmethod
-    def of(cls, problem: Problem) -> Outputs:
-        """The coordinates that a problem asks for."""
-        side, own = problem.outputs, problem.kernel.own_coordinates
-        if side.features is not None:
-            map, V = side.coordinates
-        else:
-            if own and side.width is None:
-                raise ValueError(
-                    f"{problem.kernel} speaks of output components, but {side.kernel} has no "
-                    "finite features to be its components: use output_kernel=Linear()."
-                )
-            finite = own or (side.width is not None and side.width <= problem.n)
-            if problem.inputs.features is not None and not finite:
-                # Inputs of low rank alone leave n² for outputs.
-                problem.require_room(OUTPUT_SQUARES)
-            map = Explicit() if finite else Triangular()
-            V = map.fit_transform(side.kernel, side.items)
-        return cls.centred(dense(V), problem.weights, problem.intercept, OrthonormalFrame(map))
-
-    @classmethod
     def centred(
         cls,
         V: Array,
@@ -86,7 +66,7 @@ class Outputs:
         weigher: Any = LeastWeights(self.frame, problem.outputs.items)
         if problem.gathered is not None:
             weigher = NoWeights()
-        elif problem.operator.uniform and problem.loss is None and problem.inputs.features is None:
+        elif not (problem.loss or problem.inputs.features) and problem.kernel.operator.uniform:
             weigher = DualWeights.of(problem, alpha)
         return Solution(PointMap(map, offset, self.frame, weigher), kernel)
 
@@ -114,11 +94,28 @@ class Cache:
     held: tuple[Any, Any] = (None, None)
 
     def outputs(self, problem: Problem) -> Outputs:
-        """The outputs in coordinates, made once."""
-        own = problem.kernel.own_coordinates
-        if own not in self.made:
-            self.made[own] = Outputs.of(problem)
-        return self.made[own]
+        """The outputs in the coordinates that a problem asks for, made once."""
+        side, own = problem.outputs, problem.kernel.own_coordinates
+        if own in self.made:
+            return self.made[own]
+        if side.features is not None:
+            map, V = side.coordinates
+        else:
+            if own and side.width is None:
+                raise ValueError(
+                    f"{problem.kernel} speaks of output components, but {side.kernel} has no "
+                    "finite features to be its components: use output_kernel=Linear()."
+                )
+            finite = own or (side.width is not None and side.width <= problem.n)
+            if problem.inputs.features is not None and not finite:
+                # Inputs of low rank alone leave n² for outputs.
+                problem.require_room(OUTPUT_SQUARES)
+            map = Explicit() if finite else Triangular()
+            V = map.fit_transform(side.kernel, side.items)
+        frame = OrthonormalFrame(map)
+        made = Outputs.centred(dense(V), problem.weights, problem.intercept, frame)
+        self.made[own] = made
+        return made
 
     def inputs(self, kernel: Any, make: Callable, *parts: Any) -> Any:
         """The factored inputs of a scalar kernel, make(*parts); those of another are let go."""

@@ -61,7 +61,7 @@ def parameter_slopes(
         Whether the derivative in the landmarks of a map of low rank is wanted.
     """
     found = slopes(parts, alpha, criterion)
-    operator = parts.problem.operator.gradient(moments_of(parts))
+    operator = parts.problem.kernel.operator.gradient(moments_of(parts))
     values, terms = operator.vjp(found.operator)
     found = _with_terms(parts, found, terms)
     inputs = parts.parts[0].inputs

@@ -32,7 +32,7 @@ from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
 from .robust import Cleaned, Robust, lengths
-from .spectral import Parts, separated
+from .spectral import Parts, part_coefficients, separated
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -170,7 +170,7 @@ class Refitted(Factorization):
         """Tr K_x / n: an operator that is learnt finds its own scale."""
         s = self.inputs.s
         level = float(namespace(s).sum(s)) / self.problem.total or 1.0
-        if self.problem.operator.learnt:
+        if self.problem.kernel.operator.learnt:
             return level
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
@@ -209,7 +209,7 @@ class Fold:
     def predict(self, alpha: float) -> Array:
         """The points of the examples that were not seen, in output coordinates."""
         parts = self.fit.settled(alpha)
-        points = self.Z @ parts.coefficients(alpha)
+        points = self.Z @ part_coefficients(parts.parts[0], alpha, parts.Q)
         return points if parts.outputs.mean is None else points + parts.outputs.mean
 
 
@@ -290,7 +290,7 @@ class RobustFit:
 
     def _base(self, alpha: float) -> Parts:
         """The factorisation of the shortened outputs; one for all α unless B is learnt."""
-        key = alpha if self.problem.operator.learnt else 0.0
+        key = alpha if self.problem.kernel.operator.learnt else 0.0
         if key not in self._parts:
             self._parts = {key: closed(self.problem, self.inputs, self.tamed, alpha)}
         return self._parts[key]
@@ -324,7 +324,7 @@ class RobustFit:
         turn = (lambda V: V) if base.Q is None else (lambda V: V @ base.Q)
         start = turn(self.tamed.coordinates) if self.reached is None else self.reached
         cleaned = Robust().clean(part, turn(self.given), loss, alpha, start, self.weights)
-        if not self.problem.operator.learnt:
+        if not self.problem.kernel.operator.learnt:
             self.reached = cleaned
         parts = self._with(base, self._centred(base._turned_back(cleaned.targets)))
         parts.loss = loss

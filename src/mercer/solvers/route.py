@@ -103,7 +103,8 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         raise ValueError(
             f"solver={solver!r} is not for {problem.kernel}, which {kind}: use one of {fits}."
         )
-    if solver == "cholesky" and (problem.operator.uniform is None or problem.loss is not None):
+    plain = separable and problem.kernel.operator.uniform is not None and problem.loss is None
+    if solver == "cholesky" and not plain:
         raise ValueError(
             "solver='cholesky' is for the identity operator (times any number) and the square "
             "loss; use solver='auto'."
@@ -123,7 +124,7 @@ def kind(problem: Problem, want: Want) -> str:
         return "places"
     if not problem.kernel.separable:
         return "coupled"
-    operator = problem.operator
+    operator = problem.kernel.operator
     if want.judge == "refit" or problem.loss is not None or operator.learnt:
         return "refit"
     if features is not None:
@@ -149,7 +150,7 @@ def _refusal(problem: Problem, want: Want, reasons: list[str]) -> str:
 def sizes_of(problem: Problem, want: Want) -> Sizes:
     """What of a problem its costs depend on."""
     width = problem.outputs.width
-    uniform = problem.separable and problem.operator.uniform is not None
+    uniform = problem.separable and problem.kernel.operator.uniform is not None
     rank = None
     if problem.inputs.features is not None:
         rank = problem.inputs.features.get_params(deep=False).get("rank")

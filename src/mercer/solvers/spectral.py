@@ -18,7 +18,7 @@ from ..embedding import Embedding
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from ..symmetric import SymMatrix
+from ..symmetric import eigh
 from .base import Cache, Solver
 from .densities import left_out_density, unit_variance
 from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution, _Points
@@ -81,9 +81,9 @@ def separated(
 
     With `alpha` the operator is learnt at that ridge first.
     """
-    operator = problem.operator
+    operator = problem.kernel.operator
     operator = operator if alpha is None else operator.learn(moments, alpha)
-    b, Q = SymMatrix.of(operator.matrix(moments)).eigh("output operator")
+    b, Q = eigh(operator.matrix(moments), "output operator", drop=False)
     rows, inside = outputs.rows, EV if Q is None else EV @ Q
     part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)
     return Parts(problem, Separable(problem.inputs.kernel, operator), outputs, [part], Q)
@@ -123,13 +123,9 @@ class Parts(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
-        fit = self.parts[0].inputs.map(self.coefficients(alpha))
-        return self.outputs.solution(self.problem, alpha, fit, self.kernel)
-
-    def coefficients(self, alpha: float) -> Array:
-        """D with g(x) = z(x) D in output coordinates, of a problem of one part."""
         (part,) = self.parts
-        return self._turned_back(part_coefficients(part, alpha))
+        fit = part.inputs.map(part_coefficients(part, alpha, self.Q))
+        return self.outputs.solution(self.problem, alpha, fit, self.kernel)
 
     def _turned_back(self, C: Array) -> Array:
         """From the directions of the operator to output coordinates."""
@@ -279,8 +275,8 @@ class Parts(Factorization):
         )
 
 
-def part_coefficients(part: Part, alpha: float) -> Array:
-    """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α).
+def part_coefficients(part: Part, alpha: float, Q: Array | None = None) -> Array:
+    """D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α); in output coordinates, D Qᵀ.
 
     At ridges so small that the rounding of E and s shows, though not lost in it, one step of
     iterative refinement with the Gram matrix itself makes up for it.
@@ -296,4 +292,5 @@ def part_coefficients(part: Part, alpha: float) -> Array:
         dual = E @ C
         rest = part.T - part.inputs.times(dual) * b - alpha * dual
         C = C + (namespace(E).matrix_transpose(E) @ rest) / D
-    return C * b
+    C = C * b
+    return C if Q is None else C @ namespace(Q).matrix_transpose(Q)

@@ -22,7 +22,7 @@ from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
-from .spectral import Parts, separated
+from .spectral import Parts, part_coefficients, separated
 from .weights import NoWeights, factored
 
 ROWS = 1024
@@ -36,10 +36,10 @@ class Streamed(Solver):
 
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """The square loss, and an operator that is not learnt."""
-        uniform = problem.operator_features or problem.operator.uniform is not None
+        uniform = problem.operator_features or problem.kernel.operator.uniform is not None
         if want.solver == "cholesky" and not uniform:
-            return f"solver='cholesky' is for the identity operator, not {problem.operator}"
-        learnt = problem.separable and problem.operator.learnt and not want.single
+            return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
+        learnt = problem.separable and problem.kernel.operator.learnt and not want.single
         if problem.loss is not None or learnt or want.judge != "closed":
             return "pairs that come in blocks have no robust loss, nor a choice of learnt operators"
         return None
@@ -99,19 +99,18 @@ class StreamFactorization(Factorization):
             features = self.problem.gathered.inputs
             coef = features.solve(self.moments.uu.full, self.moments.vu, alpha)
             return Solution(self._map(coef), features.operator_kernel_)
-        if self.problem.operator.learnt:
-            operator = self.problem.operator.learn(self.moments, alpha)
+        if self.problem.kernel.operator.learnt:
+            operator = self.problem.kernel.operator.learn(self.moments, alpha)
             kernel = Separable(self.problem.inputs.kernel, operator)
             learnt = replace(self.problem, kernel=kernel)
             return StreamFactorization(learnt, self.want, Cache()).parts.solve(alpha)
-        uniform = self.problem.operator.uniform
+        uniform = self.problem.kernel.operator.uniform
         if uniform is not None and "parts" not in vars(self) and self.want.solver != "spectral":
             try:
                 ridge = factored(self.moments.uu.full + 0.0, alpha / uniform)
                 vu = self.moments.vu
                 coef = ridge.solve(namespace(vu).matrix_transpose(vu))
-                kernel = Separable(self.problem.inputs.kernel, self.problem.operator)
-                return Solution(self._map(coef), kernel)
+                return Solution(self._map(coef), self.problem.kernel)
             except np.linalg.LinAlgError:
                 pass  # α is lost in the rounding: the spectrum drops what is
         return self.parts.solve(alpha)
@@ -139,7 +138,7 @@ class StreamFactorization(Factorization):
         inputs: Any = part.inputs
         moments = gathering.moments
         moments = moments.about(*self.means) if self.means else moments
-        D = parts.coefficients(alpha)
+        D = part_coefficients(part, alpha, parts.Q)
         C = inputs.P @ (namespace(D).sqrt(inputs.s)[:, None] * D)
         xp = namespace(C)
         rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, Items, count, like, namespace
 from .._linalg import PositiveDefinite, ridged
-from ..embedding import Frame
+from ..embedding import Frame, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel
@@ -78,7 +78,7 @@ class DualWeights(FeatureMap):
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
         """Those of an exact problem under a multiple of the identity."""
-        side, alpha = problem.inputs, alpha / (problem.operator.uniform or 1.0)
+        side, alpha = problem.inputs, alpha / (problem.kernel.operator.uniform or 1.0)
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
     @cached_property
@@ -129,7 +129,9 @@ class LeastWeights:
     y: Items
 
     def weights(self, X: Items, C: Array) -> Array:
-        """C V⁺."""
+        """C V⁺; coordinates on the outputs themselves are their weights."""
+        if isinstance(self.frame, SpanFrame):
+            return C
         V = self.frame.evaluate(self.y)
         xp = namespace(V)
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))

@@ -30,7 +30,7 @@ class Curves(Vectors):
     def __init__(self, grid: Array | None = None):
         self.grid = grid
 
-    def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:
+    def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:  # type: ignore[override]
         """The curves as rows on the grid."""
         rows = super().check(self.rows(A, name, owner), name)
         return self.on_this_grid(rows, name, owner)

@@ -63,7 +63,7 @@ class Fields(Vectors):
     name = "fields"
     METRIC = "metrics.relative_error"
 
-    def check(self, A: Items, name: str = "y") -> Array:
+    def check(self, A: Items, name: str = "y") -> Array:  # type: ignore[override]
         """Finite numbers, one axis a dimension of the grid."""
         A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))

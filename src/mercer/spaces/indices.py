@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_vectors, count, refuse_empty, refuse_masked
+from .._arrays import Array, Items, count, refuse_empty, refuse_masked
 from .base import Space
+from .vectors import Vectors
 
 
 class Indices(Space):
@@ -69,4 +70,4 @@ class GramRows(Space):
 
     def check(self, A: Items, name: str = "y") -> Array:
         """A matrix of finite numbers."""
-        return as_vectors(A, name, "a precomputed kernel")
+        return Vectors().check(A, name, "a precomputed kernel", rows=True)

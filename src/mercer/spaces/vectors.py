@@ -5,10 +5,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_array
 
 from .._arrays import (
-    NUMBERS,
     Array,
     Items,
     foreign_vectors,
@@ -22,6 +22,9 @@ from ..cells.notation import is_date, written_day
 from ..cells.table import Name
 from ..cells.values import notations_of, numbers
 from .base import Space
+
+NUMBERS = "fiub"
+"""Kinds of numpy's plain numbers, of which an array needs no further look before scikit-learn's."""
 
 
 class Vectors(Space):
@@ -41,16 +44,34 @@ class Vectors(Space):
     greater_is_better = False
     on_vectors = True
 
-    def check(self, A: Items, name: str = "y") -> Array:
-        """Finite numbers in an array of their own shape, plain numbers as vectors of length 1."""
+    def check(
+        self,
+        A: Items,
+        name: str = "y",
+        owner: str = "its kernel",
+        rows: bool = False,
+        accept_sparse: bool = False,
+    ) -> Array:
+        """Finite numbers in an array of their own shape, plain numbers as vectors of length 1.
+
+        With `rows` further axes are flattened, plain numbers refused, and a sparse matrix stays
+        one, as a CSR array, where its kernel can work on it.
+        """
+        if type(A) is np.ndarray and A.ndim == 2 and A.dtype == np.float64 and A.size:
+            with np.errstate(all="ignore"):  # a sum of finite numbers may overflow: look closely
+                if np.isfinite(A.sum()):
+                    return A  # the short way for a server, which checks single rows
         if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
             refuse_masked(A, name)
+            if accept_sparse and issparse(A):
+                A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
+                return csr_array(A)
             if is_foreign(A):
-                A = A if A.ndim > 1 else A[:, None]
-                return namespace(A).reshape(foreign_vectors(A, name), A.shape)
-            refuse_things(A, name, "its kernel")
-        A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name=name)
-        return A if A.ndim > 1 else A[:, None]
+                A = foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
+                return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
+            refuse_things(A, name, owner)
+        A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
+        return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
