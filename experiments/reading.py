@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GroupShuffleSplit
 
 from mercer import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
-from mercer.decoders import PerPosition
+from mercer._arrays import object_array
+from mercer.decoders import Lexicon, PerPosition
 from mercer.embedding import Embedding
 from mercer.features import Explicit
 from mercer.kernels import Kernel, Positions
@@ -27,10 +27,6 @@ from mercer.operators import Operator, Positionwise
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LAMBDA = 0.01
 """The paper's ridge, kept where a choice would bring nothing: kernels here have k(x, x) = 1."""
-
-
-TEMPERATURES = (0.1, 0.25, 0.5, 1.0)
-"""Of the softmax over letters."""
 
 
 class Reader(Protocol):
@@ -61,6 +57,8 @@ class Dependency:
     """Another model that reads words, where it was the better one."""
     half: Dependency | None = None
     """What the points are of, where that is not the model: it may know fewer places."""
+    of: Callable[[np.ndarray], np.ndarray] = np.asarray
+    """What is made of a word before the model sees it."""
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
         """Each letter alone, and the likeliest of the words that are as long as the input."""
@@ -69,6 +67,7 @@ class Dependency:
         return {"letters": letters, "words": speller.words(speller._at(X), words)}
 
     def _at(self, X: np.ndarray) -> Embedding:
+        X = object_array([self.of(word) for word in X])
         return replace(self.model.embed(X), inputs=X)
 
     def letters(self, points: Embedding) -> np.ndarray:
@@ -78,38 +77,15 @@ class Dependency:
 
     def words(self, points: Embedding, words: np.ndarray) -> np.ndarray:
         """The likeliest of the words that are as long as the input."""
-        scores = self._by_word(points, words, self._sharpest(words))
-        return words[scores.argmax(axis=1)].astype(object)
+        rarity = (self.half or self).lexicon(words).rarity_
+        decoder = Lexicon(words, "length", rarity=rarity)
+        return decoder.fit(self.model.output_kernel_, self.model.outputs_).decode(points)
 
-    def _by_word(self, points: Embedding, words: np.ndarray, temperature: float) -> np.ndarray:
-        """Σ log p(letter | place) of words as long as the input; -inf for others.
-
-        Where no word is as long, all are compared as far as they go.
-        """
-        decoder = PerPosition("input").fit(self.model.output_kernel_, self.model.outputs_)
-        logp = log_softmax(decoder._scores(points) / temperature, axis=2)
-        lengths, inputs = np.array([len(w) for w in words]), np.asarray(points.inputs, dtype=object)
-        scores = np.full((len(logp), len(words)), -np.inf)
-        for i, own in enumerate(logp):
-            fitting = np.flatnonzero(lengths == len(inputs[i]))
-            for j in fitting if len(fitting) else range(len(words)):
-                codes = [LETTERS.index(letter) for letter in words[j][: len(own)]]
-                scores[i, j] = own[np.arange(len(codes)), codes].sum()
-        return scores
-
-    def _sharpest(self, words: np.ndarray) -> float:
-        return max(TEMPERATURES, key=lambda t: (self.half or self)._likelihood(words, t))
-
-    def _likelihood(self, words: np.ndarray, temperature: float) -> float:
-        scores = self._by_word(self.points, words, temperature)
-        column = {word: j for j, word in enumerate(words)}
-        known = [i for i, text in enumerate(self.texts) if text in column]
-        own = scores[known, [column[self.texts[i]] for i in known]]
-        return float((own - logsumexp(scores[known], axis=1)).mean())
-
-    def likelihood(self, words: np.ndarray) -> float:
-        """The mean log-probability of the texts, which the model has not learnt from, in words."""
-        return max(self._likelihood(words, t) for t in TEMPERATURES)
+    def lexicon(self, words: np.ndarray) -> Lexicon:
+        """A lexicon calibrated on the texts, which the model has not learnt from."""
+        decoder = Lexicon(words, "length", rarity="auto")
+        decoder.fit(self.model.output_kernel_, self.model.outputs_)
+        return decoder.calibrate(self.points, self.texts)
 
 
 # -- one kernel on whole words ----------------------------------------------------------------
@@ -141,24 +117,29 @@ def by_words(
 # -- places coupled ---------------------------------------------------------------------------
 
 
-def by_places(kernels: Callable[[bool], Iterable[Positionwise]]) -> Way:
+def by_places(
+    kernels: Callable[[bool], Iterable[Positionwise]],
+    of: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Way:
     """The kernels that read half of the words best, learnt from the other half.
 
     One for letters, by the share of them that is right, and one for words, by their likelihood.
-    `kernels` gives those to choose from, told whether words to come will be new ones.
+    `kernels` gives those to choose from, told whether words to come will be new ones; `of` is
+    what is made of a word first.
     """
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
         unseen, words = groups is not None, np.unique(y)
+        X = object_array([of(word) for word in X])
         apart = groups if unseen else np.arange(len(y))
         ours, theirs = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, apart))
         found = []
         for kernel in kernels(unseen):
             model = _model(kernel).fit(X[ours], y[ours])
             points = replace(model.embed(X[theirs]), inputs=X[theirs])
-            half = Dependency(model, points, y[theirs], _described(kernel))
+            half = Dependency(model, points, y[theirs], _described(kernel), of=of)
             right = symbol_accuracy(half.texts, half.letters(points))
-            found.append((right, half.likelihood(words), kernel, half))
+            found.append((right, half.lexicon(words).likelihood_, kernel, half))
         _, _, kernel, half = max(found, key=lambda each: each[0])
         _, _, spelling, spelt = max(found, key=lambda each: each[1])
         letters = replace(half, model=_model(kernel).fit(X, y), half=half)

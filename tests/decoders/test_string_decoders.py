@@ -18,6 +18,7 @@ from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
 from mercer.features import Explicit
 from mercer.kernels import RBF, Linear, Normalized, Positions, Spectrum
 from mercer.metrics import symbol_accuracy
+from mercer.operators import Positionwise
 from mercer.testing import check_decoder, check_structured_estimator
 
 words = st.lists(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=5)
@@ -233,6 +234,42 @@ def test_a_background_helps_rare_words():
     assert (free.predict(X[-6:]) == "ba").sum() < (fair.predict(X[-6:]) == "ba").sum()
 
 
+def test_a_word_gains_by_its_rare_symbols():
+    y = ["ab", "aa", "ba", "cb"]
+    kernel = Positions(letters="abcd").fit(y)
+    points = some_points(kernel, y, 0, t=3, inputs=["..", "..", ".."])
+    words = ["ab", "cc", "bd"]
+    decoder = Lexicon(words, "length", rarity=0.3).fit(kernel, kernel.as_outputs(y))
+    plain = Lexicon(words, "length").fit(kernel, kernel.as_outputs(y)).decode_top(points, 3)
+    share = {"a": 4 / 8, "b": 3 / 8, "c": 1 / 8, "d": 1 / 8}  # a new symbol counts as met once
+    mean = sum(share[c] * np.log(share[c]) for c in "abc")
+    for row, before in zip(decoder.decode_top(points, 3), plain, strict=True):
+        for word, score in row:
+            gain = 0.3 * sum(mean - np.log(share[c]) for c in word)
+            assert score == pytest.approx(dict(before)[word] + gain, abs=1e-9)
+    assert decoder.decode(points).tolist() == [row[0][0] for row in decoder.decode_top(points, 1)]
+
+
+def test_rarity_helps_new_words_of_rare_symbols():
+    rng = np.random.default_rng(0)
+    y = ["aab", "aac", "aba", "aca", "baa", "caa"] * 10
+    words = ["".join(letters) for letters in product("abc", repeat=3)]
+    y_new = ["bbc", "bcb", "cbc", "ccb"] * 20
+    X, X_new = (
+        [rng.normal([[c == "a", c == "b", c == "c"] for c in w], 0.5) for w in texts]
+        for texts in (y, y_new)
+    )
+    kernel = Positionwise(RBF(2.0), None, mu=1.0, eta=10.0)
+    free, fair = (
+        KernelDependency(kernel, Positions(), 5.0, Lexicon(words, rarity=r), fit_intercept=False)
+        for r in (0.0, "auto")
+    )
+    found = [model.fit(X, y, groups=y).predict(X_new) for model in (free, fair)]
+    right = [symbol_accuracy(y_new, read) for read in found]
+    assert fair.decoder_.rarity_ > 0 > fair.decoder_.likelihood_
+    assert right[1] > right[0] + 0.05
+
+
 def test_an_input_that_no_word_suits_gets_the_best_of_all_with_a_warning():
     kernel = Positions().fit(["ab", "b"])
     points = some_points(kernel, ["ab", "b"], 0, t=1, inputs=["....."])
@@ -326,6 +363,7 @@ def test_length_by_input_beyond_training_leaves_the_rest_out():
         (Viterbi(order=-1), Positions(), "order must be a whole number"),
         (NGramPath(ngrams="some"), Spectrum(2), "ngrams must be"),
         (Lexicon(restrict="size"), Positions(), "restrict must be"),
+        (Lexicon(rarity=0.1), Linear(), "rarity needs outputs that are sequences"),
         (Lexicon(words=["ab", "xyz"]), Positions(), r"candidates\[1\] has the symbol 'x'"),
     ],
 )
@@ -336,9 +374,15 @@ def test_fit_refuses(decoder, kernel, message):
         decoder.fit(kernel, kernel.as_outputs(y))
 
 
-@pytest.mark.parametrize("name", ["bonus", "weight"])
-def test_a_parameter_is_a_number_or_auto(name):
-    decoder = NGramPath(bonus="best") if name == "bonus" else Viterbi(weight="best")
+@pytest.mark.parametrize(
+    ("decoder", "name"),
+    [
+        (NGramPath(bonus="best"), "bonus"),
+        (Viterbi(weight="best"), "weight"),
+        (Lexicon(rarity="best"), "rarity"),
+    ],
+)
+def test_a_parameter_is_a_number_or_auto(decoder, name):
     with pytest.raises(ValueError, match=f'{name} must be a number or "auto"'):
         decoder.calibrates  # noqa: B018
 

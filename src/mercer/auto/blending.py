@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 
 from .._arrays import Items, count
-from ..decoders import ExpectedF1
+from ..decoders import Borda, Decoder, ExpectedF1
 from ..estimators import Blend
 from ..estimators.blend import in_frame, in_frame_outputs
 from ..estimators.choice import beyond_luck, calibrated
@@ -36,23 +36,14 @@ def single_scores(blend: Blend, score: Callable[..., float], y: Items) -> np.nda
     return np.array(found)
 
 
-def variants(
-    blend: Blend, scores: np.ndarray, kind: str, weights: np.ndarray | None
-) -> Iterator[tuple[str, Blend]]:
+def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
     """The blend, and for outputs that squares do not judge the same by other weights.
 
     Least squares favours models whose points are shrunk right; by score those that decode right.
-    Of numbers, where a linear model is as good but for luck, the mean of it and the blend: what
-    else is blended in may be noise.
     """
-    if kind in ARRAYS:
-        plain = _plain_one(blend, weights)
-        if plain is None:
-            yield "least squares", blend
-        else:
-            yield "least squares and linear", blend.reweighted((blend.weights_ + plain) / 2.0)
-        return
     yield "least squares", blend
+    if kind in ARRAYS:
+        return
     scores = np.where(np.isfinite(scores), scores, -np.inf)  # those count for nothing
     if np.isneginf(scores).all():
         return
@@ -63,33 +54,53 @@ def variants(
     yield "mean of both", blend.reweighted((by_score + squares) / 2.0)
 
 
-def _plain_one(blend: Blend, weights: np.ndarray | None) -> np.ndarray | None:
-    """The weights of the best linear model alone, if the blend is not better by more than luck."""
+def plain_one(
+    blend: Blend, scores: np.ndarray, kind: str, weights: np.ndarray | None
+) -> np.ndarray | None:
+    """The weights of the best linear model alone, if the blend is not better by more than luck.
+
+    What else is blended in may be noise then. None else, and for outputs that are neither numbers
+    nor rankings.
+    """
     linear = [
         k
         for k, model in enumerate(blend.models_)
         if "fitted_" in vars(model) and model.input_kernel_.features is not None
     ]
-    if not linear:
+    if not linear or kind not in (*ARRAYS, "ranking"):
         return None
+    best = max(linear, key=lambda k: scores[k])
+    gains = _row_gains(blend, best, kind)
+    return None if beyond_luck(gains, weights) else np.eye(len(blend.models_))[best]
+
+
+def _row_gains(blend: Blend, k: int, kind: str) -> np.ndarray:
+    """How much better the blend predicts each left-out row than one of its models."""
+    both = blend.left_out_, blend.left_out_models_[k]
+    if kind == "ranking":
+        space, truth = blend.output_kernel_.space, blend.outputs_
+        ours, theirs = (
+            np.asarray(space.metric(truth, blend.decoder_.decode(points), average=False))
+            for points in both
+        )
+        return ours - theirs
     frame = blend.left_out_.frame
     V = in_frame_outputs(frame, blend.outputs_)
-    best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
-    lost, blended = (
-        ((in_frame(points, frame) - V) ** 2).sum(axis=1)
-        for points in (blend.left_out_models_[best], blend.left_out_)
-    )
-    return None if beyond_luck(lost - blended, weights) else np.eye(len(blend.models_))[best]
+    ours, theirs = (((in_frame(points, frame) - V) ** 2).sum(axis=1) for points in both)
+    return theirs - ours
 
 
-def by_expected_f1(blend: Blend) -> Blend | None:
-    """The blend with sets decoded by expected F1; None where that takes too long."""
+def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
+    """The blend with sets decoded by expected F1, where that is quick, or rankings by Borda."""
     n, labels = blend.left_out_.coordinates.shape
-    if n * float(labels) ** 3 > F1_STEPS:
-        return None
-    other = copy.copy(blend)
-    other.decoder_ = ExpectedF1().fit(blend.output_kernel_, blend.outputs_)
-    return other
+    decoders: dict[str, tuple[str, Decoder]] = {"ranking": ("Borda", Borda())}
+    if n * float(labels) ** 3 <= F1_STEPS:
+        decoders["labels"] = "expected F1", ExpectedF1()
+    if kind in decoders:
+        how, decoder = decoders[kind]
+        other = copy.copy(blend)
+        other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
+        yield how, other
 
 
 def clearly_better(single: float, blended: float, y: Items) -> bool:

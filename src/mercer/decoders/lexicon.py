@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,14 @@ from .._arrays import Items, blocks, host, take
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
+from ..spaces import Sequences
 from ._targets import automatic
 from .base import Decoder, Ranked
 from .candidates import Candidates
 
 POINTS = 1024
 BACKGROUNDS = tuple(np.round(np.linspace(0.0, 1.0, 11), 1).tolist())
+RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 """What calibration chooses from."""
 
 
@@ -28,6 +32,14 @@ def likelihood(S: np.ndarray, own: np.ndarray) -> float:
         float(np.mean(beta * true - logsumexp(beta * S, axis=1)))
         for beta in np.logspace(-1.0, 2.0, 13) / scale
     )
+
+
+def _gains(words: Items, y: Items) -> np.ndarray:
+    """Σ_p (H - log f(w_p)) of each word; a symbol that was never met counts as met once."""
+    counts = Counter(chain.from_iterable(y))
+    n = max(counts.total(), 1)
+    mean = sum(c / n * np.log(c / n) for c in counts.values())
+    return np.array([sum(mean - np.log(max(counts[c], 1) / n) for c in word) for word in words])
 
 
 @parameters
@@ -49,11 +61,18 @@ class Lexicon(Decoder):
         How much of the mean Φ of the training outputs (of those that suit the input) is taken off
         g(x) before words are scored; "auto" chooses it on left-out points. A ridge draws g(x)
         towards what is frequent, at the cost of rare words; 0 leaves the objective as it is.
+    rarity
+        A word gains rarity · Σ_p (H - log f(w_p)) by its symbols, f being their shares in the
+        training outputs and H the mean of log f: Bayes' rule where the words to come are others
+        than those learnt from, so that rare symbols are as likely as frequent ones. "auto" chooses
+        it on left-out points; fit with ``groups=y`` where the words to come are new.
 
     Attributes
     ----------
-    words_, background_
-        The distinct words, and the background in use.
+    words_, background_, rarity_
+        The distinct words, and the background and the rarity in use.
+    likelihood_
+        The mean log-probability of the true words at the left-out points, where they were used.
 
     Notes
     -----
@@ -74,11 +93,13 @@ class Lexicon(Decoder):
     words: Items | None = None
     restrict: str | Callable[[Any, Any], bool] | None = None
     background: float | str = 0.0
+    rarity: float | str = 0.0
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the background is to be chosen."""
-        return automatic(self.background, "background")
+        """Whether the background or the rarity is to be chosen."""
+        chosen = automatic(self.background, "background"), automatic(self.rarity, "rarity")
+        return any(chosen)
 
     def fit(self, kernel: Kernel, y: Items) -> Lexicon:
         """Keep the distinct words, and how often each training output occurs."""
@@ -88,16 +109,22 @@ class Lexicon(Decoder):
                 'restrict must be None, "length" or a function of an input and a word, '
                 f"got {self.restrict!r}."
             )
+        if self.rarity and not isinstance(kernel.space, Sequences):
+            raise ValueError(f"rarity needs outputs that are sequences of symbols, not {kernel}'s.")
         self.pool_ = Candidates(self.words).fit(kernel, y)
         self.words_ = self.pool_.outputs_
-        self.background_ = 0.0 if self.calibrates else float(self.background)
+        self.background_, self.rarity_ = (
+            0.0 if isinstance(value, str) else float(value)
+            for value in (self.background, self.rarity)
+        )
         positions, numbers = kernel.space.unique(y)
         self.seen_, self.counts_ = take(y, positions), np.bincount(numbers).astype(float)
         self.kernel_ = kernel
+        self.gains_ = _gains(self.words_, y) if self.rarity else np.zeros(len(self.words_))
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Lexicon:
-        """Choose the background under which the true words are likeliest.
+        """Choose background and rarity under which the true words are likeliest.
 
         Scores at some temperature as probabilities: smoother, hence surer, than counting words.
         """
@@ -108,23 +135,32 @@ class Lexicon(Decoder):
         known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))
         if known.size:
             S, mean, own = S[known], mean[known], own[known]
-            self.background_ = max(BACKGROUNDS, key=lambda b: likelihood(S - b * mean, own))
+            given = (self.background, BACKGROUNDS), (self.rarity, RARITIES)
+            trials = product(*(grid if v == "auto" else (float(v),) for v, grid in given))
+            worth = {(b, r): likelihood(S - b * mean + r * self.gains_, own) for b, r in trials}
+            self.background_, self.rarity_ = max(worth, key=lambda choice: worth[choice])
+            self.likelihood_ = worth[self.background_, self.rarity_]
         return self
 
     def decode(self, points: Embedding) -> Items:
         """The best word of each point."""
-        if self.restrict is None and not self.background_:
+        if self._plain:
             return self.pool_.decode(points)
-        parts = self._parts(points, background=bool(self.background_))
-        return self._best(parts, self.background_)
-
-    def _best(self, parts: Iterable[tuple[np.ndarray, Any]], background: float) -> Items:
-        best = [(S - background * mean).argmax(axis=1) for S, mean in parts]
+        best = [row.argmax(axis=1) for row in self._corrected(points)]
         return take(self.words_, np.concatenate(best))
+
+    @property
+    def _plain(self) -> bool:
+        return self.restrict is None and not self.background_ and not self.rarity_
+
+    def _corrected(self, points: Embedding) -> Iterator[np.ndarray]:
+        """Scores of some points without the background, with what rare symbols gain."""
+        for S, mean in self._parts(points, background=bool(self.background_)):
+            yield S - self.background_ * mean + self.rarity_ * self.gains_
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` words of each point, fewer where fewer suit its input."""
-        if self.restrict is None and not self.background_:
+        if self._plain:
             return self.pool_.decode_top(points, k)
         least = self.pool_._norms(points.frame)[1]
         return [
@@ -133,8 +169,8 @@ class Lexicon(Decoder):
                 for j in np.argsort(-row, kind="stable")[:k]
                 if row[j] > -np.inf
             ]
-            for S, mean in self._parts(points, background=bool(self.background_))
-            for row in S - self.background_ * mean
+            for S in self._corrected(points)
+            for row in S
         ]
 
     def _parts(self, points: Embedding, background: bool) -> Iterator[tuple[np.ndarray, Any]]:

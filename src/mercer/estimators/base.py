@@ -34,7 +34,7 @@ from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
 from ..spaces import Rows
-from .candidate_lists import ranked_lists
+from .candidate_lists import ranked_inputs, ranked_lists
 from .explain import Explained
 from .in_coordinates import InCoordinates
 from .probabilities import Probable
@@ -230,6 +230,32 @@ class StructuredEstimator(
             [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
             for row in ranked
         ]
+
+    def rank_inputs(
+        self,
+        Y: Items,
+        candidates: Iterable[Items],
+        k: int = 5,
+        leave_out_candidates: bool | None = None,
+    ) -> list[Ranked]:
+        """For each output the `k` inputs of a list whose points are nearest, with -‖g(x) - Φ(y)‖².
+
+        The other way round than `predict`: which input has such an output? A model that predicts
+        spectra of molecules finds molecules by their spectra.
+
+        Parameters
+        ----------
+        Y
+            Outputs such as the model was fitted on.
+        candidates
+            A list of inputs for each of them, which may come one by one.
+        k
+            How many inputs are returned.
+        leave_out_candidates
+            As in `predict`, for training examples whose inputs are in a list.
+        """
+        check_is_fitted(self)
+        return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
         """The points of a batch, some thousand inputs at a time, each with its inputs."""

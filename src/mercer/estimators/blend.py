@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, host
+from .._parameters import parameters
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
@@ -26,6 +27,7 @@ CHECKED = 5
 """Training outputs that the frames of two models must agree on."""
 
 
+@parameters
 class Blend(StructuredEstimator):
     """Several models of one output kernel, their points averaged in the output feature space.
 
@@ -67,19 +69,16 @@ class Blend(StructuredEstimator):
     (True, True)
     """
 
+    models: Sequence[Any] = ()
+    decoder: Decoder | None = None
+    prefit: bool = False
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "left_out_models_": "left-out predictions",
         "means_": "left-out means",
     }
-
-    def __init__(
-        self, models: Sequence[Any] = (), decoder: Decoder | None = None, prefit: bool = False
-    ):
-        self.models = models
-        self.decoder = decoder
-        self.prefit = prefit
 
     @afresh
     def fit(

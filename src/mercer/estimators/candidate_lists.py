@@ -1,4 +1,4 @@
-"""Prediction from a list of candidates for each input, by models that have not seen them."""
+"""The best of a list of candidates, outputs of an input or inputs of an output, ranked fairly."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, count, take
+from .._arrays import Items, blocks, count, host, take
 from ..decoders import Candidates
 from ..decoders.base import Ranked
-from ..decoders.own_candidates import CandidateLists
+from ..decoders.own_candidates import CANDIDATES, CandidateLists
 from ..embedding import Embedding
 from ..solvers.factorization import Refused
 
@@ -51,11 +51,38 @@ def ranked_lists(
         for batch in _batches(lists, stop - start):
             rows = np.arange(start, start + len(batch))
             found = CandidateLists(model.output_kernel_, batch, start)
-            part = points[rows - (stop - len(points))]
-            yield from found.ranked(fair.points(part, X, rows, found), k)
+            part, sets = points[rows - (stop - len(points))], fair.sets(found)
+            yield from found.ranked(fair.points(part, X, rows, sets), k)
             start += len(batch)
     next(lists, None)  # refuses lists beyond the last input
     fair.tell(n)
+
+
+def ranked_inputs(
+    model: Any, Y: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
+) -> Iterator[Ranked]:
+    """The `k` inputs of each list whose points are nearest to an output, with -‖g(x) - Φ(y)‖².
+
+    Parameters are those of `ranked_lists`, with outputs and lists of inputs.
+    """
+    fair = _Fair(model, leave_out, "input")
+    Y = model.output_kernel_.as_outputs(Y)
+    lists, start = _counted(candidates, count(Y)), 0
+    for batch in _batches(lists, count(Y)):
+        found = CandidateLists(model.input_kernel_, batch, start)
+        owners, sets = np.repeat(np.arange(len(batch)), found.lengths), fair.sets(found)
+        scores = np.empty(len(owners))
+        for some in blocks(len(owners), CANDIDATES):
+            X, own = take(found.pool, found.places[some]), owners[some]
+            out = [sets[t] for t in own] if sets else []
+            points = fair.points(model.embed(X), X, np.arange(len(own)), out)
+            scores[some] = -host(points.sqdistances_to(take(Y, start + own)))
+        for end, size in zip(found.ends, found.lengths, strict=True):
+            best = end - size + np.argsort(-scores[end - size : end], kind="stable")[:k]
+            yield [(found.pool[found.places[j]], float(scores[j])) for j in best]
+        start += len(batch)
+    next(lists, None)
+    fair.tell(count(Y))
 
 
 def _counted(candidates: Iterable[Items], n: int) -> Iterator[Items]:
@@ -95,8 +122,11 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
         yield batch
 
 
-def _training_outputs(model: Any) -> Items:
-    """The training outputs; of a saved model those that its decoder chooses from, if it does."""
+def _trained_on(model: Any, kind: str) -> Items:
+    """The training inputs or outputs; of a saved model the outputs its decoder chooses from."""
+    if kind == "input":
+        fitted = vars(model).get("fitted_")
+        return [] if fitted is None else fitted.problem.inputs.items
     if "outputs_" in vars(model):
         return model.outputs_
     decoder = vars(model).get("decoder_")
@@ -107,29 +137,27 @@ def _training_outputs(model: Any) -> Items:
 class _Fair:
     """Leaves out of a model what it has seen of the candidates."""
 
-    def __init__(self, model: Any, leave_out: bool | None):
-        self.model, self.leave_out = model, leave_out
+    def __init__(self, model: Any, leave_out: bool | None, kind: str = "output"):
+        self.model, self.leave_out, self.kind = model, leave_out, kind
         self.fitted = vars(model).get("fitted_")
         self.rows: dict[Hashable, list[int]] = {}
         if leave_out is False:
             return
         if leave_out and self.fitted is None:
             raise ValueError(f"leave_out_candidates=True is not possible: {FORGOTTEN}")
-        keys = model.output_kernel_.space.keys(_training_outputs(model))
+        kernel = model.output_kernel_ if kind == "output" else model.input_kernel_
+        keys = kernel.space.keys(_trained_on(model, kind))
         for i, key in enumerate(keys):
             self.rows.setdefault(key, []).append(i)
-        self.n, self.left, self.unfair = len(keys), 0, 0
+        self.n, self.left, self.unfair = len(keys), False, 0
         self.why = ""
 
     def points(
-        self, points: Embedding, X: Items, rows: np.ndarray, lists: CandidateLists
+        self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
     ) -> Embedding:
-        """The points of the models that rank each list fairly."""
-        sets = [] if self.leave_out is False else self._sets(lists)
-        affected = sum(len(own) > 0 for own in sets)
-        if not affected:
+        """The points of some inputs by the models that leave out their sets."""
+        if not any(map(len, sets)):
             return points
-        self.unfair += affected
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         try:
             if self.fitted is None:
@@ -141,11 +169,13 @@ class _Fair:
                 raise
             self.why = str(problem)
             return points
-        self.left += affected
+        self.left = True
         return found
 
-    def _sets(self, lists: CandidateLists) -> list[np.ndarray]:
+    def sets(self, lists: CandidateLists) -> list[np.ndarray]:
         """The training examples that each list leaves out."""
+        if self.leave_out is False:
+            return []
         trained = {
             number: self.rows[key] for key, number in lists.first.items() if key in self.rows
         }
@@ -156,26 +186,27 @@ class _Fair:
             out = np.sort(np.array([i for rows in known for i in rows], dtype=np.intp))
             if self.leave_out and len(out) == self.n:
                 raise ValueError(
-                    f"candidate list {t} holds every training output: leaving them out leaves "
+                    f"candidate list {t} holds every training {self.kind}: leaving them out leaves "
                     "nothing to learn from. Use leave_out_candidates=False."
                 )
             sets.append(out if self.leave_out or not every else out[:0])
+        self.unfair += sum(len(own) > 0 for own in sets)
         return sets
 
     def tell(self, n: int) -> None:
         """Say what was left out unasked, or could not be."""
         if self.leave_out is not None or not self.unfair:
             return
-        mixed = f"{self.unfair} of {n} candidate lists hold training outputs beside others"
+        mixed = f"{self.unfair} of {n} candidate lists hold training {self.kind}s beside others"
         if self.left:
             text = (
                 f"{mixed}: their examples were left out of the model that ranks the list, because "
-                "a training output votes for itself. leave_out_candidates=True says that this is "
-                "meant, False ranks by the whole model."
+                f"a training {self.kind} votes for itself. leave_out_candidates=True says that "
+                "this is meant, False ranks by the whole model."
             )
         else:
             text = (
-                f"{mixed} and were ranked by the whole model, in which a training output votes for "
-                f"itself: {self.why} leave_out_candidates=False says that this is meant."
+                f"{mixed} and were ranked by the whole model, in which a training {self.kind} "
+                f"votes for itself: {self.why} leave_out_candidates=False says that this is meant."
             )
         warnings.warn(text, stacklevel=5)

@@ -1,0 +1,52 @@
+"""The input of a list that has such an output, ranked by models that have not seen the list."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelDependency, load, save
+from mercer.kernels import RBF, Linear, Spectrum
+from mercer.operators import Matrix
+
+RNG = np.random.default_rng(0)
+X, Y = np.round(RNG.normal(size=(20, 3)), 1), RNG.normal(size=(20, 2))
+X[7] = X[3]  # one input of two examples
+NEW, Y_NEW = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 2))
+LISTS = [np.vstack([NEW[t], X[t : t + 4], NEW[:2]]) for t in range(6)]
+B = Matrix(np.array([[2.0, 0.5], [0.5, 1.0]]))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "outputs"), [(RBF(1.0), RBF(1.0)), (RBF(1.0), Linear()), (RBF(1.0) * B, Linear())]
+)
+def test_scores_are_those_of_refits(kernel, outputs, intercept):
+    model = KernelDependency(kernel, outputs, alpha=0.3, fit_intercept=intercept)
+    found = model.fit(X, Y).rank_inputs(Y_NEW, LISTS, 7, leave_out_candidates=True)
+    for t, row in enumerate(found):
+        rest = np.array([not (LISTS[t] == x).all(axis=1).any() for x in X])
+        points = model.fit(X[rest], Y[rest]).embed(LISTS[t])
+        D2 = points.distances(Y_NEW[[t]])[:, 0] ** 2
+        assert [score for _, score in row] == pytest.approx(np.sort(-D2)[::-1])
+        assert (row[0][0] == LISTS[t][np.argmin(D2)]).all()
+
+
+def test_the_default_leaves_out_and_says_so_and_lists_may_come_one_by_one():
+    model = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.3).fit(X, Y)
+    asked = model.rank_inputs(Y_NEW, iter(LISTS), 2, leave_out_candidates=True)
+    with pytest.warns(UserWarning, match="6 of 6 candidate lists hold training inputs beside"):
+        found = model.rank_inputs(Y_NEW, LISTS, 2)
+    assert str(found) == str(asked) and [len(row) for row in found] == [2] * 6
+    whole = model.rank_inputs(Y_NEW, LISTS, 2, leave_out_candidates=False)
+    assert str(whole) != str(asked)
+    with pytest.raises(ValueError, match="one list for each of the 6 inputs, got 5"):
+        model.rank_inputs(Y_NEW, LISTS[:5])
+
+
+def test_inputs_of_any_kind_and_saved_models(tmp_path):
+    words, y = ["aab", "abb", "bbb", "baa"], [2.0, 1.0, 0.0, 2.0]
+    model = KernelDependency(Spectrum(1), alpha=1e-3).fit(words, y)
+    assert model.rank_inputs([3.0, 0.0], [["aaa", "abab"], ["bb", "aa"]], 1)[0][0][0] == "aaa"
+    save(model, tmp_path / "model.mercer")
+    lean = load(tmp_path / "model.mercer")
+    best = [row[0][0] for row in lean.rank_inputs([3.0, 0.0], [["aaa", "bab"], ["bbb", "aaa"]])]
+    assert best == ["aaa", "bbb"]
