@@ -82,8 +82,10 @@ def test_missing_values_and_unseen_categories_are_predicted_from():
 
 @pytest.fixture(scope="module")
 def from_arrays():
-    """Predictions of a model of two columns, given as arrays."""
-    return auto().fit(X[:, :2], Y[:, 0]).predict(X[:, :2])
+    """Predictions of a model of two columns, given as arrays, with as few trees as the others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "TREES", 10)
+        return auto().fit(X[:, :2], Y[:, 0]).predict(X[:, :2])
 
 
 @pytest.mark.parametrize("make", [dict, pandas.DataFrame, pyarrow.table, "rows"])

@@ -12,7 +12,6 @@ import numpy as np
 from .._arrays import Items, count
 from ..decoders import Borda, Decoder, ExpectedF1
 from ..estimators import Blend
-from ..estimators.blend import in_frame, in_frame_outputs
 from ..estimators.choice import beyond_luck, calibrated
 from .measures import left_out_probabilities
 from .outputs import ARRAYS
@@ -41,9 +40,10 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
 
     Least squares favours models whose points are shrunk right; by score those that decode right.
     """
-    yield "least squares", blend
     if kind in ARRAYS:
+        yield _hedged(blend)
         return
+    yield "least squares", blend
     scores = np.where(np.isfinite(scores), scores, -np.inf)  # those count for nothing
     if np.isneginf(scores).all():
         return
@@ -54,40 +54,47 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
     yield "mean of both", blend.reweighted((by_score + squares) / 2.0)
 
 
-def plain_one(
-    blend: Blend, scores: np.ndarray, kind: str, weights: np.ndarray | None
-) -> np.ndarray | None:
-    """The weights of the best linear model alone, if the blend is not better by more than luck.
+def _hedged(blend: Blend) -> tuple[str, Blend]:
+    """The blend of numbers by weights that outliers and luck have little part in.
 
-    What else is blended in may be noise then. None else, and for outputs that are neither numbers
-    nor rankings.
+    Weights are robust. Where the best linear model is as good but for luck, they are the mean of
+    that model and the blend, for what else is blended in may be noise; and they are drawn towards
+    zero, the mean of the outputs, as far as the gain over it is not certain.
     """
-    linear = [
+    squares, how = blend.squares_, "robust least squares"
+    weights, each = squares.weights(robust=True), squares.left_out_weights(robust=True)
+    linear = _linear_models(blend)
+    if linear:
+        best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
+        alone = np.eye(len(weights))[best]
+        if not beyond_luck(squares.losses(alone) - squares.losses(each)):
+            weights, each, how = (weights + alone) / 2.0, (each + alone) / 2.0, f"{how} and linear"
+    share = squares.safe_share(each)
+    return how, blend.reweighted(share * weights, share * each)
+
+
+def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
+    """The mean of a blend of rankings and the best linear model, if no worse but for luck."""
+    linear = _linear_models(blend)
+    if not linear:
+        return None
+    best = max(linear, key=lambda k: scores[k])
+    space, truth = blend.output_kernel_.space, blend.outputs_
+    ours, theirs = (
+        np.asarray(space.metric(truth, blend.decoder_.decode(points), average=False))
+        for points in (blend.left_out_, blend.left_out_models_[best])
+    )
+    if beyond_luck(ours - theirs):
+        return None
+    return blend.reweighted((blend.weights_ + np.eye(len(scores))[best]) / 2.0)
+
+
+def _linear_models(blend: Blend) -> list[int]:
+    return [
         k
         for k, model in enumerate(blend.models_)
         if "fitted_" in vars(model) and model.input_kernel_.features is not None
     ]
-    if not linear or kind not in (*ARRAYS, "ranking"):
-        return None
-    best = max(linear, key=lambda k: scores[k])
-    gains = _row_gains(blend, best, kind)
-    return None if beyond_luck(gains, weights) else np.eye(len(blend.models_))[best]
-
-
-def _row_gains(blend: Blend, k: int, kind: str) -> np.ndarray:
-    """How much better the blend predicts each left-out row than one of its models."""
-    both = blend.left_out_, blend.left_out_models_[k]
-    if kind == "ranking":
-        space, truth = blend.output_kernel_.space, blend.outputs_
-        ours, theirs = (
-            np.asarray(space.metric(truth, blend.decoder_.decode(points), average=False))
-            for points in both
-        )
-        return ours - theirs
-    frame = blend.left_out_.frame
-    V = in_frame_outputs(frame, blend.outputs_)
-    ours, theirs = (((in_frame(points, frame) - V) ** 2).sum(axis=1) for points in both)
-    return theirs - ours
 
 
 def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:

@@ -20,7 +20,7 @@ from ..estimators.forest import DIRECTIONS
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
-from .blending import clearly_better, decoded_otherwise, plain_one, single_scores, variants
+from .blending import and_linear, clearly_better, decoded_otherwise, single_scores, variants
 from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
 from .measures import left_out_probabilities
@@ -149,25 +149,24 @@ class Search:
 
     def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
         """Keep the best variant of the blend, whose row comes last on the board."""
-        rows: list[tuple[dict[str, Any], Blend]] = []
+        kind, rows = self.outputs.kind_, []
 
-        def tried(how: str, blend: Blend) -> None:
-            self._note("blend", how, blend, pairs)
-            rows.append((self.board.pop(), blend))
-            rows.sort(key=lambda row: row[0]["score"])
+        def noted(how: str, blend: Blend) -> tuple[dict[str, Any], Blend]:
+            self._note("blend", f"blend, {how}", blend, pairs)
+            rows.append(self.board.pop())
+            return rows[-1], blend
 
-        for how, blend in variants(first, scores, self.outputs.kind_):
-            tried(f"blend, {how}", blend)
-        best, blend = rows[-1]
-        plain = plain_one(blend, scores, self.outputs.kind_, pairs.weights)
-        if plain is not None:
-            rows.clear()
-            tried(f"{best['model']} and linear", blend.reweighted((blend.weights_ + plain) / 2.0))
-        best, blend = rows[-1]
-        for how, decoded in decoded_otherwise(blend, self.outputs.kind_):
-            tried(f"{best['model']}, {how}", decoded)
-        self.board += [row for row, _ in rows]
-        self.models["blend"] = rows[-1][1]
+        tried = [(how, *noted(how, blend)) for how, blend in variants(first, scores, kind)]
+        how, row, blend = max(tried, key=lambda one: one[1]["score"])
+        linear = and_linear(blend, scores) if kind == "ranking" else None
+        if linear is not None:
+            how = f"{how} and linear"
+            row, blend = noted(how, linear)
+        for name, decoded in decoded_otherwise(blend, kind):
+            other, _ = noted(f"{how}, {name}", decoded)
+            row, blend = (other, decoded) if other["score"] > row["score"] else (row, blend)
+        self.board += [*(other for other in rows if other is not row), row]
+        self.models["blend"] = blend
 
     def _ridges(self, pairs: Pairs) -> None:
         """The best kernel of each family; of very many rows those of the best families only."""
