@@ -72,10 +72,11 @@ class Elsewhere:
     In the end its last layer is solved on all shifts, by ridge regression on its features.
     """
 
-    def __init__(self, outputs, epochs, device, seed=0):
+    def __init__(self, outputs, epochs, device, seed=0, channels=64, dropout=0.1):
         torch.manual_seed(seed)
-        front = encoder(64, 512, 0.1)
-        self.net = nn.Sequential(front, nn.ReLU(), nn.Dropout(0.1), nn.Linear(512, outputs))
+        front = encoder(channels, 8 * channels, dropout)
+        last = nn.Linear(8 * channels, outputs)
+        self.net = nn.Sequential(front, nn.ReLU(), nn.Dropout(dropout), last)
         self.net, self.epochs, self.device = self.net.to(device), epochs, device
 
     def fit(self, X, y, targets):
@@ -171,7 +172,9 @@ def main(options):
         ).fit_outputs(y)
         q = head.targets(y[:1]).shape[1]
         nets = [
-            Elsewhere(q, 2 * options.epochs, device, seed).fit(X, y, head.targets)
+            Elsewhere(q, 2 * options.epochs, device, seed, options.channels, options.dropout).fit(
+                X, y, head.targets
+            )
             for seed in range(options.nets)
         ]
         predict = lambda A: head.decode(np.mean([net.predict(A) for net in nets], axis=0))  # noqa: E731
@@ -189,6 +192,8 @@ if __name__ == "__main__":
     parser.add_argument("--epochs", type=int, default=80)
     parser.add_argument("--rank", type=int, default=300, help="landmarks of the outputs' head")
     parser.add_argument("--nets", type=int, default=1, help="networks under the head, averaged")
+    parser.add_argument("--channels", type=int, default=64, help="of the head's networks")
+    parser.add_argument("--dropout", type=float, default=0.1, help="of the head's networks")
     parser.add_argument("--held", type=int, default=0, help="training digits to test on instead")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--methods", nargs="*", default=["fixed", "network", "head"])

@@ -30,8 +30,9 @@ model = KernelDependencyCV(
     decoder=FixedPoint(),
 ).fit(upper[train], lower[train])
 print(model.kernel_, "alpha", model.alpha_)
-figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(10, 4), layout="constrained")
 risk(model, axes)
+axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%

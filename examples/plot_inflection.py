@@ -1,6 +1,6 @@
 """
-Inflect words
-=============
+Inflect German words
+====================
 
 A lemma and what is asked of it ("past tense, third person") to the inflected form: the tags are the
 context that every position of the lemma sees. What context and tiers bring at growing numbers of

@@ -58,5 +58,6 @@ figure, axes = plt.subplots(1, 5, figsize=(11, 3), sharey=True, layout="constrai
 for axis, (name, values) in zip(axes, pictures.items(), strict=True):
     axis.imshow(values.T, aspect="auto", extent=(0, 1, 39, 0), cmap="RdBu", vmin=-1.5, vmax=1.5)
     axis.set(title=f"{name}, {errors[name]:.3f}" if name in errors else name, xlabel="x")
+    axis.set_xticks([0.2, 0.5, 0.8])
 axes[0].set_ylabel("task")
 plt.show()

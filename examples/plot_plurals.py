@@ -1,6 +1,6 @@
 """
-Inflected words
-===============
+Plurals of English nouns
+========================
 
 Learn how English nouns form their plural, from forty pairs and without any rule. The model aligns
 letters by itself, and says how sure it is.

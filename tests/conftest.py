@@ -1,6 +1,7 @@
 """What every test shares: few threads, a seeded generator, and where the data is."""
 
 import os
+import shutil
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # before numpy is loaded: pytest-xdist brings the cores
@@ -50,3 +51,18 @@ def server():
     running.shutdown()
     running.server_close()
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """The system's chromium, where there is one."""
+    playwright = pytest.importorskip("playwright.sync_api", exc_type=ImportError)
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        running = driver.chromium.launch(executable_path=path, args=arguments)
+        yield running
+        running.close()

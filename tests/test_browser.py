@@ -1,6 +1,5 @@
 """A real browser plays with every tab of the page; nothing is asked of another machine."""
 
-import shutil
 import time
 
 import numpy as np
@@ -8,21 +7,6 @@ import pytest
 
 PATIENCE = 180_000
 """Milliseconds; a busy machine is no failure."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", exc_type=ImportError)
-    path = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if path is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        running = driver.chromium.launch(executable_path=path, args=arguments)
-        yield running
-        running.close()
 
 
 @pytest.fixture(params=[1400, 390])

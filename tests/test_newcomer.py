@@ -21,7 +21,7 @@ WALK = {
     "an image": "start.md",
     "a curve with bands": "functional_data.md",
     "an inflected word": "plot_plurals",
-    "a field": "surrogates.md",
+    "a field": "fields.md",
 }
 MINUTES = 5
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from ._arrays import Array, Items, count, is_foreign, put, take
+from ._arrays import Array, Items, concatenated, count, is_foreign, take
 from ._plan import SMALL, require_exact, require_low_rank
 from .features import FeatureMap
 from .features.fixed import Fixed
@@ -55,9 +55,18 @@ class Side:
         if self.sample is None:
             return map, map.fit_transform(self.kernel, self.items)
         few = map.fit_transform(self.kernel, take(self.items, self.sample))
-        require_low_rank(count(self.items), few.shape[1])
-        U = map.transform(self.items)
-        return map, U if issparse(U) else put(U, self.sample, few)
+        n = count(self.items)
+        require_low_rank(n, few.shape[1])
+        if issparse(few):
+            return map, map.transform(self.items)
+        rest = np.setdiff1d(np.arange(n), self.sample)
+        more = map.transform(take(self.items, rest))
+        if is_foreign(few):
+            order = np.argsort(np.concatenate([self.sample, rest]))
+            return map, take(concatenated([few, more]), order)
+        U = np.empty((n, few.shape[1]))
+        U[self.sample], U[rest] = few, more
+        return map, U
 
     def fixed(self) -> Side:
         """The same side with its feature map as it was drawn, the coordinates let go."""

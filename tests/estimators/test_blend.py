@@ -5,7 +5,9 @@ import pytest
 from scipy.optimize import nnls
 
 from mercer import KernelDependency, KernelDependencyCV
+from mercer.embedding import OrthonormalFrame
 from mercer.estimators import Blend, ForestDependency
+from mercer.estimators.squares import Squares
 from mercer.kernels import RBF, Labels, Linear
 
 RNG = np.random.default_rng(0)
@@ -95,3 +97,43 @@ def test_given_weights_replace_those_of_least_squares(rng):
     np.testing.assert_allclose(blend.weights_, Blend(models).fit(X, Y).weights_)
     with pytest.raises(ValueError, match="2 non-negative numbers"):
         blend.reweighted([1.0])
+
+
+def squares_of(G, V):
+    folds = np.arange(len(V)) % 5
+    return Squares.of(G, V, np.ones(len(V)), OrthonormalFrame(None), folds)
+
+
+def test_outliers_have_little_part_in_robust_weights():
+    rng = np.random.default_rng(4)
+    V, noise = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
+    G = [V + 0.3 * rng.normal(size=(80, 2)), noise]
+    V[:3] = 50.0 * noise[:3]
+    squares = squares_of(G, V)
+    plain, robust = squares.weights(), squares.weights(robust=True)
+    assert plain[1] > 1.0 > robust[0] > 0.8
+    assert robust[1] < 0.2 * plain[1]
+    np.testing.assert_allclose(
+        squares.losses(plain), ((V - plain[0] * G[0] - plain[1] * G[1]) ** 2).sum(axis=1)
+    )
+    exact = squares_of([V], V)
+    np.testing.assert_allclose(exact.weights(robust=True), 1.0)
+
+
+def test_the_share_of_a_blend_is_what_is_certain():
+    rng = np.random.default_rng(5)
+    V = rng.normal(size=(40, 2))
+    good, bad = squares_of([V + 0.1 * rng.normal(size=V.shape)], V), squares_of([-V], V)
+    doubtful = squares_of([0.2 * V + rng.normal(size=V.shape)], V)
+    ones = np.ones((40, 1))
+    assert good.safe_share(ones) > 0.9
+    assert bad.safe_share(ones) == 0.0
+    assert doubtful.safe_share(ones) < 0.3
+
+
+def test_left_out_points_can_have_weights_of_their_own():
+    blend = Blend(MODELS[:2]).fit(X, Y)
+    other = blend.reweighted([0.5, 0.0], np.tile([0.25, 0.0], (50, 1)))
+    np.testing.assert_allclose(other.weights_, [0.5, 0.0])
+    expected = blend.means_ + 0.25 * (np.asarray(blend.models_[0].loo_predict()) - blend.means_)
+    np.testing.assert_allclose(other.loo_predict(), expected, atol=1e-9)

@@ -5,10 +5,12 @@ import warnings
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.linear_model import RidgeCV
 
 from mercer import KernelDependencyCV
 from mercer.decoders import Candidates, ExpectedF1, Kemeny, Threshold
+from mercer.estimators.choice import beyond_luck
 from mercer.estimators.default_kernels import are_curves, default_kernels
 from mercer.kernels import RBF, Kendall, Labels, Laplacian, Linear, Standardized, TfIdf
 from mercer.metrics import kendall_tau, sample_f1
@@ -167,3 +169,30 @@ def test_few_directions_of_texts_keep_their_cosines():
     assert few.features(["nothing known"]).shape[1] == few.features(texts).shape[1]
     with pytest.raises(ValueError, match=r"X\[0\] must be a string"):
         few.check([["sea", "sun"]])
+
+
+def test_slopes_follow_the_values_of_curves():
+    kernel = Standardized(Linear(), "common", slopes=True).fit(CURVES)
+    A = (CURVES - CURVES.mean(axis=0)) / kernel.spread_
+    D = np.diff(A, axis=1)
+    D *= np.sqrt(A.var(axis=0).sum() / D.var(axis=0).sum())
+    np.testing.assert_allclose(kernel(CURVES), A @ A.T + D @ D.T, atol=1e-9)
+    np.testing.assert_allclose(kernel.features.inverse(kernel.features(CURVES)), CURVES)
+    flat = Standardized(Linear(), slopes=True).fit([[1.0], [3.0]])
+    np.testing.assert_allclose(flat([[1.0]], [[3.0]]), [[-1.0]])
+    with pytest.raises(ValueError, match="give dense rows"):
+        Standardized(Linear(), slopes=True).fit(csr_array(X))
+
+
+def test_what_depends_on_slopes_is_learnt_from_them():
+    walks = np.cumsum(np.random.default_rng(3).normal(size=(60, 30)), axis=1) + 50 * X[:60, :1]
+    y = np.diff(walks, axis=1)[:, ::3]
+    model = KernelDependencyCV().fit(walks, y)
+    assert "slopes=True" in str(model.kernel_)
+
+
+def test_a_gain_counts_beyond_its_standard_error():
+    gains = np.array([1.0, -1.0, 1.0, -1.0, 0.5])
+    assert not beyond_luck(gains)
+    assert beyond_luck(gains + 0.6)
+    assert beyond_luck(gains, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))

@@ -25,12 +25,6 @@ RELATIVE = 1e-5
 FLOOR = 1e-11
 
 
-def not_yet(name, condition):
-    """Outputs without coordinates: what the span misses is a difference of squares."""
-    far = name == "low rank, rbf outputs" and condition == "narrow, intercept"
-    return "the floor of a subtraction at low rank" if far else None
-
-
 def checked(model, problem, alpha):
     """Compare the left-out points and the risk of a fit with literal refits."""
     points = problem.ridge(alpha).left_out(problem.labels)
@@ -41,7 +35,7 @@ def checked(model, problem, alpha):
     return problem.weights @ errors / problem.weights.sum()
 
 
-@pytest.mark.parametrize(("name", "condition"), under(not_yet))
+@pytest.mark.parametrize(("name", "condition"), under())
 def test_of_a_choice(name, condition):
     problem = posed(name, condition)
     alpha = RELATIVE * size(problem)

@@ -7,10 +7,7 @@ folder.
 import functools
 import os
 import re
-import shutil
-import threading
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -95,36 +92,6 @@ def test_formulas_are_typeset_without_a_network():
 
 def test_examples_can_be_downloaded_as_notebooks():
     assert len(list((SITE / "_downloads").rglob("*.ipynb"))) >= 15
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", exc_type=ImportError)
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        running = driver.chromium.launch(executable_path=path, args=arguments)
-        yield running
-        running.close()
-
-
-@pytest.fixture(scope="module")
-def address():
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-    handler = functools.partial(Handler, directory=str(SITE))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.mark.parametrize(

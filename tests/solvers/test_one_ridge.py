@@ -1,22 +1,33 @@
 """One ridge by tridiagonal form agrees with the ridge equation written out."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
 import pytest
 
-from laws.cases import TELLING, crossed, off, posed, size
+from laws.cases import PROBLEMS, TELLING, crossed, off, posed, size
 from mercer import KernelDependency
+from mercer.embedding import SpanFrame
 from mercer.kernels import RBF, VectorKernel
 from mercer.operators import Covariance
 from mercer.solvers.one_ridge import AtOneRidge, in_reflections, shifted_solves
 
-EXACT = ["covariance", "conditional", "matrix", "line, covariance"]
+EXACT = [
+    "covariance",
+    "conditional",
+    "matrix",
+    "line, covariance",
+    "rbf outputs, covariance",
+    "rbf outputs, conditional",
+]
+CONDITIONAL = replace(PROBLEMS["conditional"], output=2.0)
 
 
 @pytest.mark.parametrize("relative", [1e-2, 1e-6, 1e-12])
 @pytest.mark.parametrize(("name", "condition"), crossed(EXACT, TELLING))
 def test_it_solves_the_equation(name, condition, relative, monkeypatch):
+    monkeypatch.setitem(PROBLEMS, "rbf outputs, conditional", CONDITIONAL)
     monkeypatch.setattr(import_module("mercer.solvers.route"), "MANY", 0)
     solved = []
     plain = AtOneRidge.solve
@@ -28,6 +39,8 @@ def test_it_solves_the_equation(name, condition, relative, monkeypatch):
     again.fit(problem.X, problem.Y, **problem.fit)
     found, same = (m.embed(problem.X_new).inner(problem.Y) for m in (model, again))
     assert len(solved) == 1
+    if relative == 1e-2:
+        assert isinstance(model.points_.frame, SpanFrame) == name.startswith("rbf outputs")
     assert off(found, same) <= 1e-9
     if relative > 1e-12:
         assert off(found, problem.ridge(alpha).predict() @ problem.outputs.T) <= 1e-9

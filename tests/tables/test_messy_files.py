@@ -46,6 +46,7 @@ def file(tmp_path):
         ("1,5;2,5\n3,5;4,5\n", ["1", "2"], 2),
         ("when,x\n2024-01-01,5\n", ["when", "x"], 1),
         (",a\n0,5\n1,6\n", ["column 1", "a"], 2),
+        ("Stadt;Preis (€)\nUlm;5 €\nKöln;6 €\n", ["Stadt", "Preis (€)"], 2),
     ],
 )
 def test_headers(file, text, names, rows):
@@ -65,12 +66,20 @@ def test_headers(file, text, names, rows):
         ("text,tags\nhot sun,sea;sun\ncold,rain;sun\n", ","),
         ('text;n\n"a, b; c";1\nx;2\n', ";"),
         ("only\none\ncolumn\n", ","),
+        ("1.0e+00 -2.0e+00\n3.0e+00  4.0e+00\n", " "),  # as numpy writes
+        (" x   y\n 1  -2\n10   4\n", " "),
+        ("points\n1 2 3\n4 5 6\n", ","),
     ],
 )
 def test_separators(file, text, separator):
     table = read(file(text))
     assert table.separator == separator
     assert repr(separator) in table.read_as
+
+
+def test_errors_of_a_spreadsheet_are_empty_cells(file):
+    table = read(file("a,b\n1,2\n#DIV/0!,3\n4,#REF!\n"))
+    assert [table.empty("a"), table.empty("b")] == [[1], [2]]
 
 
 def test_a_separator_can_be_said(file):

@@ -10,9 +10,8 @@ from math import sqrt
 import numpy as np
 
 from .._arrays import Items, count
-from ..decoders import ExpectedF1
+from ..decoders import Borda, Decoder, ExpectedF1
 from ..estimators import Blend
-from ..estimators.blend import in_frame, in_frame_outputs
 from ..estimators.choice import beyond_luck, calibrated
 from .measures import left_out_probabilities
 from .outputs import ARRAYS
@@ -36,21 +35,13 @@ def single_scores(blend: Blend, score: Callable[..., float], y: Items) -> np.nda
     return np.array(found)
 
 
-def variants(
-    blend: Blend, scores: np.ndarray, kind: str, weights: np.ndarray | None
-) -> Iterator[tuple[str, Blend]]:
+def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
     """The blend, and for outputs that squares do not judge the same by other weights.
 
     Least squares favours models whose points are shrunk right; by score those that decode right.
-    Of numbers, where a linear model is as good but for luck, the mean of it and the blend: what
-    else is blended in may be noise.
     """
     if kind in ARRAYS:
-        plain = _plain_one(blend, weights)
-        if plain is None:
-            yield "least squares", blend
-        else:
-            yield "least squares and linear", blend.reweighted((blend.weights_ + plain) / 2.0)
+        yield _hedged(blend)
         return
     yield "least squares", blend
     scores = np.where(np.isfinite(scores), scores, -np.inf)  # those count for nothing
@@ -63,33 +54,60 @@ def variants(
     yield "mean of both", blend.reweighted((by_score + squares) / 2.0)
 
 
-def _plain_one(blend: Blend, weights: np.ndarray | None) -> np.ndarray | None:
-    """The weights of the best linear model alone, if the blend is not better by more than luck."""
-    linear = [
+def _hedged(blend: Blend) -> tuple[str, Blend]:
+    """The blend of numbers by weights that outliers and luck have little part in.
+
+    Weights are robust. Where the best linear model is as good but for luck, they are the mean of
+    that model and the blend, for what else is blended in may be noise; and they are drawn towards
+    zero, the mean of the outputs, as far as the gain over it is not certain.
+    """
+    squares, how = blend.squares_, "robust least squares"
+    weights, each = squares.weights(robust=True), squares.left_out_weights(robust=True)
+    linear = _linear_models(blend)
+    if linear:
+        best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
+        alone = np.eye(len(weights))[best]
+        if not beyond_luck(squares.losses(alone) - squares.losses(each)):
+            weights, each, how = (weights + alone) / 2.0, (each + alone) / 2.0, f"{how} and linear"
+    share = squares.safe_share(each)
+    return how, blend.reweighted(share * weights, share * each)
+
+
+def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
+    """The mean of a blend of rankings and the best linear model, if no worse but for luck."""
+    linear = _linear_models(blend)
+    if not linear:
+        return None
+    best = max(linear, key=lambda k: scores[k])
+    space, truth = blend.output_kernel_.space, blend.outputs_
+    ours, theirs = (
+        np.asarray(space.metric(truth, blend.decoder_.decode(points), average=False))
+        for points in (blend.left_out_, blend.left_out_models_[best])
+    )
+    if beyond_luck(ours - theirs):
+        return None
+    return blend.reweighted((blend.weights_ + np.eye(len(scores))[best]) / 2.0)
+
+
+def _linear_models(blend: Blend) -> list[int]:
+    return [
         k
         for k, model in enumerate(blend.models_)
         if "fitted_" in vars(model) and model.input_kernel_.features is not None
     ]
-    if not linear:
-        return None
-    frame = blend.left_out_.frame
-    V = in_frame_outputs(frame, blend.outputs_)
-    best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
-    lost, blended = (
-        ((in_frame(points, frame) - V) ** 2).sum(axis=1)
-        for points in (blend.left_out_models_[best], blend.left_out_)
-    )
-    return None if beyond_luck(lost - blended, weights) else np.eye(len(blend.models_))[best]
 
 
-def by_expected_f1(blend: Blend) -> Blend | None:
-    """The blend with sets decoded by expected F1; None where that takes too long."""
+def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
+    """The blend with sets decoded by expected F1, where that is quick, or rankings by Borda."""
     n, labels = blend.left_out_.coordinates.shape
-    if n * float(labels) ** 3 > F1_STEPS:
-        return None
-    other = copy.copy(blend)
-    other.decoder_ = ExpectedF1().fit(blend.output_kernel_, blend.outputs_)
-    return other
+    decoders: dict[str, tuple[str, Decoder]] = {"ranking": ("Borda", Borda())}
+    if n * float(labels) ** 3 <= F1_STEPS:
+        decoders["labels"] = "expected F1", ExpectedF1()
+    if kind in decoders:
+        how, decoder = decoders[kind]
+        other = copy.copy(blend)
+        other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
+        yield how, other
 
 
 def clearly_better(single: float, blended: float, y: Items) -> bool:

@@ -111,7 +111,8 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
     sets: dict[str, list[Kernel]] = {
         "Tanimoto": [Tanimoto()],
         "cosine": [Normalized(Linear())],
-        "RBF, rare": [Standardized(RBF(c * sqrt(d))) for c in (1.0, 3.0)],  # rare words weigh more
+        "RBF, rare": [Standardized(RBF(sqrt(d)))],  # rare words weigh more
+        "Laplacian, rare": _rarer(Z) if inputs.bags_ else [],
     }
     if inputs.bags_ and len(Z) > MANY:  # distances say what overlaps do, and take longer
         return {**sets, "cosine": [Gaussian(Normalized(Linear()), c) for c in (0.7, 1.0)]}
@@ -123,6 +124,17 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
         "linear": [Linear()],
     }
+
+
+def _rarer(Z: np.ndarray) -> list[Kernel]:
+    """Laplacian kernels of columns of two values in units of their spread.
+
+    Differences of such columns are as long as their squares: the kernel is Gaussian in units of the
+    roots of the spreads, which is a matrix product where sums of lengths are slow.
+    """
+    high, spread = Z.max(axis=0) - Z.min(axis=0), Z.std(axis=0)
+    units = np.sqrt(high * spread)
+    return [Standardized(RBF(sqrt(c * Z.shape[1] / 2.0)), units) for c in (0.4, 1.0)]
 
 
 def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:

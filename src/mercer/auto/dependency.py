@@ -242,7 +242,8 @@ def _called(best: str, model: Any, search: Search) -> str:
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))
     order = sorted(weights, key=lambda family: -weights[family])
-    return " + ".join(f"{weights[f]:.2f} {models[f]}" for f in order if weights[f] > 0.005)
+    parts = [f"{weights[f]:.2f} {models[f]}" for f in order if weights[f] > 0.005]
+    return " + ".join(parts) or "the mean of the outputs"
 
 
 def _doubts(search: Search) -> list[str]:

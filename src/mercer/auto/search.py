@@ -11,6 +11,7 @@ from math import log2, sqrt
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .._arrays import Items, count, take
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
@@ -19,7 +20,7 @@ from ..estimators.forest import DIRECTIONS
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
-from .blending import by_expected_f1, clearly_better, single_scores, variants
+from .blending import and_linear, clearly_better, decoded_otherwise, single_scores, variants
 from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
 from .measures import left_out_probabilities
@@ -29,8 +30,9 @@ CHOSEN_ON = 800
 """Rows that length scales are chosen on, at most."""
 EXACT = 2000
 """Rows up to which ridge models are exact; beyond, of low rank."""
-SETS = 6000
-"""Rows of sets up to which the best of their kernels is exact: low ranks suit them badly."""
+SETS, EXACT_SETS = 6000, 3
+"""Rows of sets up to which the best of their kernels are exact, and how many: low ranks suit them
+badly."""
 COUPLED = 100
 """Rows from which on the covariance of outputs is tried: left out, it is held fixed, and on few
 rows that looks better than it is."""
@@ -39,7 +41,10 @@ MANY, BEST = 20_000, 2
 """Rows beyond which only the best families are fitted on all of them, and how many."""
 FEW = 500
 """Rows below which forests are left out by folds: out-of-bag predictions understate them."""
-TREES = 100
+TREES, FEWEST_TREES, SOME_TREES = 100, 20, 3
+"""Trees of a forest, with too little time at least; and those that tell how long one takes."""
+QUICK = 2e8
+"""Steps of a forest up to which another is grown whose trees look at all columns at a split."""
 WIDE = 500
 """Columns from which on trees look at three times their root at a split."""
 STEPS = 1e10
@@ -127,7 +132,7 @@ class Search:
         """The model with the best left-out score: the best of a family, a forest or the blend."""
         self._ridges(pairs)
         for name, forest in self._forests(pairs):
-            if self.models and not self.clock.allows("forest", 0.6):
+            if self.models and not self._affordable(forest, pairs):
                 break
             model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
             self._keep(name, name, model, pairs)
@@ -144,18 +149,24 @@ class Search:
 
     def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
         """Keep the best variant of the blend, whose row comes last on the board."""
-        rows: list[tuple[dict[str, Any], Blend]] = []
-        for how, blend in variants(first, scores, self.outputs.kind_, pairs.weights):
+        kind, rows = self.outputs.kind_, []
+
+        def noted(how: str, blend: Blend) -> tuple[dict[str, Any], Blend]:
             self._note("blend", f"blend, {how}", blend, pairs)
-            rows.append((self.board.pop(), blend))
-        best = max(rows, key=lambda row: row[0]["score"])
-        decoded = by_expected_f1(best[1]) if self.outputs.kind_ == "labels" else None
-        if decoded is not None:
-            self._note("blend", f"{best[0]['model']}, expected F1", decoded, pairs)
-            rows.append((self.board.pop(), decoded))
-        rows.sort(key=lambda row: row[0]["score"])
-        self.board += [row for row, _ in rows]
-        self.models["blend"] = rows[-1][1]
+            rows.append(self.board.pop())
+            return rows[-1], blend
+
+        tried = [(how, *noted(how, blend)) for how, blend in variants(first, scores, kind)]
+        how, row, blend = max(tried, key=lambda one: one[1]["score"])
+        linear = and_linear(blend, scores) if kind == "ranking" else None
+        if linear is not None:
+            how = f"{how} and linear"
+            row, blend = noted(how, linear)
+        for name, decoded in decoded_otherwise(blend, kind):
+            other, _ = noted(f"{how}, {name}", decoded)
+            row, blend = (other, decoded) if other["score"] > row["score"] else (row, blend)
+        self.board += [*(other for other in rows if other is not row), row]
+        self.models["blend"] = blend
 
     def _ridges(self, pairs: Pairs) -> None:
         """The best kernel of each family; of very many rows those of the best families only."""
@@ -170,7 +181,8 @@ class Search:
         for family in order[: BEST if pairs.n > MANY else len(order)]:
             if self.models and not self.clock.allows("whole", 0.6):
                 break
-            exact = pairs.n <= EXACT or (self.inputs.bags_ and pairs.n <= SETS and not self.models)
+            few = len(self.models) < EXACT_SETS
+            exact = pairs.n <= EXACT or (self.inputs.bags_ and pairs.n <= SETS and few)
             kernel = chosen[family]
             model = self.clock.timed("whole", lambda: self._ridge(kernel, pairs, exact))  # noqa: B023
             self._keep(family, _short(kernel), model, pairs)
@@ -185,7 +197,7 @@ class Search:
             if self.board and not self.clock.allows("ridge", 0.4):
                 break
             model = self.clock.timed("ridge", lambda: self._ridge(kernel, some))  # noqa: B023
-            if best is None or model.loo_risk_ < best[0].loo_risk_:
+            if best is None or _worth(model) > _worth(best[0]):
                 best = model, kernel
         if best is None:
             return None
@@ -209,7 +221,7 @@ class Search:
             KernelDependencyCV(
                 kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
                 self.outputs.kernel(),
-                scoring=None,
+                scoring="auto" if self.outputs.kind_ == "labels" else None,
                 decoder=self.outputs.decoder(),
                 features=None if exact else _map_of(kernel, rank),
             )
@@ -227,7 +239,6 @@ class Search:
         common: dict[str, Any] = {
             "kernel": kernel,
             "output_kernel": self.outputs.kernel(),
-            "max_features": share,
             "n_trees": TREES if steps < STEPS else TREES // 2,
             "min_samples_leaf": max(1, n // 5000),
             "decoder": self.outputs.decoder(),
@@ -235,12 +246,26 @@ class Search:
         }
         bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
         folds = 10 if n < FEW // 2 else 5
-        yield "extra trees", ForestDependency(bootstrap=bagged, cv=folds, **common)
+        trees: dict[str, dict[str, Any]] = {"extra trees": {"bootstrap": bagged, "cv": folds}}
         if steps < STEPS:
-            yield (
-                "random forest",
-                ForestDependency(bootstrap=True, random_splits=False, **common),
-            )
+            trees["random forest"] = {"bootstrap": True, "random_splits": False}
+        for name, how in trees.items():
+            yield name, ForestDependency(max_features=share, **how, **common)
+            if d < 100 and steps < QUICK:
+                yield f"{name}, all columns", ForestDependency(**how, **common)
+
+    def _affordable(self, forest: ForestDependency, pairs: Pairs) -> bool:
+        """Whether time is left for a forest, with fewer trees where all of them take too long."""
+        if self.clock.limit is None:
+            return True
+        left, before = 0.7 * self.clock.limit - self.clock.spent, self.clock.spent
+        if left <= 0:
+            return False
+        pairs.fitted(clone(forest).set_params(n_trees=SOME_TREES, bootstrap=True))
+        each = (self.clock.spent - before) / SOME_TREES
+        grown = each * (1 if forest.bootstrap else 1 + forest.cv)
+        forest.n_trees = min(forest.n_trees, int(left / max(grown, 1e-9)))
+        return forest.n_trees >= FEWEST_TREES
 
     def _keep(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
         self.models[family] = model
@@ -263,6 +288,11 @@ class Search:
 
     def _score_of(self, family: str) -> float:
         return next(row["score"] for row in reversed(self.board) if row["family"] == family)
+
+
+def _worth(model: KernelDependencyCV) -> float:
+    """What kernels of one family are compared by: the score that chose the ridge, or the risk."""
+    return -model.loo_risk_ if np.isnan(model.loo_score_) else model.loo_score_
 
 
 def _map_of(kernel: Kernel, rank: int) -> FeatureMap:

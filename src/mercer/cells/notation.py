@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them: decimal commas, thousands, per cent signs, days.
+"""Numbers and dates as people write them: decimal commas, thousands, per cent, money, days.
 
 A notation is how a column writes its values: ``"."`` or ``","`` for numbers with that decimal mark,
 the same with a blank (``". "``) where a blank stands between thousands, ``"iso"`` or a format of
@@ -29,6 +29,7 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_895
 NARROW = "\u00a0\u2009\u202f'’"
 """What stands between thousands in no other meaning."""
 THOUSANDS = {".": ",", ",": "."}
+MONEY, UNITS = "[$€£¥₹]", "%$€£¥₹"
 
 
 def _pattern(mark: str, blank: str) -> re.Pattern:
@@ -36,27 +37,29 @@ def _pattern(mark: str, blank: str) -> re.Pattern:
     grouped = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+"
     mark = re.escape(mark)
     digits = rf"(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+"
-    return re.compile(rf"([+\-−]?)({digits})((?:[eE][+-]?\d+)?)\s?(%?)")
+    power = r"((?:[eE][+-]?\d+)?)"
+    return re.compile(rf"(?:{MONEY}\s?)?([+\-−]?)(?:{MONEY}\s?)?({digits}){power}\s?(%|{MONEY})?")
 
 
 NUMBERS = {mark + blank: _pattern(mark, blank) for blank in ("", " ") for mark in (".", ",")}
 
 
 def number(text: str, notation: str) -> float | None:
-    """Return the number that a text writes, or None. Ten per cent are 0.1."""
+    """Return the number that a text writes, or None. Ten per cent are 0.1, and ($5) is -5."""
     if notation == "." and "_" not in text:
         try:
             return float(text)
         except ValueError:
             pass
-    match = NUMBERS[notation].fullmatch(text)
+    owed = text[:1] == "(" and text[-1:] == ")"
+    match = NUMBERS[notation].fullmatch(text[1:-1] if owed else text)
     if match is None:
         return None
-    sign, digits, power, per_cent = match.groups()
+    sign, digits, power, unit = match.groups()
     mark = notation[0]
     plain = "".join(c if c != mark else "." for c in digits if c.isdigit() or c == mark)
-    value = float(("-" if sign in ("-", "−") else "") + plain + power)
-    return value / 100.0 if per_cent else value
+    value = float(("-" if owed or sign in ("-", "−") else "") + plain + power)
+    return value / 100.0 if unit == "%" else value
 
 
 def day(text: str, notation: str) -> float | None:
@@ -159,7 +162,7 @@ def _grouped(cells: list[Any], marks: Sequence[str]) -> list[str]:
     Lists of numbers have one length throughout; numbers have one, two or three groups.
     """
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
-    if len({text.count(" ") for text in texts if not text.endswith("%")}) < 2:
+    if len({text.count(" ") for text in texts if text[-1:] not in UNITS}) < 2:
         return []
     return [f"{mark} " for mark in marks]
 

@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
-MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
-"""Text that means an empty cell, in small letters, unless told otherwise."""
+MISSING = (
+    "", "na", "n/a", "#n/a", "<na>", "nan", "null", "none",
+    "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
+)  # fmt: skip
+"""Text that means an empty cell, in small letters, unless told otherwise: errors of a spreadsheet,
+too."""
 Name = Hashable
 """What a column is called: a text, or a number where an array has no names."""
 

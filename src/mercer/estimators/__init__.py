@@ -14,19 +14,10 @@ from .train_network import train_network
 from .tune import tune
 
 __all__ = [
-    "Blend",
-    "ConformalSets",
-    "ForestDependency",
-    "JointKernelMap",
-    "KernelDependency",
-    "KernelDependencyCV",
-    "MaxMarginMarkovNetwork",
-    "OnlineKernelDependency",
-    "RegressorDependency",
-    "SequenceTransducer",
-    "train_network",
-    "tune",
-]
+    "Blend", "ConformalSets", "ForestDependency", "JointKernelMap", "KernelDependency",
+    "KernelDependencyCV", "MaxMarginMarkovNetwork", "OnlineKernelDependency",
+    "RegressorDependency", "SequenceTransducer", "train_network", "tune",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, host
+from .._parameters import parameters
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
@@ -26,6 +27,7 @@ CHECKED = 5
 """Training outputs that the frames of two models must agree on."""
 
 
+@parameters
 class Blend(StructuredEstimator):
     """Several models of one output kernel, their points averaged in the output feature space.
 
@@ -67,19 +69,17 @@ class Blend(StructuredEstimator):
     (True, True)
     """
 
+    models: Sequence[Any] = ()
+    decoder: Decoder | None = None
+    prefit: bool = False
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "left_out_models_": "left-out predictions",
         "means_": "left-out means",
+        "squares_": "left-out predictions",
     }
-
-    def __init__(
-        self, models: Sequence[Any] = (), decoder: Decoder | None = None, prefit: bool = False
-    ):
-        self.models = models
-        self.decoder = decoder
-        self.prefit = prefit
 
     @afresh
     def fit(
@@ -113,10 +113,10 @@ class Blend(StructuredEstimator):
         V = in_frame_outputs(frame, self.outputs_)
         self.mean_, self.means_ = w @ V / w.sum(), _means_without(V, labels, w)
         G = [in_frame(points, frame) - self.means_ for points in left_out]
-        squares = Squares.of(G, V - self.means_, w, frame)
+        folds = _folds(self.models_, labels)
+        self.squares_ = Squares.of(G, V - self.means_, w, frame, folds)
         self.left_out_models_ = left_out
-        each = squares.left_out_weights(_folds(self.models_, labels))
-        self._weigh(squares.weights(), each, frame)
+        self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)
         return self
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
@@ -132,20 +132,23 @@ class Blend(StructuredEstimator):
         fitted = decoder.fit(self.output_kernel_, self.outputs_)
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
-    def reweighted(self, weights: Array) -> Blend:
+    def reweighted(self, weights: Array, left_out: Array | None = None) -> Blend:
         """A copy with given weights, its decoder calibrated anew; no model is fitted again.
 
         Parameters
         ----------
         weights
             One non-negative number for each model.
+        left_out
+            The weights of left-out points, a row for each; None for the same.
         """
         check_is_fitted(self)
         given = np.asarray(weights, dtype=float)
         if given.shape != self.weights_.shape or not (given >= 0).all():
             raise ValueError(f"weights must be {len(self.weights_)} non-negative numbers.")
         other = copy.copy(self)
-        other._weigh(given, np.tile(given, (len(self.means_), 1)), self.left_out_.frame)
+        each = np.tile(given, (len(self.means_), 1)) if left_out is None else left_out
+        other._weigh(given, each, self.left_out_.frame)
         return other
 
     def loo_embed(self) -> Embedding:

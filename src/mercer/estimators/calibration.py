@@ -13,13 +13,7 @@ from ..embedding import Embedding
 from ..solvers import Refused
 from .adaptive import PosteriorScale, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
-from .guarantees import (
-    out_of_reach,
-    seen_before,
-    stated_level,
-    unproven,
-    warn_if_few,
-)
+from .guarantees import out_of_reach, seen_before, stated_level, unproven, warn_if_few
 from .left_out_scales import LeftOutScales, Scales
 from .list_summaries import inclusion_of
 from .pairs import rows_of

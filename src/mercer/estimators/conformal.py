@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count
 from .._from_file import FromFile
+from .._parameters import field, parameters
 from .any_model import checked_outputs
 from .calibration import fit_jackknife, fit_split, jackknife_sets
 from .fitted import Fitted
@@ -20,6 +21,7 @@ from .radii import radii_at
 from .risk_control import as_loss, risk_at, steps
 
 
+@parameters
 class ConformalSets(FromFile, BaseEstimator):
     """For each input the set of outputs that contains the truth with a stated probability.
 
@@ -114,34 +116,20 @@ class ConformalSets(FromFile, BaseEstimator):
     (0.9, 1)
     """
 
-    def __init__(
-        self,
-        model: Any,
-        coverage: float = 0.9,
-        calibration: str = "split",
-        kind: str = "auto",
-        candidates: Items | None = None,
-        held_out: float | None = None,
-        random_state: Any = 0,
-        scale: str = "auto",
-        by: Any = None,
-        shift: Any = None,
-        loss: Any = None,
-    ):
-        self.model = model
-        self.coverage = coverage
-        self.calibration = calibration
-        self.kind = kind
-        self.candidates = candidates
-        self.held_out = held_out
-        self.random_state = random_state
-        self.scale = scale
-        self.by = by
-        self.shift = shift
-        self.loss = loss
+    model: Any
+    coverage: float = 0.9
+    calibration: str = "split"
+    kind: str = "auto"
+    candidates: Items | None = None
+    held_out: float | None = None
+    random_state: Any = 0
+    scale: str = "auto"
+    by: Any = None
+    shift: Any = None
+    loss: Any = None
 
-    radius_: float
-    jackknife_: Fitted | None
+    radius_: float = field(init=False)
+    jackknife_: Fitted | None = field(init=False)
 
     def check_loaded(self, limits: Any) -> None:
         """Complete what files of version 0.1 hold."""

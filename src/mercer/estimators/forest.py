@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, host
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel, Linear, as_kernel
@@ -26,6 +26,7 @@ DIRECTIONS = 64
 """Output directions that trees are grown on, at most: the principal ones where there are more."""
 
 
+@parameters
 class ForestDependency(StructuredEstimator):
     """Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
@@ -77,37 +78,23 @@ class ForestDependency(StructuredEstimator):
     array([list(['night']), list(['day', 'sun'])], dtype=object)
     """
 
+    kernel: Any = None
+    output_kernel: Any = None
+    n_trees: int = 200
+    random_splits: bool = True
+    max_features: Any = 1.0
+    min_samples_leaf: int = 1
+    bootstrap: bool = False
+    standardize: bool = True
+    cv: int = 5
+    decoder: Decoder | None = None
+    random_state: Any = None
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
         "folds_": "the folds of left-out predictions",
     }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        n_trees: int = 200,
-        random_splits: bool = True,
-        max_features: Any = 1.0,
-        min_samples_leaf: int = 1,
-        bootstrap: bool = False,
-        standardize: bool = True,
-        cv: int = 5,
-        decoder: Decoder | None = None,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.n_trees = n_trees
-        self.random_splits = random_splits
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.standardize = standardize
-        self.cv = cv
-        self.decoder = decoder
-        self.random_state = random_state
 
     @afresh
     def fit(

@@ -17,15 +17,7 @@ from ..kernels import Kernel
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side
 from ..solvers.streamed import LeftOutSums, StreamFactorization
-from ..sources import (
-    Expected,
-    Gathering,
-    Sample,
-    Source,
-    as_source,
-    gathered,
-    sample_size,
-)
+from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming
 
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._arrays import Array, Items, count, host
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, PointMap
 from ..features import FeatureMap, KernelPCA
@@ -25,6 +25,7 @@ RANK = 128
 """Principal directions of outputs without finite features, where the user names none."""
 
 
+@parameters
 class RegressorDependency(StructuredEstimator):
     """Any regressor with structured outputs: it learns output coordinates, which are decoded.
 
@@ -68,26 +69,17 @@ class RegressorDependency(StructuredEstimator):
     array([list(['sea']), list(['sea'])], dtype=object)
     """
 
+    regressor: Any = None
+    output_kernel: Any = None
+    output_features: FeatureMap | None = None
+    decoder: Decoder | None = None
+    kernel: Any = None
+    cv: int = 5
+
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "left_out_": "left-out predictions",
     }
-
-    def __init__(
-        self,
-        regressor: Any = None,
-        output_kernel: Any = None,
-        output_features: FeatureMap | None = None,
-        decoder: Decoder | None = None,
-        kernel: Any = None,
-        cv: int = 5,
-    ):
-        self.regressor = regressor
-        self.output_kernel = output_kernel
-        self.output_features = output_features
-        self.decoder = decoder
-        self.kernel = kernel
-        self.cv = cv
 
     @afresh
     def fit(

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items
+from .._parameters import parameters
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap, check_map
@@ -35,6 +36,7 @@ def _adds_up(model: KernelDependency) -> bool:
     return True
 
 
+@parameters
 class KernelDependency(RidgeEstimator):
     """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
@@ -107,31 +109,17 @@ class KernelDependency(RidgeEstimator):
     array([[ 0.14, -0.99]])
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        alpha: float = 1.0,
-        decoder: Decoder | None = None,
-        features: FeatureMap | None = None,
-        output_features: FeatureMap | None = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        loss: Loss | None = None,
-        device: str | None = None,
-        symmetries: Any = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.alpha = alpha
-        self.decoder = decoder
-        self.features = features
-        self.output_features = output_features
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.loss = loss
-        self.device = device
-        self.symmetries = symmetries
+    kernel: Any = None
+    output_kernel: Any = None
+    alpha: float = 1.0
+    decoder: Decoder | None = None
+    features: FeatureMap | None = None
+    output_features: FeatureMap | None = None
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    loss: Loss | None = None
+    device: str | None = None
+    symmetries: Any = None
 
     @afresh
     def fit(

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, count, take
+from .._parameters import parameters
 from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -39,6 +40,7 @@ CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
 
 
+@parameters
 class KernelDependencyCV(RidgeEstimator):
     """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
 
@@ -144,45 +146,24 @@ class KernelDependencyCV(RidgeEstimator):
     (RBF(length_scale=0.3), 1e-06)
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        alphas: Sequence[float] | Array | str = "auto",
-        scoring: Any = AUTO,
-        criterion: str = "loo",
-        decoder: Decoder | Sequence[Decoder | None] | None = None,
-        features: FeatureMap | None = None,
-        output_features: FeatureMap | None = None,
-        fit_intercept: bool = True,
-        loss: Loss | Sequence[Loss | None] | None = None,
-        cv: int = FOLDS,
-        device: str | None = None,
-        verbose: bool = False,
-        solver: Any = "auto",
-        nested: int | None = None,
-        symmetries: Any = None,
-        search: str = "grid",
-        restarts: int = 0,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.alphas = alphas
-        self.scoring = scoring
-        self.criterion = criterion
-        self.decoder = decoder
-        self.features = features
-        self.output_features = output_features
-        self.fit_intercept = fit_intercept
-        self.loss = loss
-        self.cv = cv
-        self.device = device
-        self.verbose = verbose
-        self.solver = solver
-        self.nested = nested
-        self.symmetries = symmetries
-        self.search = search
-        self.restarts = restarts
+    kernel: Any = None
+    output_kernel: Any = None
+    alphas: Sequence[float] | Array | str = "auto"
+    scoring: Any = AUTO
+    criterion: str = "loo"
+    decoder: Decoder | Sequence[Decoder | None] | None = None
+    features: FeatureMap | None = None
+    output_features: FeatureMap | None = None
+    fit_intercept: bool = True
+    loss: Loss | Sequence[Loss | None] | None = None
+    cv: int = FOLDS
+    device: str | None = None
+    verbose: bool = False
+    solver: Any = "auto"
+    nested: int | None = None
+    symmetries: Any = None
+    search: str = "grid"
+    restarts: int = 0
 
     @afresh
     def fit(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, namespace, part, sqnorms, take
-from .._parameters import whole
+from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
@@ -21,6 +21,7 @@ from .base import StructuredEstimator, afresh
 DROPS = ("smallest", "oldest")
 
 
+@parameters
 class OnlineKernelDependency(StructuredEstimator):
     """One pass of gradient steps with any operator-valued kernel, on a budget of examples.
 
@@ -86,29 +87,17 @@ class OnlineKernelDependency(StructuredEstimator):
     (True, 600, (300, 2))
     """
 
-    dropped: ClassVar[dict[str, str]] = {}  # it goes on learning from what it keeps
+    kernel: Any = None
+    output_kernel: Any = None
+    decay: float = 1e-3
+    rate: float = 0.5
+    power: float = 0.0
+    budget: int = 500
+    drop: str = "smallest"
+    decoder: Decoder | None = None
+    output_features: FeatureMap | None = None
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        output_kernel: Any = None,
-        decay: float = 1e-3,
-        rate: float = 0.5,
-        power: float = 0.0,
-        budget: int = 500,
-        drop: str = "smallest",
-        decoder: Decoder | None = None,
-        output_features: FeatureMap | None = None,
-    ):
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.decay = decay
-        self.rate = rate
-        self.power = power
-        self.budget = budget
-        self.drop = drop
-        self.decoder = decoder
-        self.output_features = output_features
+    dropped: ClassVar[dict[str, str]] = {}  # it goes on learning from what it keeps
 
     @afresh
     def fit(self, X: Items, y: Items) -> OnlineKernelDependency:

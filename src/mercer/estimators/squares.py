@@ -1,4 +1,4 @@
-"""Non-negative least squares of points, with and without some of the rows."""
+"""Non-negative least squares of points, robust or not, with and without some of the rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from scipy.optimize import nnls
 from .._arrays import host
 from ..embedding import Frame
 
+HUBER, STEPS = 1.345, 8
+"""Rows that err by more than this many medians count for less; rounds in which that is settled."""
+SHARES = np.linspace(0.0, 1.0, 21)
+
 
 @dataclass(frozen=True)
 class Squares:
@@ -17,35 +21,70 @@ class Squares:
 
     Attributes
     ----------
-    Q, r
-        w_i ⟨G_ki, G_li⟩ and w_i ⟨G_ki, V_i⟩, one row an example.
+    Q, r, v
+        w_i ⟨G_ki, G_li⟩, w_i ⟨G_ki, V_i⟩ and w_i ‖V_i‖², one row an example.
+    folds
+        What is left out together.
     """
 
     Q: np.ndarray
     r: np.ndarray
+    v: np.ndarray
+    folds: np.ndarray
 
     @classmethod
-    def of(cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame) -> Squares:
+    def of(
+        cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame, folds: np.ndarray
+    ) -> Squares:
         """The inner products of the points of models and of the outputs, row by row."""
         Q = np.empty((len(V), len(G), len(G)))
         for k, a in enumerate(G):
             for m, b in enumerate(G[: k + 1]):
                 Q[:, k, m] = Q[:, m, k] = w * _rowwise(frame, a, b)
         r = np.stack([w * _rowwise(frame, a, V) for a in G], axis=1)
-        return cls(Q, r)
+        return cls(Q, r, w * _rowwise(frame, V, V), folds)
 
-    def weights(self) -> np.ndarray:
-        """The best c ≥ 0."""
-        return _nonnegative(self.Q.sum(axis=0), self.r.sum(axis=0))
+    def weights(self, robust: bool = False) -> np.ndarray:
+        """The best c ≥ 0; if robust, under Huber's loss of the distances."""
+        c = self._best(np.ones(len(self.v)))
+        for _ in range(STEPS if robust else 0):
+            lost = np.sqrt(np.maximum(self.losses(c), 0.0))
+            level = HUBER * float(np.median(lost))
+            if level <= 0.0:
+                break
+            c = self._best(level / np.maximum(lost, level))
+        return c
 
-    def left_out_weights(self, folds: np.ndarray) -> np.ndarray:
+    def _best(self, counts: np.ndarray) -> np.ndarray:
+        return _nonnegative(np.tensordot(counts, self.Q, 1), counts @ self.r)
+
+    def left_out_weights(self, robust: bool = False) -> np.ndarray:
         """For each row the best c ≥ 0 on the rows of other folds."""
-        Q, r = self.Q.sum(axis=0), self.r.sum(axis=0)
         C = np.empty_like(self.r)
-        for fold in np.unique(folds):
-            out = folds == fold
-            C[out] = _nonnegative(Q - self.Q[out].sum(axis=0), r - self.r[out].sum(axis=0))
+        for fold in np.unique(self.folds):
+            out = self.folds == fold
+            kept = Squares(self.Q[~out], self.r[~out], self.v[~out], self.folds[~out])
+            C[out] = kept.weights(robust)
         return C
+
+    def losses(self, C: np.ndarray) -> np.ndarray:
+        """The weighted square of each row, at one c for all or one for each."""
+        C = np.broadcast_to(C, self.r.shape)
+        gained, size = self._parts(C)
+        return self.v - 2.0 * gained + size
+
+    def safe_share(self, C: np.ndarray) -> float:
+        """The share t of weights C at which the gain over zero, less its standard error, is most.
+
+        That is 1 where models predict well, and 0 where they may be no better than the mean.
+        """
+        gained, size = self._parts(C)
+        gains = 2.0 * SHARES[:, None] * gained - SHARES[:, None] ** 2 * size
+        sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
+        return float(SHARES[int(np.argmax(sure))])
+
+    def _parts(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (self.r * C).sum(axis=1), np.einsum("nk,nkl,nl->n", C, self.Q, C)
 
 
 def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:

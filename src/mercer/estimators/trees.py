@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
-from sklearn.base import clone
+from sklearn import config_context
 
-from .._arrays import Array, Items, dense, host
+from .._arrays import Array, Items, blocks, dense, host
 from .._checks import Limits, array, indices, must
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -25,6 +25,10 @@ BITS = 20
 Sums of such targets are exact, so that changing units cannot change which of two equally good
 splits is taken.
 """
+
+
+WALKS = 2**17
+"""Rows times trees that are walked at once."""
 
 
 @dataclass(frozen=True)
@@ -106,17 +110,20 @@ class Trees:
     def leaves(self, A: Array) -> np.ndarray:
         """The leaf of each row (row) in each tree (column)."""
         A = np.asarray(A, dtype=np.float32)  # as scikit-learn compares
-        found = np.empty((len(A), len(self.roots)), dtype=np.intp)
-        rows = np.arange(len(A))
-        for t, root in enumerate(self.roots):
-            nodes, open_ = np.full(len(A), root), rows
-            while open_.size:
-                open_ = open_[self.feature[nodes[open_]] >= 0]
-                at = nodes[open_]
-                yes = A[open_, self.feature[at]] <= self.threshold[at]
-                nodes[open_] = np.where(yes, self.left[at], self.right[at])
-            found[:, t] = nodes
+        found = np.tile(self.roots, (len(A), 1))
+        for rows in blocks(len(A), max(1, WALKS // len(self.roots))):
+            self._walk(A[rows], found[rows])
         return found
+
+    def _walk(self, A: np.ndarray, nodes: np.ndarray) -> None:
+        """Move the nodes of some rows, a contiguous part of all, down to the leaves."""
+        at, width = nodes.reshape(-1), nodes.shape[1]
+        open_ = np.arange(len(at))
+        while open_.size:
+            open_ = open_[self.feature[at[open_]] >= 0]
+            here = at[open_]
+            yes = A[open_ // width, self.feature[here]] <= self.threshold[here]
+            at[open_] = np.where(yes, self.left[here], self.right[here])
 
 
 @dataclass(frozen=True)
@@ -147,11 +154,13 @@ class Forest:
         seeds: Iterable[int],
     ) -> Forest:
         """Grow a tree on each column of masses, from inputs A to targets T."""
-        grown = []
-        for seed, weights in zip(seeds, mass.T, strict=True):
-            rows = np.flatnonzero(weights > 0)
-            one = clone(tree).set_params(random_state=seed)
-            grown.append(one.fit(A[rows], T[rows], sample_weight=weights[rows]))
+        rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
+        parameters, grown = tree.get_params(), []
+        with config_context(skip_parameter_validation=True):  # checks take longer than small trees
+            for seed, weights in zip(seeds, mass.T, strict=True):
+                rows = np.flatnonzero(weights > 0)
+                one = type(tree)(**parameters | {"random_state": int(seed)})
+                grown.append(one.fit(rounded[rows], T[rows], weights[rows], check_input=False))
         trees = Trees.of(grown)
         return cls(trees, trees.leaves(A), mass)
 

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
@@ -228,38 +228,6 @@ class VectorKernel(Kernel):
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
         return VECTORS.check(A, name, type(self).__name__, True, self.accepts_sparse)
-
-
-class Wrapper(Kernel):
-    """A kernel made of another one, which it fits as a clone and hands its properties on."""
-
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
-
-    @property
-    def inner(self) -> Kernel:
-        """The kernel inside: fitted where this one is, else as given."""
-        return self.__dict__.get("kernel_") or self._given()
-
-    def _given(self) -> Kernel:
-        return as_kernel(self.kernel)
-
-    def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside."""
-        return self.inner.check(A, name)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside."""
-        return self.inner.as_outputs(Y, name)
-
-    def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside."""
-        self.kernel_ = clone(self._given()).fit(A)
-        return self
-
-    space = property(lambda self: self.inner.space)
-    accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    centered = property(lambda self: self.inner.centered)
 
 
 class Linear(VectorKernel):

@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, dense, object_array
 from ..spaces import LabelSets
-from .base import Kernel, Linear, Wrapper, as_kernel
+from .base import Kernel, Linear, as_kernel
+from .wrapper import Wrapper
 
 
 class Labels(Wrapper):

@@ -7,8 +7,9 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, is_foreign, like, namespace, take
 from .._parameters import field, non_negative, parameters, whole
-from .base import Kernel, Wrapper, as_kernel
+from .base import Kernel, as_kernel
 from .gradients import ParameterGradient, Values, added, total
+from .wrapper import Wrapper
 
 
 @parameters

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Array, Items, count
 from .._lean import Lean
 from ..spaces import Opaque, Space
-from .base import Kernel, Wrapper
+from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, after
 from .networks import Network, is_module
+from .wrapper import Wrapper
 
 TRANSFORMERS = {
     "sklearn.preprocessing": (

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from .._arrays import Array, Items
-from .base import Wrapper
 from .capabilities import ItemGradient
 from .gradients import ParameterGradient, Values, added
+from .wrapper import Wrapper
 
 
 class OfValues(Wrapper):

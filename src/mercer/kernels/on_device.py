@@ -4,9 +4,10 @@ from typing import Any
 
 from .._arrays import Array, Items, dense, host
 from .._extras import require
-from .base import Kernel, Wrapper
+from .base import Kernel
 from .capabilities import Features, Multiple
 from .gradients import ParameterGradient
+from .wrapper import Wrapper
 
 
 class OnDevice(Wrapper):

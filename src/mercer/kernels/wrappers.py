@@ -9,11 +9,12 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace
-from .base import Kernel, Wrapper, as_kernel
+from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .distances import exp, length_scale, settled, squared
 from .gradients import ParameterGradient, Values, added, total
 from .of_values import OfValues
+from .wrapper import Wrapper
 
 
 class Normalized(OfValues):

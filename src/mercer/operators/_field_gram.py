@@ -60,7 +60,7 @@ class FieldGram(BlockGram):
 
     def _blocked(self, C: Array) -> Array:
         xp = namespace(C)
-        s, Ct = xp.sum(self.B * C, axis=1), xp.matrix_transpose(C)
+        s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
         for rows in blocks(self.rows.n, ROWS):
             A = self.A[rows, :]
@@ -113,4 +113,4 @@ class FieldGram(BlockGram):
 
 def _columns(M: Array, index: np.ndarray) -> Array:
     xp = namespace(M)
-    return xp.matrix_transpose(take(xp.matrix_transpose(M), index))
+    return xp.matrix_transpose(take(M.T, index))

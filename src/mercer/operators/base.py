@@ -38,6 +38,9 @@ class Operator(BaseEstimator):
     uniform: float | None = None
     """The number that B is times the identity, whatever the data; None where it is no such."""
 
+    unexplained_at: float | None = None
+    """The ε for which B is moments.unexplained(ε) / n, infinite for S_vv / n; None for others."""
+
     __array_ufunc__ = None
 
     def matrix(self, moments: Moments) -> SymMatrix | Array:

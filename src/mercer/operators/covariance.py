@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf
+
 from .._arrays import Array, namespace
 from .._parameters import non_negative, parameters, positive
 from ..symmetric import SymMatrix
@@ -36,6 +38,11 @@ class Covariance(Operator):
     """
 
     power: float = 1.0
+
+    @property
+    def unexplained_at(self) -> float | None:  # type: ignore[override]
+        """Infinite: nothing is taken off S_vv."""
+        return inf if self.power == 1 else None
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """S_vv / n, to the power."""
@@ -95,9 +102,14 @@ class ConditionalCovariance(Operator):
 
     epsilon: float = 0.1
 
+    @property
+    def unexplained_at(self) -> float:  # type: ignore[override]
+        """The regulariser."""
+        return positive(self.epsilon, "epsilon")
+
     def matrix(self, moments: Moments) -> SymMatrix:
         """The Schur complement of the (regularised) input moment, over n."""
-        return moments.unexplained(positive(self.epsilon, "epsilon")) / moments.n
+        return moments.unexplained(self.unexplained_at) / moments.n
 
     def gradient(self, moments: Moments) -> OperatorGradient:
         """B = ε Vᵀ(K + nεI)⁻¹V: ∂B/∂K = -ε Wᵀ·W and ∂B/∂ε = WᵀKW, W = (K + nεI)⁻¹V."""

@@ -37,8 +37,8 @@ class OperatorKernel(BaseEstimator):
     separable = False
     """Whether it is one scalar kernel times one operator, which `separated` then gives."""
 
-    operator: Any = None
-    """The operator of a `Separable`."""
+    operator: Any
+    """The operator of a `Separable`, which has one."""
 
     own_coordinates = False
     """Whether it speaks of the components of the outputs, not of any coordinates of them."""

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, count, is_foreign, like, namespace
 from .._checks import Limits, array, indices, must
+from .._parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
@@ -84,6 +85,7 @@ def _members(
     return member.reshape(outputs.size, -1)
 
 
+@parameters
 class Local(ComponentKernel):
     """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at each output place c: near input places count more.
 
@@ -118,25 +120,15 @@ class Local(ComponentKernel):
     True
     """
 
-    movable = True
+    kernel: Kernel | str | None = None
+    width: float | None = None
+    floor: float = 0.0
+    windows: Boxes | None = None
+    fields: Fields | None = None
+    output_fields: Fields | None = None
+    output_shape: Sequence[int] | None = None
 
-    def __init__(
-        self,
-        kernel: Kernel | str | None = None,
-        width: float | None = None,
-        floor: float = 0.0,
-        windows: Boxes | None = None,
-        fields: Fields | None = None,
-        output_fields: Fields | None = None,
-        output_shape: Sequence[int] | None = None,
-    ):
-        self.kernel = kernel
-        self.width = width
-        self.floor = floor
-        self.windows = windows
-        self.fields = fields
-        self.output_fields = output_fields
-        self.output_shape = output_shape
+    movable = True
 
     inputs = property(lambda self: FieldL2(self.fields))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, like, namespace
+from .._arrays import Array, like
 from ..kernels.gradients import added, total
 from .gradients import ComponentGradient
 
@@ -41,7 +41,7 @@ def _weights(
     items = kernel.kernel_.item_gradient
     if items is None:
         raise ValueError(f"{kernel.kernel_} has no derivatives in its items: use a smooth kernel.")
-    G = items.vjp(seen, seen, C + namespace(C).matrix_transpose(C)) * flat
+    G = items.vjp(seen, seen, C + C.T) * flat
     roots = kernel.roots_[label]
     near = np.maximum(roots**2 - kernel.floor, 0.0)
     logs = np.log(np.where(near > 0, near, 1.0))

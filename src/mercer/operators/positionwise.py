@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items
 from .._checks import Limits, bounded
+from .._parameters import parameters
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
@@ -17,6 +18,7 @@ from .position_gram import PositionGram
 from .slots import Slots
 
 
+@parameters
 class Positionwise(CoupledKernel):
     """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over places p and q.
 
@@ -78,19 +80,11 @@ class Positionwise(CoupledKernel):
     onn
     """
 
-    def __init__(
-        self,
-        kernel: Any,
-        word_kernel: Any = None,
-        mu: float = 1.0,
-        eta: float = 0.0,
-        letters: int | None = None,
-    ):
-        self.kernel = kernel
-        self.word_kernel = word_kernel
-        self.mu = mu
-        self.eta = eta
-        self.letters = letters
+    kernel: Any
+    word_kernel: Any = None
+    mu: float = 1.0
+    eta: float = 0.0
+    letters: int | None = None
 
     centred_outputs = False  # what stands at a place is told by where outputs are not zero
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -66,7 +67,14 @@ class Separable(OperatorKernel):
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
         """Settle the scalar kernel, and B of the moments that it makes of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
-        moments = DeferredMoments(self.scalar_, X, V, weights)
+        roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
+
+        def gram() -> Array:
+            K = self.scalar_.checked_gram(X)
+            return K if roots is None else roots * K * roots.T
+
+        n = count(X) if weights is None else float(weights.sum())
+        moments = DualMoments(n, gram, V if roots is None else roots * V)
         self.B_ = SymMatrix.of(self.operator.matrix(moments))
         return self
 
@@ -139,47 +147,36 @@ class SpectralMoments(Moments):
         return SymMatrix((self.EV.T * share) @ self.EV)
 
 
-class DeferredMoments(SpectralMoments):
-    """Moments of exact coordinates whose input side is factored only when an operator asks."""
+class DualMoments(SpectralMoments):
+    """Moments of outputs V and a Gram matrix that is made and factored only when asked for.
 
-    kernel: Kernel
-    X: Items
-    V: Array
-    roots: Array | None
+    Parameters
+    ----------
+    n
+        The number of pairs, or the sum of their weights.
+    gram
+        A function that returns the Gram matrix of the inputs, weighted as the rows of V are.
+    V
+        Output coordinates, one row an input: any basis of the rows serves S_vv.
+    """
 
-    def __init__(self, kernel: Kernel, X: Items, V: Array, weights: np.ndarray | None):
-        roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
-        state = {"kernel": kernel, "X": X, "roots": roots, "V": V if roots is None else roots * V}
-        total = count(X) if weights is None else float(weights.sum())
-        for name, value in (state | {"n": total}).items():
+    gram: Callable[[], Array]
+
+    def __init__(self, n: float, gram: Callable[[], Array], V: Array):
+        for name, value in {"n": n, "gram": gram, "EV": V}.items():
             object.__setattr__(self, name, value)
 
     @cached_property
-    def _spectrum(self) -> tuple[Array, Array]:
-        K = self.kernel.checked_gram(self.X)
-        if self.roots is not None:
-            K = self.roots * K * self.roots.T
-        return eigh(K, "Gram matrix", drop=False, overwrite=True)
+    def _spectral(self) -> SpectralMoments:
+        s, E = eigh(self.gram(), "Gram matrix", drop=False)
+        return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
 
-    @cached_property
-    def uu(self) -> SymMatrix:
-        """The spectrum of the Gram matrix."""
-        return SymMatrix(diagonal=self._spectrum[0])
+    uu = cached_property(lambda self: self._spectral.uu)
+    vu = cached_property(lambda self: self._spectral.vu)
 
-    @cached_property
-    def EV(self) -> Array:
-        """EᵀV."""
-        return self._spectrum[1].T @ self.V
-
-    @cached_property
-    def vv(self) -> SymMatrix:
-        """S_vv, which needs no spectrum."""
-        return SymMatrix(self.V.T @ self.V)
-
-    @property
-    def ones(self) -> Array:
-        """The diagonal of the identity in output coordinates."""
-        return namespace(self.V).ones_like(self.V[0, :])
+    def unexplained(self, epsilon: float) -> SymMatrix:
+        """That of the spectrum."""
+        return self._spectral.unexplained(epsilon)
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, namespace
 from .._checks import Limits, array, bounded, must
+from .._parameters import parameters
 from ..kernels import as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
@@ -31,6 +32,7 @@ Kernel values are then right to about 1e-6 of the largest; moments are always su
 AUTO = "auto"
 
 
+@parameters
 class Shared(CoupledKernel):
     """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), over places p, q.
 
@@ -93,34 +95,20 @@ class Shared(CoupledKernel):
     True
     """
 
+    window: Any = AUTO
+    position: Any = AUTO
+    width: Any = AUTO
+    floor: Any = AUTO
+    radius: float | None = None
+    rank: int = 4000
+    fields: Fields | None = None
+    output_fields: Fields | None = None
+    output_shape: Sequence[int] | None = None
+    random_state: Any = 0
+    operator: Array | None = None
+
     at_places = True
     movable = True
-
-    def __init__(
-        self,
-        window: Any = AUTO,
-        position: Any = AUTO,
-        width: Any = AUTO,
-        floor: Any = AUTO,
-        radius: float | None = None,
-        rank: int = 4000,
-        fields: Fields | None = None,
-        output_fields: Fields | None = None,
-        output_shape: Sequence[int] | None = None,
-        random_state: Any = 0,
-        operator: Array | None = None,
-    ):
-        self.window = window
-        self.position = position
-        self.width = width
-        self.floor = floor
-        self.radius = radius
-        self.rank = rank
-        self.fields = fields
-        self.output_fields = output_fields
-        self.output_shape = output_shape
-        self.random_state = random_state
-        self.operator = operator
 
     inputs = property(lambda self: FieldL2(self.fields))
 

@@ -122,7 +122,7 @@ class View:
                 whole = at.shape[0] == len(roots)
                 other = shown if whole else xp.take(shown, at, axis=1)
                 other = xp.reshape(other, (shown.shape[0], -1))
-                D2 = own @ xp.matrix_transpose(other)
+                D2 = own @ other.T
                 D2 *= -2.0
                 D2 += xp.sum(own * own, axis=1)[:, None]
                 D2 += (lengths + apart[c, :])[None, :]
@@ -136,7 +136,7 @@ class View:
         inside = like(self.windows.inside.astype(float), marks.inside)
         weights = like((self.kernel.gauge_ * self.kernel.roots_) ** 2, inside)
         xp, weighed = namespace(inside), inside * weights
-        both = weighed @ xp.matrix_transpose(marks.inside)
+        both = weighed @ marks.inside.T
         own, other = xp.sum(weighed, axis=1)[:, None], (marks.inside @ weights)[None, :]
         apart = own + other - 2.0 * both
         return xp.where(apart > 0, apart, xp.zeros_like(apart))

@@ -301,9 +301,20 @@ class ExactInputs(InputSpectrum):
         return self.gram.prior(X, self.gram.against(X))
 
     def both(self, X: Items) -> tuple[Array, Array]:
-        """`project` and `prior` of the same inputs, of one batch of kernel values."""
-        K = self.gram.against(X)
-        return K @ self.reduction.weighted(self.E), self.gram.prior(X, K)
+        """`project` and `prior` of the same inputs, of one batch of kernel values.
+
+        Constants are taken off after the product, which saves two passes over the values.
+        """
+        gram, E = self.gram, self.reduction.weighted(self.E)
+        if gram.F is not None or not gram.intercept:
+            K = gram.against(X)
+            return K @ E, gram.prior(X, K)
+        K = gram.kernel(X, gram.X)
+        Z = K @ E
+        Z -= gram.means @ E
+        assert self.N is not None
+        w = self.N[:, 0] ** 2  # the weights over their sum
+        return Z, gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, eigh_tridiagonal
+from scipy.linalg import blas, eigh_tridiagonal, lapack
 
 from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
-from ..operators.separable import SpectralMoments
+from ..embedding import SpanFrame
+from ..operators.separable import DualMoments
 from ..problem import Problem, Want
-from ..symmetric import INDEFINITE, SymMatrix, eigh
+from ..symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
 from .base import Cache, Solver
 from .factorization import Factorization, Solution
 from .inputs import InputGram, Reduction
+from .outputs import Outputs
 from .spectral import REFINED, Spectral
 from .weights import stands_out
 
@@ -50,6 +54,27 @@ class OneRidge(Solver):
         return AtOneRidge(problem, want, cache)
 
 
+class Directions(NamedTuple):
+    """The eigenvectors of an operator, as much of them as a fit needs.
+
+    Attributes
+    ----------
+    b
+        The eigenvalues.
+    T
+        The outputs along the directions, one column each, constants left out.
+    Q
+        The directions as columns, in the frame of the outputs; None where they are that frame.
+    outputs
+        The frame, and the mean of the outputs in it.
+    """
+
+    b: np.ndarray
+    T: np.ndarray
+    Q: np.ndarray | None
+    outputs: Outputs
+
+
 class AtOneRidge(Factorization):
     """A problem at one α; by its spectrum where α is so small that it would need refinement."""
 
@@ -69,23 +94,56 @@ class AtOneRidge(Factorization):
         if gram.width is not None and gram.width < p.n:
             return self.spectral.solve(alpha)  # which tells rounding from what the features reach
         reduction = Reduction.of(p.weights, p.intercept, K)
-        K, outputs = reduction.reduced(K), self.cache.outputs(p)
-        V = reduction.inside(outputs.rows)
+        K = reduction.reduced(K)
+        epsilon = p.kernel.operator.unexplained_at
         try:
-            B = p.kernel.operator.matrix(DualMoments(p.total, K, V))
-        except np.linalg.LinAlgError:  # the regulariser of the operator is lost in rounding
-            return self.spectral.solve(alpha)
-        b, Q = eigh(B, "output operator", drop=False)
-        T = V if Q is None else V @ Q
+            if epsilon is None or not p.spanned:
+                along = self._in_coordinates(K, reduction)
+            else:
+                along = self._in_span(K, reduction, p.total * epsilon)
+        except (np.linalg.LinAlgError, NotPositiveSemidefinite):
+            return self.spectral.solve(alpha)  # a regulariser lost in rounding, or no kernel
+        b = along.b
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
             return self.spectral.solve(alpha)
         reflected, diagonal, off = in_reflections(K)
         if not positive_semidefinite(diagonal, off):
             return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
-        C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
+        C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(along.T)))
         C *= b
-        dual = reduction.weighted(reduction.back(C if Q is None else C @ Q.T))
-        return outputs.solution(p, alpha, gram.map(dual), p.kernel)
+        dual = reduction.weighted(reduction.back(C if along.Q is None else C @ along.Q.T))
+        return along.outputs.solution(p, alpha, gram.map(dual), p.kernel)
+
+    def _in_coordinates(self, K: np.ndarray, reduction: Reduction) -> Directions:
+        """The directions of any operator, by coordinates of the outputs."""
+        p, outputs = self.problem, self.cache.outputs(self.problem)
+        V = reduction.inside(outputs.rows)
+        B = p.kernel.operator.matrix(FactoredMoments(p.total, lambda: K, V))
+        b, Q = eigh(B, "output operator", drop=False)
+        return Directions(b, V if Q is None else V @ Q, Q, outputs)
+
+    def _in_span(self, K: np.ndarray, reduction: Reduction, shift: float) -> Directions:
+        """Those of the (conditional) covariance nB = VᵀFFᵀV, by the Gram matrix G = VVᵀ alone.
+
+        FFᵀ = c(K + cI)⁻¹ with c = nε, or the identity. With FᵀGF = P diag(nb) Pᵀ the directions of
+        B are VᵀFP and the outputs along them F⁻ᵀP, up to factors that cancel.
+        """
+        p = self.problem
+        kernel, items = p.outputs.kernel, p.outputs.items
+        G = reduction.reduced(kernel.checked_gram(items))
+        L = None if shift == inf else np.asfortranarray(ridge_factor(K, shift))
+        if L is not None:
+            G = lapack.dsygst(G.T, L, lower=1, overwrite_a=1)[0] * shift
+        b, P = eigh(G, "Gram matrix", drop=False, overwrite=True)
+        T: Array = P
+        R: Array = P
+        if L is not None:
+            T, R = blas.dtrmm(1.0, L, P, lower=1), solve_triangular(L.T, P, lower=False)
+        mean = None
+        if p.intercept:
+            mean = np.full(p.n, 1.0 / p.n) if p.weights is None else p.weights / p.total
+        outputs = Outputs(None, mean, None, SpanFrame(kernel, items))
+        return Directions(b / p.total, T, reduction.weighted(reduction.back(R)), outputs)
 
     @property
     def scale(self) -> float:
@@ -93,49 +151,21 @@ class AtOneRidge(Factorization):
         return self.spectral.scale
 
 
-class DualMoments(SpectralMoments):
-    """Moments that are known by the Gram matrix K of the inputs; its spectrum only where asked for.
-
-    Parameters
-    ----------
-    n
-        The number of pairs, or the sum of their weights.
-    K
-        The Gram matrix, weighted, constants left out.
-    V
-        Output coordinates in the same rows.
-    """
-
-    K: Array
-
-    def __init__(self, n: float, K: Array, V: Array):
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "K", K)
-        object.__setattr__(self, "EV", V)  # any basis of the rows serves S_vv
-
-    @cached_property
-    def _spectral(self) -> SpectralMoments:
-        s, E = eigh(self.K, "Gram matrix", drop=False)
-        return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
-
-    @cached_property
-    def uu(self) -> SymMatrix:
-        """S_uu in the eigenbasis of K."""
-        return self._spectral.uu
-
-    @cached_property
-    def vu(self) -> Array:
-        """S_vu in the eigenbasis of K."""
-        return self._spectral.vu
+class FactoredMoments(DualMoments):
+    """Moments of which the conditional covariance takes a Cholesky factor, not a spectrum."""
 
     def unexplained(self, epsilon: float) -> SymMatrix:
         """Nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI."""
         shift = self.n * epsilon
-        if not stands_out(shift, len(self.K), float(np.abs(self.K.diagonal()).max(initial=0.0))):
-            raise np.linalg.LinAlgError("the regulariser is lost in the rounding of K")
-        L = PositiveDefinite.of(ridged(self.K + 0.0, shift)).factor
-        X = solve_triangular(L, self.EV)
+        X = solve_triangular(ridge_factor(self.gram(), shift), self.EV)
         return SymMatrix((X.T @ X) * shift)
+
+
+def ridge_factor(K: np.ndarray, shift: float) -> np.ndarray:
+    """L with LLᵀ = K + shift I; LinAlgError where the shift is lost in the rounding of K."""
+    if not stands_out(shift, len(K), float(np.abs(K.diagonal()).max(initial=0.0))):
+        raise np.linalg.LinAlgError("the regulariser is lost in the rounding of K")
+    return PositiveDefinite.of(ridged(K + 0.0, shift)).factor
 
 
 class Reflections:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, like, namespace, part, put, take
+from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
 from .._plan import LEFT_OUT_SQUARES, Route, Sizes, require_exact
 from ..embedding import Deferred, Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
@@ -23,6 +23,8 @@ from .low_rank_inputs import LowRankInputs, LowRankRows
 from .weights import factored
 from .without import reweighted, unit_columns
 
+CANCELLED = 1e-6
+"""Below this share of a squared length a difference of squares has lost more than six digits."""
 ENTRIES = 2**23
 """Kernel values of the outputs that are held at once."""
 
@@ -245,8 +247,20 @@ class Spanned(Factorization):
         E, w = self.part.inputs.E, self.problem.weights
         xp, both = namespace(E), self.crossed + self.beyond  # first: it finds the means
         own = self.gram.diagonal()
-        left = (own if w is None else like(w, own) * own) - xp.sum(E * both, axis=1)
+        own = own if w is None else like(w, own) * own
+        left = own - xp.sum(E * both, axis=1)
+        lost = np.flatnonzero(host(left < CANCELLED * own))
+        if len(lost):  # the difference has lost its digits: take the rows of P themselves
+            R = self._beyond(unit_columns(self.problem.n, lost, E))
+            R = self._beyond(R)  # once more, for the digits that the first time cancelled
+            left = put(left[:, None], lost, xp.sum(R * self.gram.times(R), axis=0)[:, None])[:, 0]
         return xp.where(left > 0, left, xp.zeros_like(left))
+
+    def _beyond(self, A: Array) -> Array:
+        """P A."""
+        for basis in (self.part.inputs.E, self.part.inputs.N):
+            A = A if basis is None else A - basis @ (namespace(A).matrix_transpose(basis) @ A)
+        return A
 
     def _group_lengths(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
         xp, turn = namespace(shrunk), namespace(shrunk).matrix_transpose
@@ -302,11 +316,8 @@ class Spanned(Factorization):
         R = take(self._shrunk(alpha), rows) @ xp.matrix_transpose(E)
         if self.part.inputs.complete:
             return R
-        R = R - take(E, rows) @ xp.matrix_transpose(E)
-        if self.problem.intercept:
-            N = self.part.inputs.N
-            R = R - take(N, rows) @ xp.matrix_transpose(N)
-        return R + xp.matrix_transpose(unit_columns(self.problem.n, rows, E))
+        beyond = self._beyond(unit_columns(self.problem.n, rows, E))
+        return R + xp.matrix_transpose(beyond)
 
     @property
     def scale(self) -> float:

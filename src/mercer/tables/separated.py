@@ -15,6 +15,7 @@ LOOK = 100
 BYTES = 100
 """Memory that a cell takes, with its share of a row."""
 SEPARATORS = (",", ";", "\t", "|")
+BLANK = " "
 
 
 def separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
@@ -24,6 +25,8 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
     like those below is data, unless it counts columns from 0 as pandas does.
     """
     separator = separator or _separator(text)
+    if separator == BLANK:  # of which several may stand between two cells
+        text = "\n".join(" ".join(line.split()) for line in text.splitlines())
     cells = text.count(separator) + text.count("\n")
     check_room(name, BYTES * cells + 3 * len(text))
     rows, lines = _rows(text, name, separator)
@@ -76,7 +79,15 @@ def _separator(text: str) -> str:
     if even:  # with decimal commas both "," and ";" may be: cells that are values decide
         return max(even, key=lambda s: _share_of_values(text, s))
     first = text.lstrip().split("\n", 1)[0]
-    return next((s for s in SEPARATORS[:3] if s in first), ",")
+    others = [s for s in SEPARATORS[:3] if s in first]
+    return others[0] if others else BLANK if _is_of_numbers(text) else ","
+
+
+def _is_of_numbers(text: str) -> bool:
+    """Whether blanks stand between columns of numbers, as numpy writes them."""
+    rows = [line.split() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
+    width, body = len(rows[0]), rows[1:] or rows
+    return width > 1 and all(len(row) == width and all(map(is_value, row)) for row in body)
 
 
 def _head(text: str, separator: str) -> list[list[str]]:
@@ -118,10 +129,14 @@ def _is_data(rows: list[list[str]]) -> bool:
     for cell, cells in zip(first, zip(*below, strict=True), strict=True):
         full = [other for other in cells if other.strip()]
         values = is_value(cell) and all(map(is_value, full))
-        script = not cell.isascii() and not any(other.isascii() for other in full)
-        if values or script:
+        if values or all(map(_is_of_another_script, [cell, *full])):
             return True
     return False
+
+
+def _is_of_another_script(cell: str) -> bool:
+    letters = [c for c in cell if c.isalpha()]
+    return bool(letters) and not any(c.isascii() for c in letters)
 
 
 def _counts(first: list[str], below: list[list[str]]) -> bool:
