@@ -69,7 +69,7 @@ def all_shifts(X, y):
 class Elsewhere:
     """A network that regresses on given targets by the squared error, with `fit` and `predict`.
 
-    In the end its last layer is solved on all shifts, by ridge regression on its features.
+    In the end its last layer gives way to a kernel ridge regression on its features.
     """
 
     def __init__(self, outputs, epochs, device, seed=0, channels=64, dropout=0.1):
@@ -83,9 +83,9 @@ class Elsewhere:
         """Train on pairs; `targets` makes coordinates of outputs."""
         pairs = [(A, targets(b)) for A, b in all_shifts(X, y)]
         plain = pairs[4][1]
-        self.mean, self.unit = plain.mean(axis=0), float(plain.std(axis=0).mean())
+        mean, unit = plain.mean(axis=0), float(plain.std(axis=0).mean())
         A = torch.stack([self._moved(A) for A, _ in pairs])
-        T = torch.stack([self._moved((T - self.mean) / self.unit) for _, T in pairs])
+        T = torch.stack([self._moved((T - mean) / unit) for _, T in pairs])
         n, size = len(X), min(128, len(X))
         steps = n // size
         optimizer = torch.optim.AdamW(self.net.parameters(), 2e-3, weight_decay=1e-2)
@@ -104,31 +104,26 @@ class Elsewhere:
                 optimizer.step()
                 schedule.step()
         self.net.eval()
-        self._solve(A, T)
+        self._settle(X, plain)
         return self
 
-    def _solve(self, A, T, ridge=1e-2):
-        """The last layer by least squares; the ridge in units of the mean square of a feature."""
-        last = self.net[-1]
+    def _settle(self, X, T):
+        """A kernel ridge regression on the features in place of the last layer."""
+        F = self._features(X)
+        median = RBF("median").fit(F).length_scale_
+        kernels = [RBF(factor * median) for factor in (0.5, 1.0, 2.0)]
+        self.last = KernelDependencyCV(kernels).fit(F, T)
+
+    def _features(self, X):
         with torch.no_grad():
-            S, R = 0.0, 0.0
-            for X, wanted in zip(A, T, strict=True):
-                F = self.net[:-1](X).double()
-                F = torch.cat([F, torch.ones_like(F[:, :1])], dim=1)
-                S, R = S + F.T @ F, R + F.T @ wanted.double()
-            unit = ridge * S.diagonal().mean()
-            W = torch.linalg.solve(S + unit * torch.eye(len(S), dtype=S.dtype, device=S.device), R)
-            last.weight.copy_(W[:-1].T)
-            last.bias.copy_(W[-1])
+            return self.net[:-1](self._moved(X)).cpu().numpy().astype(float)
 
     def _moved(self, A):
         return torch.as_tensor(A, dtype=torch.float32, device=self.device)
 
     def predict(self, X):
         """Coordinates of the points."""
-        with torch.no_grad():
-            found = self.net(self._moved(X)).cpu().numpy().astype(float)
-        return found * self.unit + self.mean
+        return self.last.predict(self._features(X))
 
 
 def measured(name, predict, X, truth, results, start):

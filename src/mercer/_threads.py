@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ._arrays import blocks
+
+HELD = 2**16
+"""Numbers that stay in the cache of a core."""
+MANY = 2**20
+"""Numbers from which on threads pay."""
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
@@ -28,3 +34,13 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
         return [work(part) for part in parts]
     with ThreadPoolExecutor(number) as pool:
         return list(pool.map(work, parts))
+
+
+def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
+    """Do something to blocks of rows that stay in the cache, side by side where there are many."""
+    parts = blocks(rows, HELD // max(1, columns))
+    if rows * columns < MANY:
+        for part in parts:
+            work(part)
+    else:
+        side_by_side(work, parts)

@@ -25,7 +25,7 @@ from .._arrays import (
     take,
 )
 from .._parameters import positive
-from .._threads import side_by_side
+from .._threads import in_passes
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""
@@ -34,9 +34,7 @@ SAMPLE = 1000
 FEW = 31
 """Rows whose medians are taken for the middle of a batch."""
 PAIRS = 2**16
-"""Pairs, or numbers of pairs, that are looked at together."""
-MANY = 2**20
-"""Pairs from which on threads pay."""
+"""Numbers of pairs that are looked at together."""
 COLUMNS = 16
 """Columns up to which differences are as fast as a product."""
 CANCELLED = 1e-5
@@ -81,16 +79,6 @@ def squared(A: Array, B: Array) -> Array:
         return filled(slice(0, count(A)))
     in_passes(filled, count(A), count(B))
     return D2
-
-
-def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
-    """Do something to blocks of rows that stay in the cache, side by side where there are many."""
-    parts = blocks(rows, PAIRS // max(1, columns))
-    if rows * columns < MANY:
-        for part in parts:
-            work(part)
-    else:
-        side_by_side(work, parts)
 
 
 def typical(B: Array) -> Array:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, host, namespace
+from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace
 from .._arrays import part as part_of
+from .._threads import in_passes
 from .factorization import Refused
 
 HELD = 2**21
@@ -63,7 +64,20 @@ def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -
     removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
     for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
         Z, prior = inputs.both(part_of(X, rows))
-        Z *= Z
-        found.append(prior[:, None] * b[None, :] - Z @ removed)
+        found.append(prior[:, None] * b[None, :] - squares(Z) @ removed)
     left = xp.concat(found)
     return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
+
+
+def squares(Z: Array) -> Array:
+    """The squares of the entries, in place."""
+    if is_foreign(Z):
+        Z *= Z
+        return Z
+
+    def pass_over(rows: slice) -> None:
+        some = Z[rows]
+        some *= some
+
+    in_passes(pass_over, *Z.shape)
+    return Z
