@@ -22,6 +22,7 @@ EQUATIONS = {
 TAKEN = "mercer"
 STYLES = {
     TAKEN: ("C0", "o", "-"),
+    "mercer, global": ("C9", ".", "-"),
     "FNO": ("C3", "s", "-"),
     "DeepONet": ("C1", "^", "--"),
     "PCA-Net": ("C2", "v", "--"),

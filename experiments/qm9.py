@@ -96,11 +96,12 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     )
     report.add("mercer", setting, "top-1 of a formula", float(np.mean(hits)), seconds=seconds)
     near = nearest(X[train], graphs[train], X[test])
-    alike_near = [
-        int(np.argmax(model.output_kernel_(one, candidates)[0]))
-        for one, candidates in zip(np.split(near, len(near)), lists, strict=True)
+    every = np.unique(np.concatenate(pools))
+    alike_near = model.output_kernel_(near, graphs[every])
+    hits = [
+        pool[row[np.searchsorted(every, pool)].argmax()] == i
+        for row, pool, i in zip(alike_near, pools, test, strict=True)
     ]
-    hits = [pool[j] == i for pool, j, i in zip(pools, alike_near, test, strict=True)]
     report.add(NEAREST, setting, "top-1 of a formula", float(np.mean(hits)))
     far = graph_distance(graphs[test], near, average=False)
     report.add(NEAREST, setting, "graph distance", float(far.mean()), float(far.std()))

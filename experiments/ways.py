@@ -67,7 +67,10 @@ DIRECTIONS = 8
 
 
 def edges(word: np.ndarray) -> np.ndarray:
-    """Maps of the edges of a word's images, one for each direction, blurred and thinned out."""
+    """Maps of the edges of a word's images, one for each direction, blurred and thinned out.
+
+    Roots of them, so that faint edges count.
+    """
     pixels = np.pad(np.reshape(word, (-1, *SHAPE)), ((0, 0), (3, 3), (3, 3)))
     down, right = np.gradient(gaussian_filter(pixels, (0, 0.5, 0.5)), axis=(1, 2))
     angle = np.arctan2(down, right) * DIRECTIONS / (2.0 * np.pi)
@@ -75,12 +78,12 @@ def edges(word: np.ndarray) -> np.ndarray:
     near = [1.0 - np.abs((angle - d + half) % DIRECTIONS - half) for d in range(DIRECTIONS)]
     ink = np.hypot(down, right) * np.maximum(near, 0.0)
     maps = gaussian_filter(ink, (0, 0, 1.5, 1.5))[..., ::2, ::2]
-    return np.moveaxis(maps, 0, 1).reshape(len(pixels), -1)
+    return np.sqrt(np.moveaxis(maps, 0, 1).reshape(len(pixels), -1))
 
 
 def shared_edges(unseen: bool) -> Iterable[Positionwise]:
     """The same with an RBF on edges, its length scale around the median distance."""
-    for scale in (0.33, 0.46, 0.65):
+    for scale in (1.1, 1.6, 2.2):
         letters, words = RBF(scale), cosine(RBF(2.0 * scale), 4)
         yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.03, 0.1))
         if not unseen:

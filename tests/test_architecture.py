@@ -11,6 +11,7 @@ import mercer
 ORDER = [
     {
         "_overlap",
+        "_threads",
         "_parameters",
         "_arrays",
         "_checks",

@@ -33,7 +33,9 @@ warnings.filterwarnings("ignore", module="sklearn")
 warnings.filterwarnings("ignore", message="all outputs in y are equal")
 warnings.filterwarnings("ignore", message="score is not defined")
 failed = []
-for result in check_estimator(getattr(mercer, sys.argv[1])(), on_fail=None):
+quick = {"JointKernelMap": {"tol": 0.1}}
+model = getattr(mercer, sys.argv[1])(**quick.get(sys.argv[1], {}))
+for result in check_estimator(model, on_fail=None):
     if result["status"] != "passed":
         failed.append((result["check_name"], result["status"], str(result["exception"])[:300]))
 print(failed)

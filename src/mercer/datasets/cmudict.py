@@ -49,9 +49,6 @@ def load_cmudict(
             raise ValueError(f"line {i + 1} of {path} has a word without phones: {line!r:.60}.")
         if WORD.fullmatch(word):
             first.setdefault(word, tuple(phones))
-    spoken = first.values() if stress else map(_without_stress, first.values())
-    return object_array(list(first)), object_array(list(spoken))
-
-
-def _without_stress(phones: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(phone.rstrip("012") for phone in phones)
+    drop = "" if stress else "012"
+    spoken = [tuple(phone.rstrip(drop) for phone in phones) for phones in first.values()]
+    return object_array(list(first)), object_array(spoken)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import WrongData, find
+from ._files import WrongData, arrays
 
 CMU_HASH = "67eb4f46e3bce6cb9e32f5de0333e904bfcef9b7e03441c7689da38085846cea"
 CMU_ORIGIN = "the CMU Face Images of the UCI KDD archive (Tom Mitchell, 1999), as one npz"
@@ -119,8 +119,7 @@ def load_cmu_faces(
     """
     if size not in ("quarter", "half"):
         raise ValueError(f'size must be "quarter" or "half", got {size!r}.')
-    path = find("cmu_faces/cmu_faces.npz", data_home, sha256=sha256, origin=CMU_ORIGIN)
-    with np.load(path, allow_pickle=False) as z:
-        setting = np.char.add(np.char.add(z["expression"], ", "), z["eyes"])
-        images, subject, view = z[size].astype(np.float64), z["subject"], z["pose"]
-    return Faces(images, subject, view, setting, "forward", CMU_ATTRIBUTION)
+    z = arrays("cmu_faces/cmu_faces.npz", data_home, sha256=sha256, origin=CMU_ORIGIN)
+    setting = np.char.add(np.char.add(z["expression"], ", "), z["eyes"])
+    images = z[size].astype(np.float64)
+    return Faces(images, z["subject"], z["pose"], setting, "forward", CMU_ATTRIBUTION)

@@ -12,6 +12,7 @@ from .._extras import require
 from .._overlap import OVERLAPS
 from ..kernels import Kendall, Kernel, Labels, Spearman
 from ..kernels._sequences import as_given
+from .expected_f1 import best_by_size
 from .rankings import Borda, Kemeny
 
 ENTRIES = 2**23
@@ -135,9 +136,7 @@ class LabelLoss(ExpectedLoss):
         for size in np.unique(self.sizes[self.sizes > 0]).astype(int):
             own = self.sizes == size
             gains += (C[:, own] @ self.Y[own])[:, :, None] * (2.0 / (sizes + size))
-        order = np.argsort(-gains, axis=1, kind="stable")
-        summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
-        worth = np.einsum("tss->ts", summed)  # of the best s labels at size s
+        order, worth = best_by_size(gains)
         empty, found = C[:, self.sizes == 0].sum(axis=1), []
         for price in prices:
             priced = worth - price * sizes

@@ -26,7 +26,7 @@ from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
 from ._top import Best, merged
 from .base import Decoder, Ranked
-from .own_candidates import OwnCandidates
+from .own_candidates import OwnCandidates, sole_groups
 
 POINTS, CANDIDATES = 1024, 2048
 """Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
@@ -200,7 +200,4 @@ class Candidates(Lean, Decoder):
         """The group that alone has a candidate; -1 where several have it."""
         if points.left_out is None or self.numbers_ is None:
             return None
-        first = np.full(count(self.outputs_), -2, dtype=np.intp)
-        for number, group in zip(self.numbers_, points.left_out, strict=True):
-            first[number] = group if first[number] in (-2, group) else -1
-        return first
+        return sole_groups(self.numbers_, points.left_out, count(self.outputs_))

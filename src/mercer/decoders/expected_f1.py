@@ -67,14 +67,19 @@ def _best_sets(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     m, labels = P.shape
     sizes = np.arange(1, labels + 1)
     gains = _joint(P) @ (2.0 / (sizes[:, None] + sizes[None, :]))  # point, label, size
-    order = np.argsort(-gains, axis=1, kind="stable")
-    summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
-    values = np.einsum("tss->ts", summed)  # of the best s labels at size s
+    order, values = best_by_size(gains)
     ranks = np.swapaxes(np.argsort(order, axis=1), 1, 2)  # point, size, label
     chosen = ranks < sizes[:, None]
     nothing = np.zeros((m, 1, labels), dtype=bool)
     empty = np.prod(1.0 - P, axis=1)[:, None]
     return np.concatenate([nothing, chosen], axis=1), np.concatenate([empty, values], axis=1)
+
+
+def best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels by falling gain (point, rank, size), and the sum of the best s gains at size s."""
+    order = np.argsort(-gains, axis=1, kind="stable")
+    summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+    return order, np.einsum("tss->ts", summed)
 
 
 def _joint(P: np.ndarray) -> np.ndarray:

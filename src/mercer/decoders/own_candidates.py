@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -138,14 +138,10 @@ class OwnCandidates:
     def _warn_if_unfair(self, points: Embedding, lists: CandidateLists) -> None:
         """Warn where some lists hold outputs that were trained on and others hold none."""
         first, own = lists.first, lists.distinct
-        owner = np.full(len(first), -2, dtype=np.intp)  # -2: not trained on; -1: by several groups
         groups, mine = np.arange(len(self.known)), np.full(len(own), -2)
         if points.left_out is not None and len(points.left_out) == len(self.known):
             groups = mine = points.left_out
-        for name, group in zip(self.known, groups, strict=True):
-            if name in first:
-                number = first[name]
-                owner[number] = group if owner[number] in (-2, group) else -1
+        owner = sole_groups([first.get(name, -1) for name in self.known], groups, len(first))
         seen = [
             bool(((owner[row] != -2) & (owner[row] != group)).any())
             for row, group in zip(own, mine, strict=True)
@@ -158,6 +154,18 @@ class OwnCandidates:
                 "those examples out.",
                 stacklevel=5,
             )
+
+
+def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:
+    """The group that alone has each of n outputs; -1 where several have it, -2 where none has.
+
+    Example i has output numbers[i], -1 for none of them.
+    """
+    found = np.full(n, -2, dtype=np.intp)
+    for number, group in zip(numbers, groups, strict=True):
+        if number >= 0:
+            found[number] = group if found[number] in (-2, group) else -1
+    return found
 
 
 def collected(outputs: list, kernel: Kernel) -> Items:

@@ -25,6 +25,7 @@ from .._arrays import (
     take,
 )
 from .._parameters import positive
+from .._threads import side_by_side
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""
@@ -34,6 +35,8 @@ FEW = 31
 """Rows whose medians are taken for the middle of a batch."""
 PAIRS = 2**16
 """Pairs, or numbers of pairs, that are looked at together."""
+MANY = 2**20
+"""Pairs from which on threads pay."""
 COLUMNS = 16
 """Columns up to which differences are as fast as a product."""
 CANCELLED = 1e-5
@@ -57,8 +60,8 @@ def squared(A: Array, B: Array) -> Array:
         A = A - shift
         B = A if same else B - shift
     D2, left, right = dense(A @ B.T), sqnorms(A), sqnorms(B)
-    size = count(A) if is_foreign(D2) else PAIRS // count(B)  # of a block that stays in the cache
-    for rows in blocks(count(A), size):
+
+    def filled(rows: slice) -> Array:
         some = D2 if is_foreign(D2) else D2[rows]
         some *= -2.0
         some += left[rows, None]
@@ -71,8 +74,23 @@ def squared(A: Array, B: Array) -> Array:
             some[own - rows.start, own] = 0.0
             near[own - rows.start, own] = False
         if bool(namespace(near).any(near)):
-            D2 = _recomputed(D2, near, A, B, rows.start)
+            return _recomputed(D2, near, A, B, rows.start)
+        return D2
+
+    if is_foreign(D2):
+        return filled(slice(0, count(A)))
+    in_passes(filled, count(A), count(B))
     return D2
+
+
+def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
+    """Do something to blocks of rows that stay in the cache, side by side where there are many."""
+    parts = blocks(rows, PAIRS // max(1, columns))
+    if rows * columns < MANY:
+        for part in parts:
+            work(part)
+    else:
+        side_by_side(work, parts)
 
 
 def typical(B: Array) -> Array:
@@ -125,9 +143,19 @@ def _narrow(A: csr_array) -> csr_array:
     return csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
 
 
-def exp(A: Array) -> Array:
-    """E to the power of the entries, in place where the library allows it."""
-    return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
+def exp(A: Array, factor: float = 1.0) -> Array:
+    """E to the power of the entries times a factor, in place where the library allows it."""
+    if is_foreign(A) or A.ndim != 2:
+        A *= factor
+        return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
+
+    def powers(rows: slice) -> None:
+        some = A[rows]
+        some *= factor
+        np.exp(some, out=some)
+
+    in_passes(powers, *A.shape)
+    return A
 
 
 def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:

@@ -151,9 +151,7 @@ class RBF(Stationary):
 
     def _gram(self, A: Array, B: Array) -> Array:
         A, B, ell = self._scaled(A, B)
-        D2 = squared(A, B)
-        D2 *= -0.5 / ell**2
-        return exp(D2)
+        return exp(squared(A, B), -0.5 / ell**2)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Gaussian, of standard deviation 1/ℓ."""
@@ -264,9 +262,7 @@ class Laplacian(Stationary):
 
     def _gram(self, A: Array, B: Array) -> Array:
         A, B, ell = self._scaled(A, B)
-        D = absolute(A, B)
-        D *= -1.0 / ell
-        return exp(D)
+        return exp(absolute(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
         U, W, ell = self._scaled(A, B)

@@ -195,7 +195,8 @@ class SumGram(BlockGram):
         every = [gram.terms for gram in self.grams]
         if None in every:
             return None
-        return tuple((self.scale * K, B) for terms in every for K, B in terms or ())
+        known = [term for terms in every for term in terms or ()]
+        return tuple(known if self.scale == 1 else ((self.scale * K, B) for K, B in known))
 
     def apply(self, D: Array) -> Array:
         """All terms, added."""

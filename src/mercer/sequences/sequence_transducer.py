@@ -17,7 +17,7 @@ from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
 from .transduction.calibration import Calibration, Trial
 from .transduction.checks import checked_pairs, checked_setting
-from .transduction.choice import Choice
+from .transduction.choice import best_setting
 from .transduction.decoding import Decoding
 from .transduction.setting import Setting
 from .transduction.side_information import check_context
@@ -205,7 +205,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         )  # fmt: skip
         trials: list[tuple[dict, float]] = []
         if self.choose:
-            setting, trials = Choice(task, steps).best(setting)
+            setting, trials = best_setting(task, setting, steps)
         (ready,) = (task.ready(chosen) for chosen in steps([setting], "aligning"))
         chosen = Trial(self, ready.pairs, ready.ridge, steps).calibrate(labels[ready.keep])
         every = np.arange(len(ready.keep))

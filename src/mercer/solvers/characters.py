@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -15,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, take
 from .._plan import Route, Sizes
+from .._threads import side_by_side
 from ..embedding import PointMap
 from ..features import Explicit
 from ..features.landmarks import Spanned
@@ -279,9 +278,8 @@ class Modes(Factorization):
 
     def _each(self, work: Callable[[Mode], np.ndarray]) -> list[np.ndarray]:
         """What is to be had of all modes, as many at a time as there are cores."""
-        cores = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-        with threadpool_limits(1), ThreadPoolExecutor(cores) as pool:
-            return list(pool.map(work, self.modes))
+        with threadpool_limits(1):
+            return side_by_side(work, self.modes)
 
     def left_out_points(self, E: Array) -> Any:
         """Points whose residuals are E."""

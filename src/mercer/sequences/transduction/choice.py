@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -25,66 +25,50 @@ STEPS: dict[str, tuple] = {
 LEAST = {"max_chunk": 1, "radius": 1, "history": 0}
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Tries settings one parameter at a time, each from the best so far.
+def best_setting(
+    task: Task, setting: Setting, steps: Steps
+) -> tuple[Setting, list[tuple[dict, float]]]:
+    """Return the setting with the most exact matches, and all that were tried.
 
-    Attributes
-    ----------
-    task
-        What is to be learnt.
-    steps
-        Who is told of the trials.
+    Parameters are changed one at a time, each from the best so far. A setting replaces the best
+    only where it is ahead by one pair in three hundred: smaller leads are mostly chance.
     """
+    sample = _sample(task)
+    if len(np.unique(sample.labels)) < 6:
+        return setting, []
+    known: dict[Setting, float] = {}
 
-    task: Task
-    steps: Steps
+    def tried(each: Setting) -> float:
+        if each not in known:
+            known[each] = _accuracy(sample, each, steps)
+        return known[each]
 
-    def best(self, setting: Setting) -> tuple[Setting, list[tuple[dict, float]]]:
-        """Return the setting with the most exact matches, and all that were tried.
+    top = tried(setting)
+    for name in ("direction", *STEPS):
+        for other in variants(setting, name):
+            if tried(other) > top + 1 / 300:
+                setting, top = other, tried(other)
+    return setting, [(asdict(each), accuracy) for each, accuracy in known.items()]
 
-        A setting replaces the best so far only where it is ahead by one pair in three hundred:
-        smaller leads are mostly chance.
-        """
-        sample = self._sample()
-        if len(np.unique(sample.labels)) < 6:
-            return setting, []
-        trials: list[tuple[dict, float]] = []
 
-        def tried(each: Setting) -> float:
-            for known, accuracy in trials:
-                if known == asdict(each):
-                    return accuracy
-            accuracy = self._accuracy(sample, each)
-            trials.append((asdict(each), accuracy))
-            return accuracy
+def _sample(task: Task) -> Task:
+    """Whole groups of pairs, drawn until there are enough."""
+    rng = np.random.default_rng(task.model.random_state)
+    groups = rng.permutation(int(task.labels.max()) + 1)[task.labels]
+    return task.take(np.sort(np.argsort(groups, kind="stable")[:PAIRS]))
 
-        top = tried(setting)
-        for name in ("direction", *STEPS):
-            for other in variants(setting, name):
-                accuracy = tried(other)
-                if accuracy > top + 1 / 300:
-                    setting, top = other, accuracy
-        return setting, trials
 
-    def _sample(self) -> Task:
-        """Whole groups of pairs, drawn until there are enough."""
-        rng = np.random.default_rng(self.task.model.random_state)
-        groups = rng.permutation(int(self.task.labels.max()) + 1)[self.task.labels]
-        order = np.argsort(groups, kind="stable")[:PAIRS]
-        return self.task.take(np.sort(order))
-
-    def _accuracy(self, task: Task, setting: Setting) -> float:
-        """The share of exact matches on a third of the pairs, learnt from the rest."""
-        ready = replace(task, unalignable="skip").ready(setting)
-        trial = Trial(task.model, ready.pairs, ready.ridge, self.steps)
-        return trial.accuracy(task.labels[ready.keep], len(task.X))
+def _accuracy(task: Task, setting: Setting, steps: Steps) -> float:
+    """The share of exact matches on a third of the pairs, learnt from the rest."""
+    ready = replace(task, unalignable="skip").ready(setting)
+    trial = Trial(task.model, ready.pairs, ready.ridge, steps)
+    return trial.accuracy(task.labels[ready.keep], len(task.X))
 
 
 def variants(setting: Setting, name: str) -> list[Setting]:
     """Return the settings beside one that differ in one parameter."""
     now = getattr(setting, name)
-    values: list[Any]
+    values: Any
     if name == "direction":
         values = {"forward": ["backward"], "backward": ["forward"]}.get(now, [])
     elif name in LEAST:
@@ -92,5 +76,4 @@ def variants(setting: Setting, name: str) -> list[Setting]:
     else:
         most = 0.95 if name == "decay" else np.inf
         values = [min(now * step, most) for step in STEPS[name]]
-    changes: list[dict[str, Any]] = [{name: value} for value in values]
-    return [replace(setting, **change) for change in changes]
+    return [replace(setting, **{name: value}) for value in values]

@@ -116,7 +116,7 @@ class Decoding:
         ]
         if words is not None:  # the beam can lose all words, and some are longer than any output
             for i in [i for i, row in enumerate(ranked) if not row]:
-                ranked[i] = self._scored(inputs, [i] * len(words), words)[:k]
+                ranked[i] = _sorted(words, self._scores(inputs, [i] * len(words), words))[:k]
         return ranked
 
     def _compared(
@@ -141,9 +141,6 @@ class Decoding:
         ends = np.cumsum([len(outputs) for outputs in lists])[:-1]
         parts = zip(lists, np.split(scores, ends), strict=True)
         return [_sorted(outputs, values)[:k] for outputs, values in parts]
-
-    def _scored(self, inputs: Prepared, owner: list[int], outputs: Items) -> Ranked:
-        return _sorted(outputs, self._scores(inputs, owner, outputs))
 
     def _scores(self, inputs: Prepared, owner: list[int], outputs: Items) -> np.ndarray:
         codes = directed(self.targets.encode(outputs), self.coder.backward)

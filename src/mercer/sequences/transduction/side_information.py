@@ -44,12 +44,12 @@ class LabelContext:
     @classmethod
     def of(cls, context: Items) -> LabelContext:
         """Collect the labels of training pairs."""
-        sets = [label_list(item, i) for i, item in enumerate(context)]
+        sets = label_lists(context)
         return cls(Alphabet.of(sets), max(map(len, sets), default=0))
 
     def tokens(self, context: Items) -> list[tuple]:
         """Return the labels of each input."""
-        return [label_list(item, i) for i, item in enumerate(context)]
+        return label_lists(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, None]:
         """Return keys of labels and, in the last column, of the whole set: (inputs, width + 1)."""
@@ -97,9 +97,7 @@ class KernelContext:
 
     def tokens(self, context: Items) -> list[tuple]:
         """Return the labels of each input, none for other items than label sets."""
-        if self.labels:
-            return [label_list(item, i) for i, item in enumerate(context)]
-        return [()] * len(context)
+        return label_lists(context) if self.labels else [()] * len(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, np.ndarray]:
         """Return a key for each coordinate, and the coordinates."""
@@ -131,7 +129,12 @@ def check_context(context: Items, n: int) -> None:
         raise ValueError(f"context must have one item for each of {n} inputs, got {len(context)}.")
 
 
-def label_list(item: Any, i: int) -> tuple:
+def label_lists(context: Items) -> list[tuple]:
+    """Return the labels of each item."""
+    return [_label_list(item, i) for i, item in enumerate(context)]
+
+
+def _label_list(item: Any, i: int) -> tuple:
     """Return the labels of an item: a label set in its own order, sets sorted."""
     if isinstance(item, Hashable) and not isinstance(item, tuple | frozenset):
         return (item,)
