@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._arrays import Items
+from .._parameters import parameters
 from ..cells import BadTable, Table
 from ..cells.table import Name
 from ..estimators.base import warn_if_constant
@@ -35,6 +36,7 @@ SETS = 4000
 """Rows up to which a model keeps what prediction sets need, asked for or not."""
 
 
+@parameters
 class AutoDependency(LearntFromTable):
     """From a table to a model: spaces, kernels, operators, ridges, forests and their blend.
 
@@ -96,27 +98,15 @@ class AutoDependency(LearntFromTable):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    def __init__(
-        self,
-        inputs: Any = None,
-        output: Any = None,
-        groups: Hashable | None = None,
-        id: Hashable | None = None,
-        scoring: Any = None,
-        coverage: float | None = None,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.inputs = inputs
-        self.output = output
-        self.groups = groups
-        self.id = id
-        self.scoring = scoring
-        self.coverage = coverage
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    inputs: Any = None
+    output: Any = None
+    groups: Hashable | None = None
+    id: Hashable | None = None
+    scoring: Any = None
+    coverage: float | None = None
+    time_limit: float | None = None
+    random_state: Any = None
+    verbose: bool = False
 
     # -- fit ----------------------------------------------------------------------------------
 

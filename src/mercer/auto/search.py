@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from math import log2, sqrt
 from typing import Any
 
@@ -44,7 +45,8 @@ FEW = 500
 TREES, FEWEST_TREES, SOME_TREES = 100, 20, 3
 """Trees of a forest, with too little time at least; and those that tell how long one takes."""
 QUICK = 2e8
-"""Steps of a forest up to which another is grown whose trees look at all columns at a split."""
+"""Steps of a forest up to which another is grown whose trees look at all columns at a split; the
+better one is kept."""
 WIDE = 500
 """Columns from which on trees look at three times their root at a split."""
 STEPS = 1e10
@@ -135,7 +137,12 @@ class Search:
             if self.models and not self._affordable(forest, pairs):
                 break
             model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
-            self._keep(name, name, model, pairs)
+            before = self._score_of(name) if name in self.models else -np.inf
+            self._note(name, f"{name}, max_features={forest.max_features:.2g}", model, pairs)
+            if name not in self.models or self.board[-1]["score"] > before:
+                self.models[name] = model
+            else:
+                self.board.insert(0, self.board.pop())  # the last row is that of the model kept
         singles = list(self.models)
         if len(singles) == 1:
             return self.models[singles[0]]
@@ -249,10 +256,9 @@ class Search:
         trees: dict[str, dict[str, Any]] = {"extra trees": {"bootstrap": bagged, "cv": folds}}
         if steps < STEPS:
             trees["random forest"] = {"bootstrap": True, "random_splits": False}
-        for name, how in trees.items():
-            yield name, ForestDependency(max_features=share, **how, **common)
-            if d < 100 and steps < QUICK:
-                yield f"{name}, all columns", ForestDependency(**how, **common)
+        shares = (share, 1.0) if d < 100 and steps < QUICK else (share,)
+        for (name, how), part in product(trees.items(), shares):
+            yield name, ForestDependency(max_features=part, **how, **common)
 
     def _affordable(self, forest: ForestDependency, pairs: Pairs) -> bool:
         """Whether time is left for a forest, with fewer trees where all of them take too long."""

@@ -12,7 +12,8 @@ from ..embedding import Frame
 
 HUBER, STEPS = 1.345, 8
 """Rows that err by more than this many medians count for less; rounds in which that is settled."""
-SHARES = np.linspace(0.0, 1.0, 21)
+SHARES, NEAR = np.linspace(0.0, 1.0, 21), 0.95
+"""Shares of a blend that are tried, and the part of the best sure gain that is enough."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,14 @@ class Squares:
         return self.v - 2.0 * gained + size
 
     def safe_share(self, C: np.ndarray) -> float:
-        """The share t of weights C at which the gain over zero, less its standard error, is most.
+        """The largest share of weights C with nearly the best gain less its standard error.
 
         That is 1 where models predict well, and 0 where they may be no better than the mean.
         """
         gained, size = self._parts(C)
         gains = 2.0 * SHARES[:, None] * gained - SHARES[:, None] ** 2 * size
         sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
-        return float(SHARES[int(np.argmax(sure))])
+        return float(SHARES[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
 
     def _parts(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return (self.r * C).sum(axis=1), np.einsum("nk,nkl,nl->n", C, self.Q, C)

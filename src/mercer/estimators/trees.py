@@ -13,6 +13,7 @@ from sklearn import config_context
 
 from .._arrays import Array, Items, blocks, dense, host
 from .._checks import Limits, array, indices, must
+from .._parameters import parameters
 from ..features import FeatureMap
 from ..kernels import Kernel
 
@@ -197,6 +198,7 @@ def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> 
     return csr_array((data, leaves.ravel(), starts), shape=(n, n_nodes))
 
 
+@parameters
 class LeafMeans(FeatureMap):
     """The mean over trees of what the leaf of an input holds.
 
@@ -212,11 +214,10 @@ class LeafMeans(FeatureMap):
         One row for each node: the mean of the training outputs in it.
     """
 
-    def __init__(self, kernel: Kernel, scaling: Scaling, trees: Trees, values: Array):
-        self.kernel = kernel
-        self.scaling = scaling
-        self.trees = trees
-        self.values = values
+    kernel: Kernel
+    scaling: Scaling
+    trees: Trees
+    values: Array
 
     def transform(self, A: Items) -> np.ndarray:
         """The coordinates of the points of some inputs."""
