@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from ._arrays import blocks
@@ -32,8 +33,9 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
     number = min(cores(), len(parts))
     if number < 2:
         return [work(part) for part in parts]
+    contexts = [copy_context() for _ in parts]  # numpy's errstate among them
     with ThreadPoolExecutor(number) as pool:
-        return list(pool.map(work, parts))
+        return list(pool.map(lambda context, part: context.run(work, part), contexts, parts))
 
 
 def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:

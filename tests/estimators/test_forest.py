@@ -85,3 +85,11 @@ def test_every_decoder_takes_its_points():
 def test_an_infinite_kernel_on_inputs_is_refused():
     with pytest.raises(ValueError, match="no finite ones"):
         ForestDependency(RBF(1.0)).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"max_features": -1}, {"max_features": "foo"}, {"min_samples_leaf": 0}]
+)
+def test_parameters_of_trees_are_checked(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        forest(**bad).fit(X, Y)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
+from mercer.estimators.base import afresh
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Function, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
@@ -307,3 +308,15 @@ def test_score_with_weights_equals_score_with_repeated_rows(rng, output_kernel):
     again = np.repeat(np.arange(20), times)
     weighted = model.score(X, Y, sample_weight=times)
     assert weighted == pytest.approx(model.score(X[again], Y[again]))
+
+
+def test_a_fit_on_a_fresh_copy_may_call_the_one_below():
+    class Counted(KernelDependency):
+        @afresh
+        def fit(self, X, y, **given):
+            super().fit(X, y, **given)
+            self.rows_ = len(X)
+            return self
+
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    assert Counted().fit(X, X).rows_ == 12

@@ -150,3 +150,11 @@ def test_written_text_is_read_again():
     assert json.loads(line) == {"image": [[0.0, 0.0]]}
     with pytest.raises(ValueError, match="is no text"):
         write([{"a": 1}], None, "npz")
+
+
+def test_blanks_inside_numbers_and_named_separators_stay(file):
+    assert read(file("net price\n1 234\n5 678\n")).columns == {"net price": ["1 234", "5 678"]}
+    gap = read(file("a b c\n1  3\n4 5 6\n"), separator=" ")
+    assert gap.columns == {"a": ["1", "4"], "b": ["", "5"], "c": ["3", "6"]}
+    numbers = read(file("  1.0   2.5\n  3.0   4.5\n"))
+    assert list(numbers.columns.values()) == [["1.0", "3.0"], ["2.5", "4.5"]]

@@ -137,9 +137,9 @@ class Search:
             if self.models and not self._affordable(forest, pairs):
                 break
             model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
-            before = self._score_of(name) if name in self.models else -np.inf
+            before = self._score_of(name) if name in self.models else np.nan
             self._note(name, f"{name}, max_features={forest.max_features:.2g}", model, pairs)
-            if name not in self.models or self.board[-1]["score"] > before:
+            if np.isnan(before) or self.board[-1]["score"] > before:
                 self.models[name] = model
             else:
                 self.board.insert(0, self.board.pop())  # the last row is that of the model kept

@@ -30,6 +30,8 @@ NARROW = "\u00a0\u2009\u202f'’"
 """What stands between thousands in no other meaning."""
 THOUSANDS = {".": ",", ",": "."}
 MONEY, UNITS = "[$€£¥₹]", "%$€£¥₹"
+ACCOUNTED = re.compile(r"[$€£¥₹%.,]")
+"""What a number in brackets has if they stand for a minus: (2020) is a year, and (1) a note."""
 
 
 def _pattern(mark: str, blank: str) -> re.Pattern:
@@ -51,7 +53,7 @@ def number(text: str, notation: str) -> float | None:
             return float(text)
         except ValueError:
             pass
-    owed = text[:1] == "(" and text[-1:] == ")"
+    owed = text[:1] == "(" and text[-1:] == ")" and bool(ACCOUNTED.search(text))
     match = NUMBERS[notation].fullmatch(text[1:-1] if owed else text)
     if match is None:
         return None

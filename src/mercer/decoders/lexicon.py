@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -94,6 +94,7 @@ class Lexicon(Decoder):
     restrict: str | Callable[[Any, Any], bool] | None = None
     background: float | str = 0.0
     rarity: float | str = 0.0
+    rarity_, gains_ = 0.0, cast(Any, 0.0)  # of models that were saved before there was a rarity
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]

@@ -63,7 +63,7 @@ def afresh(fit: Fit) -> Fit:
             observed(fresh, fresh._most_steps(), told, X, y)
         else:
             fit(fresh, X, y, *args, **params)
-        del fresh._steps
+        vars(fresh).pop("_steps", None)  # a fit that this one calls has taken it along
         self.__dict__ = fresh.__dict__
         return self
 

@@ -130,8 +130,9 @@ class Judge:
 
 def _is_as_good(one: Trial, best: Trial) -> bool:
     """Whether a left-out risk is larger than the least by luck at most, and not by much."""
-    share = PLAIN.get(getattr(one.problem.inputs.kernel, "units", ""), 0.0)
-    if one is best or one.risk > (1.0 + share) * best.risk:
+    units = getattr(one.problem.inputs.kernel, "units", "")
+    share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
+    if one is best or not one.risk <= (1.0 + share) * best.risk:
         return one is best
     lost = [
         host(next(iter(trial.factorization.left_out([trial.alpha]))).sqlengths)

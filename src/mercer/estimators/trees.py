@@ -156,6 +156,7 @@ class Forest:
     ) -> Forest:
         """Grow a tree on each column of masses, from inputs A to targets T."""
         rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
+        tree._validate_params()
         parameters, grown = tree.get_params(), []
         with config_context(skip_parameter_validation=True):  # checks take longer than small trees
             for seed, weights in zip(seeds, mass.T, strict=True):

@@ -25,7 +25,7 @@ from .._arrays import (
     take,
 )
 from .._parameters import positive
-from .._threads import in_passes
+from .._threads import MANY, in_passes
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""
@@ -133,7 +133,7 @@ def _narrow(A: csr_array) -> csr_array:
 
 def exp(A: Array, factor: float = 1.0) -> Array:
     """E to the power of the entries times a factor, in place where the library allows it."""
-    if is_foreign(A) or A.ndim != 2:
+    if is_foreign(A) or A.ndim != 2 or A.size < MANY:
         A *= factor
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 

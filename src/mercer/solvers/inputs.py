@@ -137,15 +137,18 @@ class Reduction:
         return A if self.roots is None else self.roots * A
 
     def spectrum(self, K: Array, what: str = "Gram matrix") -> tuple[Array, Array]:
-        """Eigenvalues s and vectors E of √w K √w on what is not constant; `K` may be destroyed."""
+        """Eigenvalues s and vectors E of √w K √w on what is not constant.
+
+        `K` is left alone, since a kernel may keep what it returned.
+        """
         xp = namespace(K)
         scale = float(
             xp.max(xp.linalg.diagonal(K))
         )  # of all entries, to which rounding is relative
         scale *= 1.0 if self.roots is None else float(xp.max(self.roots)) ** 2
-        K = self.reduced(K)
-        s, E = eigh(K, what, drop=False, scale=scale, overwrite=True)
-        return s, self.back(K if E is None else E)  # E is None for an empty matrix alone
+        A = self.reduced(K)
+        s, E = eigh(A, what, drop=False, scale=scale, overwrite=A is not K)
+        return s, self.back(A if E is None else E)  # E is None for an empty matrix alone
 
     def reduced(self, K: Array) -> Array:
         """Mᵀ(√w K √w)M for a symmetric K, which is returned itself where there is nothing to do."""

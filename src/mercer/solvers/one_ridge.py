@@ -90,11 +90,12 @@ class AtOneRidge(Factorization):
         """The map g at one α."""
         p = self.problem
         gram = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept)
-        K = gram.matrix()
+        whole = gram.matrix()
         if gram.width is not None and gram.width < p.n:
             return self.spectral.solve(alpha)  # which tells rounding from what the features reach
-        reduction = Reduction.of(p.weights, p.intercept, K)
-        K = reduction.reduced(K)
+        reduction = Reduction.of(p.weights, p.intercept, whole)
+        K = reduction.reduced(whole)
+        K = K + 0.0 if K is whole else K  # a kernel may keep what it returned
         epsilon = p.kernel.operator.unexplained_at
         try:
             if epsilon is None or not p.spanned:
@@ -130,11 +131,15 @@ class AtOneRidge(Factorization):
         """
         p = self.problem
         kernel, items = p.outputs.kernel, p.outputs.items
-        G = reduction.reduced(kernel.checked_gram(items))
+        whole = kernel.checked_gram(items)
+        if p.intercept:  # without what is constant it may hide that it is indefinite
+            PositiveDefinite.of(ridged(whole + 0.0, INDEFINITE * float(whole.diagonal().max())))
+        G = reduction.reduced(whole)
+        ours = G is not whole  # a kernel may keep what it returned
         L = None if shift == inf else np.asfortranarray(ridge_factor(K, shift))
         if L is not None:
-            G = lapack.dsygst(G.T, L, lower=1, overwrite_a=1)[0] * shift
-        b, P = eigh(G, "Gram matrix", drop=False, overwrite=True)
+            G, ours = lapack.dsygst(G.T, L, lower=1, overwrite_a=ours)[0] * shift, True
+        b, P = eigh(G, "Gram matrix", drop=False, overwrite=ours)
         T: Array = P
         R: Array = P
         if L is not None:

@@ -24,9 +24,10 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
     `header` says whether the first row names the columns; None for a look: a first row of values
     like those below is data, unless it counts columns from 0 as pandas does.
     """
-    separator = separator or _separator(text)
-    if separator == BLANK:  # of which several may stand between two cells
-        text = "\n".join(" ".join(line.split()) for line in text.splitlines())
+    if separator is None:
+        separator = _separator(text)
+        if separator == BLANK:  # of which several may stand between two numbers
+            text = "\n".join(" ".join(line.split()) for line in text.splitlines())
     cells = text.count(separator) + text.count("\n")
     check_room(name, BYTES * cells + 3 * len(text))
     rows, lines = _rows(text, name, separator)
@@ -85,9 +86,17 @@ def _separator(text: str) -> str:
 
 def _is_of_numbers(text: str) -> bool:
     """Whether blanks stand between columns of numbers, as numpy writes them."""
-    rows = [line.split() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
+    lines = [line.strip() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
+    rows = [line.split() for line in lines]
+    if not rows or all(map(_is_one, lines[1:] or lines)):
+        return False
     width, body = len(rows[0]), rows[1:] or rows
     return width > 1 and all(len(row) == width and all(map(is_value, row)) for row in body)
+
+
+def _is_one(line: str) -> bool:
+    """Whether a line is one number, with blanks between thousands."""
+    return any(number(line, notation) is not None for notation in (". ", ", "))
 
 
 def _head(text: str, separator: str) -> list[list[str]]:
