@@ -1,5 +1,7 @@
 """Blends: weights by non-negative least squares on left-out points."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -137,3 +139,11 @@ def test_left_out_points_can_have_weights_of_their_own():
     np.testing.assert_allclose(other.weights_, [0.5, 0.0])
     expected = blend.means_ + 0.25 * (np.asarray(blend.models_[0].loo_predict()) - blend.means_)
     np.testing.assert_allclose(other.loo_predict(), expected, atol=1e-9)
+
+
+def test_a_blend_can_be_pickled():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    blend = Blend([KernelDependencyCV(RBF(1.0)), KernelDependencyCV(RBF(3.0))]).fit(
+        X, X[:, :2] ** 2
+    )
+    assert np.allclose(pickle.loads(pickle.dumps(blend)).predict(X), blend.predict(X))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ def weighed(points: Embedding, problem: Problem, alpha: float) -> Embedding:
     separable = problem.separable and problem.loss is None and problem.gathered is None
     uniform = problem.kernel.operator.uniform if separable else None
     if uniform and problem.inputs.features is None:
-        return replace(points, weigh=lambda: left_out_weights(problem, alpha / uniform))
+        return replace(points, weigh=partial(left_out_weights, problem, alpha / uniform))
     least: Any = LeastWeights(points.frame, problem.outputs.items)
     least = least if problem.gathered is None else NoWeights()
-    return replace(points, weigh=lambda: least.weights(None, points.coordinates))
+    return replace(points, weigh=partial(least.weights, None, points.coordinates))
 
 
 def left_out_weights(problem: Problem, alpha: float) -> Array:
