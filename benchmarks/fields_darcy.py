@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fields_kernels import Clock
 from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
@@ -25,21 +25,6 @@ from mercer.solvers import place_choice
 from mercer.spaces import Fields
 
 RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
-
-
-class Clock:
-    """Seconds since it was made, after all work on the device is done."""
-
-    def __init__(self, device: str | None):
-        self.device, self.start = device, 0.0
-        self.start = self()
-
-    def __call__(self) -> float:
-        if self.device and self.device.startswith("cuda"):
-            import torch
-
-            torch.cuda.synchronize()
-        return time.perf_counter() - self.start
 
 
 def tell_trials(report: dict, device: str | None) -> None:

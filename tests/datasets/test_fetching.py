@@ -1,14 +1,14 @@
 """Data sets are fetched from a server on loopback that serves small files in their own format."""
 
 import gzip
-import threading
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from loopback import on_loopback
 from mercer import datasets
 from mercer.cli import main
 from mercer.datasets import WrongData, fetch, fetching
@@ -43,13 +43,8 @@ def site():
         def log_message(self, *arguments):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with on_loopback(Handler) as address:
+        yield address
 
 
 @pytest.fixture

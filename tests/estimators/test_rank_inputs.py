@@ -38,7 +38,7 @@ def test_the_default_leaves_out_and_says_so_and_lists_may_come_one_by_one():
     assert str(found) == str(asked) and [len(row) for row in found] == [2] * 6
     whole = model.rank_inputs(Y_NEW, LISTS, 2, leave_out_candidates=False)
     assert str(whole) != str(asked)
-    with pytest.raises(ValueError, match="one list for each of the 6 inputs, got 5"):
+    with pytest.raises(ValueError, match="one list for each of the 6 outputs, got 5"):
         model.rank_inputs(Y_NEW, LISTS[:5])
 
 

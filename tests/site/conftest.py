@@ -2,11 +2,12 @@
 
 import functools
 import os
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+
+from loopback import on_loopback
 
 SITE = Path(os.environ.get("MERCER_SITE", Path(__file__).parents[2] / "docs/_build/html"))
 
@@ -20,11 +21,5 @@ def address():
         def log_message(self, *arguments):
             pass
 
-    handler = functools.partial(Handler, directory=str(SITE))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with on_loopback(functools.partial(Handler, directory=str(SITE))) as address:
+        yield address

@@ -30,6 +30,7 @@ NARROW = "\u00a0\u2009\u202f'’"
 """What stands between thousands in no other meaning."""
 THOUSANDS = {".": ",", ",": "."}
 MONEY, UNITS = "[$€£¥₹]", "%$€£¥₹"
+MONEY_SIGN = re.compile(MONEY)
 ACCOUNTED = re.compile(r"[$€£¥₹%.,]")
 """What a number in brackets has if they stand for a minus: (2020) is a year, and (1) a note."""
 
@@ -55,7 +56,7 @@ def number(text: str, notation: str) -> float | None:
             pass
     owed = text[:1] == "(" and text[-1:] == ")" and bool(ACCOUNTED.search(text))
     match = NUMBERS[notation].fullmatch(text[1:-1] if owed else text)
-    if match is None:
+    if match is None or (text[-1:] == "%" and MONEY_SIGN.search(text)):  # $5% is neither
         return None
     sign, digits, power, unit = match.groups()
     mark = notation[0]

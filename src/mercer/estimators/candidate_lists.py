@@ -45,7 +45,7 @@ def ranked_lists(
     """
     fair = _Fair(model, leave_out)
     n = count(X)
-    lists, start = _counted(candidates, n), 0
+    lists, start = _counted(candidates, n, "inputs"), 0
     for points in model._points_in_parts(X):
         stop = start + len(points)
         for batch in _batches(lists, stop - start):
@@ -67,7 +67,7 @@ def ranked_inputs(
     """
     fair = _Fair(model, leave_out, "input")
     Y = model.output_kernel_.as_outputs(Y)
-    lists, start = _counted(candidates, count(Y)), 0
+    lists, start = _counted(candidates, count(Y), "outputs"), 0
     for batch in _batches(lists, count(Y)):
         found = CandidateLists(model.input_kernel_, batch, start)
         owners, sets = np.repeat(np.arange(len(batch)), found.lengths), fair.sets(found)
@@ -85,22 +85,22 @@ def ranked_inputs(
     fair.tell(count(Y))
 
 
-def _counted(candidates: Iterable[Items], n: int) -> Iterator[Items]:
+def _counted(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
     """The lists one by one; refuse too few or too many."""
     got = len(candidates) if isinstance(candidates, Sized) else 0
     if got not in (0, n):
-        raise _miscounted(n, got)
+        raise _miscounted(n, whose, got)
     got = 0
     for got, row in enumerate(candidates, 1):
         if got > n:
-            raise _miscounted(n, "more")
+            raise _miscounted(n, whose, "more")
         yield row
     if got < n:
-        raise _miscounted(n, got)
+        raise _miscounted(n, whose, got)
 
 
-def _miscounted(n: int, got: Any) -> ValueError:
-    return ValueError(f"candidates must hold one list for each of the {n} inputs, got {got}.")
+def _miscounted(n: int, whose: str, got: Any) -> ValueError:
+    return ValueError(f"candidates must hold one list for each of the {n} {whose}, got {got}.")
 
 
 def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:

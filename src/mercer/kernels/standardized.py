@@ -46,6 +46,8 @@ class Standardized(After):
     array([[2.]])
     """
 
+    slopes = False  # of kernels that were pickled before there was a choice
+
     def __init__(self, kernel: Kernel, units: str | Array = "each", slopes: bool = False):
         self.kernel = kernel
         self.units = units

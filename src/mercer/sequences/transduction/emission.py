@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._checks import Limits, array, indices, must
+from ..._threads import side_by_side
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
 from ...symmetric import SymMatrix
@@ -208,8 +207,7 @@ class Ridge:
             U, V = system
             return self.solver.solve(U, V, self.alpha, self._spectrum(V))
 
-        with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
-            return list(pool.map(solve, systems))
+        return side_by_side(solve, systems)
 
     def _spectrum(self, V: np.ndarray) -> np.ndarray:
         """The diagonal of the operator on one-hot chunks."""
