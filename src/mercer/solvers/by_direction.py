@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -18,10 +18,10 @@ from .base import Cache
 from .coupled import CoupledSolver, by_slots, fitted_kernel, ridge_solution
 from .factorization import Factorization, Solution
 from .inputs import InputSpectrum, Reduction, weighted_mean
-from .left_out import Part
+from .left_out import Part, by_inverse
 from .outputs import Outputs
 from .spectral import Parts, part_coefficients
-from .weights import CoupledMap, LeastWeights
+from .weights import CoupledMap, LeastWeights, factored
 
 PART_SQUARES = 2.0
 """Matrices over all examples that a part keeps for leave-one-out."""
@@ -245,13 +245,40 @@ class Directions(Parts):
         self.T = T
         bytes_kept = 8.0 * PART_SQUARES * problem.n**2 * len(grams)
         keep = bytes_kept <= KEPT * available()
-        self.parts = LazyParts(self._part, grams, keep)  # type: ignore[assignment]
+        self.parts: Any = LazyParts(self._part, grams, keep)
 
     def _part(self, gram: DirectionGram) -> Part:
         T = _columns(self.T, gram.columns)
         inputs, xp = GramInputs(gram, self.problem), namespace(T)
         inside = xp.matrix_transpose(inputs.E) @ T
         return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
+
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """As by the spectra of all sets; at one α by inverses, in a tenth of the time."""
+        groups = self.problem.groups
+        several = groups is None or groups.max() > 0  # else nothing is left
+        if len(alphas) == 1 and several and not averaged and not self.parts.made:
+            try:
+                found = [self._left_out(gram, alphas[0]) for gram in self.grams]
+            except np.linalg.LinAlgError:
+                pass  # α is lost in rounding
+            else:
+                yield self.outputs.unweighted(self._in_order(found))
+                return
+        yield from super().residuals(alphas, averaged)
+
+    def _left_out(self, gram: DirectionGram, alpha: float) -> Array:
+        K, problem = gram.matrix(), self.problem
+        reduction = Reduction.of(problem.weights, problem.intercept, K)
+        A = factored(reduction.reduced(K + 0.0), alpha).inverse()
+        A = reduction.back(namespace(A).matrix_transpose(reduction.back(A)))
+        return by_inverse(A, _columns(self.T, gram.columns), problem.groups)
+
+    @property
+    def nbytes(self) -> float:
+        """The spectra that are kept, and the outputs."""
+        size = self.T.shape[0] * self.T.shape[1]
+        return 8.0 * (PART_SQUARES * self.problem.n**2 * len(self.parts.made) + 3 * size)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
