@@ -21,6 +21,9 @@ longer than a small factorisation. For a large one scipy saves a copy.
 
 def ridged(K: Array, alpha: float | Array) -> Array:
     """`K + alpha I` (or + diag(alpha)), in place where the library allows it."""
+    if is_torch_array(K):
+        K.diagonal().add_(alpha)
+        return K
     if is_foreign(K):
         xp = namespace(K)
         return K + alpha * xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
