@@ -54,7 +54,7 @@ class Stationary(VectorKernel):
 
     def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
         """Both batches over the features' own length scales, and the one that is left for all."""
-        ell = settled(self)
+        ell = self.length_scale_ if "length_scale_" in vars(self) else settled(self)
         if np.ndim(ell) == 0:
             return A, B, ell
         left = self._over(A)

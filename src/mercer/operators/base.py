@@ -43,7 +43,7 @@ class Operator(BaseEstimator):
 
     __array_ufunc__ = None
 
-    def matrix(self, moments: Moments) -> SymMatrix | Array:
+    def matrix(self, moments: Any) -> SymMatrix | Array:
         """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 

@@ -99,7 +99,7 @@ class Cache:
         if own in self.made:
             return self.made[own]
         if side.features is not None:
-            map, V = side.coordinates
+            map, V = side.coordinates[0], dense(side.coordinates[1])
         else:
             if own and side.width is None:
                 raise ValueError(
@@ -113,7 +113,7 @@ class Cache:
             map = Explicit() if finite else Triangular()
             V = map.fit_transform(side.kernel, side.items)
         frame = OrthonormalFrame(map)
-        made = Outputs.centred(dense(V), problem.weights, problem.intercept, frame)
+        made = Outputs.centred(V, problem.weights, problem.intercept, frame)
         self.made[own] = made
         return made
 
