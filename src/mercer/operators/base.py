@@ -51,7 +51,7 @@ class Operator(BaseEstimator):
         """Derivatives of `matrix`; one of one's own that says nothing is held fixed."""
         return OperatorGradient()
 
-    def learn(self, moments: Moments, alpha: float) -> Operator:
+    def learn(self, moments: Any, alpha: float) -> Operator:
         """The operator once the ridge is known: itself, unless it is `learnt`."""
         return self
 

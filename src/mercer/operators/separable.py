@@ -58,7 +58,8 @@ class Separable(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel: fitted where this one is, else as given."""
-        return getattr(self, "scalar_", None) or as_kernel(self.scalar)
+        scalar = getattr(self, "scalar_", self.scalar)
+        return scalar if isinstance(scalar, Kernel) else as_kernel(scalar)
 
     def separated(self) -> Separable:
         """Itself."""
@@ -154,6 +155,11 @@ class SpectralMoments:
     def vv(self) -> SymMatrix:
         """S_vv."""
         return SymMatrix(self.EV.T @ self.EV)
+
+    @property
+    def covariance(self) -> SymMatrix:
+        """S_vv / n."""
+        return SymMatrix(self.EV.T @ self.EV * (1.0 / self.n))
 
     def unexplained(self, epsilon: float) -> SymMatrix:
         """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""

@@ -128,8 +128,8 @@ class Reduction:
             N = N * like(place.reshape(-1, 1) == np.arange(len(first)), where)
         N = N / xp.sqrt(xp.sum(N * N, axis=0))
         R = N + 0.0
-        for place, row in enumerate(first):
-            R[int(row), place] += 1.0  # N is positive there: nothing cancels
+        for column, row in enumerate(first):
+            R[int(row), column] += 1.0  # N is positive there: nothing cancels
         R = R / xp.sqrt(xp.sum(R * R, axis=0))
         kept = np.delete(np.arange(N.shape[0]), first)  # the first row of every place goes
         return cls(roots, N, R, kept)
@@ -257,7 +257,7 @@ class InputGram:
         return CenteredFeatures(self.kernel, self.mean).transform(A)
 
     def map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """The map of dual coefficients √w ∘ coef (their sum zero with an intercept), and its mean."""
+        """The map of dual coefficients √w ∘ coef (of sum zero with an intercept), and its mean."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
