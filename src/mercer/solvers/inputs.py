@@ -74,9 +74,9 @@ class InputSpectrum:
         """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
-    def both(self, X: Items) -> tuple[Array, Array]:
-        """`project` and `prior` of the same inputs."""
-        return self.project(X), self.prior(X)
+    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+        """z(x) up to a constant row, that row (None for zero), and `prior` of the same inputs."""
+        return self.project(X), None, self.prior(X)
 
 
 @dataclass(frozen=True)
@@ -320,21 +320,17 @@ class ExactInputs(InputSpectrum):
         """k(x, x), centred where there is an intercept."""
         return self.gram.prior(X, self.gram.against(X))
 
-    def both(self, X: Items) -> tuple[Array, Array]:
-        """`project` and `prior` of the same inputs, of one batch of kernel values.
-
-        Constants are taken off after the product, which saves two passes over the values.
-        """
+    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+        """`project` up to a constant row, that row and `prior`, of one batch of kernel values."""
         gram, E = self.gram, self.reduction.weighted(self.E)
         if gram.F is not None or not gram.intercept:
             K = gram.against(X)
-            return K @ E, gram.prior(X, K)
+            return K @ E, None, gram.prior(X, K)
         K = gram.kernel(X, gram.X)
-        Z = K @ E
-        Z -= gram.means @ E
         assert self.N is not None
         w = self.N[:, 0] ** 2  # the weights over their sum
-        return Z, gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
+        prior = gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
+        return K @ E, gram.means @ E, prior
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:
