@@ -70,6 +70,9 @@ def squared(A: Array, B: Array) -> Array:
             own = np.arange(rows.start, rows.stop)
             some[own - rows.start, own] = 0.0
             near[own - rows.start, own] = False
+        elif same and is_torch_array(D2):
+            some.fill_diagonal_(0.0)
+            near.fill_diagonal_(False)
         if bool(namespace(near).any(near)):
             return _recomputed(D2, near, A, B, (left, right), rows.start)
         return D2

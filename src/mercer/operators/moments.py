@@ -71,6 +71,11 @@ class Moments:
         return Moments(self.n + other.n, uu, vu, vv, *sums)
 
     @property
+    def covariance(self) -> SymMatrix:
+        """S_vv / n."""
+        return self.vv * (1.0 / self.n)
+
+    @property
     def ones(self) -> Array:
         """The diagonal of the identity in output coordinates."""
         return namespace(self.vu).ones_like(self.vu[:, 0])

@@ -17,12 +17,12 @@ from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import RowSums
 from ..problem import Problem, Want
-from ..symmetric import SymMatrix, eigh
+from ..symmetric import eigh
 from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, Solution
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
-from .spectral import Parts, separated
+from .spectral import Parts, separated, spectral_moments
 from .weights import factored
 
 ROWS = 512
@@ -66,13 +66,8 @@ def low_rank_rows(problem: Problem) -> LowRankRows:
 def in_low_rank(problem: Problem, at: LowRankRows, outputs: Outputs) -> Parts:
     """The factorisation for every α and left-out predictions."""
     inputs, V = LowRankInputs(at), outputs.rows
-    xp = namespace(V)
-    EV = xp.matrix_transpose(inputs.E) @ V
-    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    moments = Moments(
-        problem.total, SymMatrix(diagonal=inputs.s), vu, SymMatrix(xp.matrix_transpose(V) @ V)
-    )
-    return separated(problem, inputs, outputs, moments, EV)
+    EV = namespace(V).matrix_transpose(inputs.E) @ V
+    return separated(problem, inputs, outputs, spectral_moments(inputs, V, EV), EV)
 
 
 class OneLowRank(Factorization):
