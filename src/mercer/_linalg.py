@@ -11,11 +11,11 @@ from array_api_compat import device, is_cupy_array, is_torch_array
 from ._arrays import Array, host, is_foreign, like, namespace
 from .symmetric import INDEFINITE, eigh
 
-SMALL = 2048
+SMALL = 512
 """Matrices of up to so many rows are factored by numpy, larger ones by scipy.
 
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
-longer than a small factorisation. For a large one scipy saves a copy.
+longer than a small factorisation. Of larger ones scipy makes two while numpy makes one.
 """
 
 
