@@ -174,7 +174,15 @@ class Reduction:
 
     def inside(self, V: Array) -> Array:
         """MᵀV."""
-        return V if self.R is None else take(self._reflected(V), self.kept)
+        if self.R is None:
+            return V
+        if self.R.shape[1] > 1 or is_foreign(V):
+            return take(self._reflected(V), self.kept)
+        v = self.R[:, 0]
+        u = 2.0 * (v @ V)
+        if V.flags.c_contiguous:
+            return _outer_less(V[1:], (v[1:], u))
+        return _outer_less(V.T[:, 1:], (u, v[1:])).T
 
     def back(self, A: Array) -> Array:
         """M A."""
