@@ -332,10 +332,6 @@ class ExactInputs(InputSpectrum):
         """Kernel values against the training inputs, times √w ∘ (E D)."""
         return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
 
-    def prior(self, X: Items) -> Array:
-        """k(x, x), centred where there is an intercept."""
-        return self.gram.prior(X, self.gram.against(X))
-
     def both(self, X: Items) -> tuple[Array, Array | None, Array]:
         """`project` up to a constant row, that row and `prior`, of one batch of kernel values."""
         gram, E = self.gram, self.reduction.weighted(self.E)
