@@ -21,6 +21,9 @@ longer than a small factorisation. For a large one scipy saves a copy.
 
 def ridged(K: Array, alpha: float | Array) -> Array:
     """`K + alpha I` (or + diag(alpha)), in place where the library allows it."""
+    if is_torch_array(K):
+        K.diagonal().add_(alpha)
+        return K
     if is_foreign(K):
         xp = namespace(K)
         return K + alpha * xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
@@ -60,6 +63,13 @@ def _is_upper(W: Array) -> bool:
     return square and scipy.linalg.bandwidth(W)[0] == 0
 
 
+def adjoint(A: Array) -> Array:
+    """The conjugate transpose of a matrix, or of each of a stack."""
+    xp = namespace(A)
+    turned = xp.matrix_transpose(A)
+    return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
+
+
 def spectral_norm(A: Array, steps: int = 20) -> float:
     """The largest singular value, by the power method: a few per cent low at worst, and cheap."""
     xp = namespace(A)
@@ -91,7 +101,7 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        return solve_triangular(L.T, solve_triangular(L, B), lower=False)
+        return solve_triangular(adjoint(L), solve_triangular(L, B), lower=False)
 
     def inverse(self) -> Array:
         """K⁻¹ in full, by the library's own routine if it has one."""
@@ -102,8 +112,9 @@ class PositiveDefinite:
             return cholesky_inverse(L)
         if is_foreign(L):
             return self.solve(like(np.eye(L.shape[0]), L))
-        inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1)
-        return np.tril(inverse) + np.tril(inverse, -1).T
+        (invert,) = scipy.linalg.get_lapack_funcs(("potri",), (L,))
+        inverse = np.tril(invert(L, lower=1)[0])
+        return inverse + adjoint(np.tril(inverse, -1))
 
     def log_determinant(self) -> float:
         """Log det K."""
