@@ -109,7 +109,7 @@ def _check_diagonal_moments(operator: Operator) -> None:
         return
     rng = np.random.default_rng(1)
     s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
-    known = SpectralMoments(20, s, EV)
+    known = SpectralMoments(20, EV, s)
     plain = Moments(20, SymMatrix(np.diag(s)), known.vu, SymMatrix(known.vv.full))
     left, right = (SymMatrix.of(operator.learn(m, 1.0).matrix(m)).full for m in (known, plain))
     _close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")

@@ -23,11 +23,6 @@ from mercer.operators import (
 )
 
 
-def pending(why: str) -> pytest.MarkDecorator:
-    """Mark a law that the code does not keep yet; once it does, the mark has to go."""
-    return pytest.mark.xfail(strict=True, reason=why)
-
-
 def crossed(*lists: Iterable) -> list:
     """All combinations as parameters."""
     return [pytest.param(*names) for names in product(*lists)]

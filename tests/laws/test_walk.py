@@ -4,15 +4,13 @@ import sys
 from pathlib import Path
 
 import mercer
-from laws.cases import pending, vectors
+from laws.cases import vectors
 from mercer import KernelDependency
 from mercer.kernels import RBF
 from mercer.operators import Covariance
 
 FUNCTIONS, FILES = 60, 18
 """What the design asks for."""
-REACHED = 73, 18
-"""What the walk may not grow beyond until then."""
 PACKAGE = str(Path(mercer.__file__).parent)
 INLINED = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 """Functions of their own in some versions of Python only."""
@@ -49,13 +47,6 @@ def told(seen):
     return f"{len(seen)} functions in {len(files)} files:\n{listed}"
 
 
-def test_the_walk_does_not_grow():
-    seen = walk_of_fit()
-    functions, files = REACHED
-    assert len(seen) <= functions and len({file for file, _ in seen}) <= files, told(seen)
-
-
-@pending("the walk is longer than the design asks for")
 def test_the_walk_of_fit():
     seen = walk_of_fit()
     assert len(seen) <= FUNCTIONS and len({file for file, _ in seen}) <= FILES, told(seen)

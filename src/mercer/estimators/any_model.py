@@ -14,7 +14,7 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..kernels import Linear
 from ..spaces import Classes, Opaque, Sequences, Space
-from .base import StructuredEstimator, is_flat
+from .base import StructuredEstimator
 
 BEST = 100
 """Outputs that a model which ranks its own is asked for."""
@@ -96,7 +96,7 @@ class Regressing(View):
         self.outputs_ = self.output_kernel_.as_outputs(y)
         self.decoder_ = Direct().fit(self.output_kernel_, self.outputs_)
         self.frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
-        self.flat = is_flat(self.output_kernel_, self.outputs_, y)
+        self.flat = self.outputs_.shape[1:] == (1,) and np.ndim(y) == 1
 
     def embed(self, X: Items) -> Embedding:
         """The predictions."""

@@ -125,8 +125,10 @@ class StructuredEstimator(
         """How many steps a fit has at most that `_steps` tells of; none is one whole."""
         return 0
 
-    def _check_pairs(self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items) -> tuple:
-        """Validated inputs and outputs of equal number, at least two."""
+    def _check_pairs(
+        self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
+    ) -> tuple:
+        """Validated inputs and outputs of equal number; the form of both is kept."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -138,11 +140,13 @@ class StructuredEstimator(
                 f"X and y must have the same length, one output for each input: got {count(X)} "
                 f"inputs and {count(outputs)} outputs."
             )
-        if count(X) < 2:
+        if count(X) < least:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 samples, got n_samples = {count(X)}."
             )
-        self.flat_ = is_flat(output_kernel, outputs, y)
+        # Plain numbers were made vectors of length one; ragged curves have no shape.
+        single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
+        self.flat_ = single and np.ndim(y) == 1
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -332,15 +336,6 @@ def _weighted(w: np.ndarray, values: Array) -> float:
 
 def _range(rows: slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop)
-
-
-def is_flat(kernel: Kernel, outputs: Items, y: Items) -> bool:
-    """Whether outputs were given as plain numbers.
-
-    Only vectors of length one can have been that; ragged curves have no ndim.
-    """
-    single = kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
-    return single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:

@@ -17,7 +17,7 @@ from ..operators import as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import StructuredEstimator, afresh, is_flat, warn_if_constant
+from .base import StructuredEstimator, afresh, warn_if_constant
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 
@@ -131,7 +131,8 @@ class RegressorDependency(StructuredEstimator):
         """
         kernel = as_output_kernel(self.output_kernel)
         outputs = kernel.as_outputs(y)
-        self.flat_, self.back_ = is_flat(kernel, outputs, y), False
+        self.flat_ = kernel.on_vectors and outputs.shape[1:] == (1,) and np.ndim(y) == 1
+        self.back_ = False
         self._prepare(outputs)
         return self
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count, is_foreign
+from .._arrays import Items, count
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
@@ -21,7 +21,7 @@ from ..operators import OperatorKernel, Separable
 from ..problem import Data, Problem, Side, Want
 from ..solvers import Factorization, Solution
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
-from .base import StructuredEstimator, is_flat, warn_if_constant
+from .base import StructuredEstimator, warn_if_constant
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .on_grid import predict_on
@@ -202,9 +202,8 @@ class RidgeEstimator(Planned, StructuredEstimator):
         expected, self.outputs_ = gathered.expected, gathered.sample.y
         self.output_kernel_ = expected.output_kernel
         if expected.y is not None:
-            self._check_inputs(expected.kernels[0], expected.X, reset=True)
-            self.flat_ = is_flat(self.output_kernel_, self.outputs_, expected.y)
-            self.back_ = is_foreign(self.outputs_) and not is_foreign(expected.y)
+            kernels = expected.kernels[0], self.output_kernel_
+            self._check_pairs(*kernels, expected.X, expected.y, least=1)
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)

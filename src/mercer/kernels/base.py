@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 from .._arrays import Array, Items, count, dense, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from ..spaces.base import resolve
-from .capabilities import FORMER, Features, Former, Fourier, ItemGradient, Multiple, Radial
+from .capabilities import FORMER, Features, Former, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
 VECTORS = Vectors()
@@ -105,25 +106,14 @@ class Kernel(BaseEstimator):
 
     # -- what it can do beside: an object, or None ----------------------------------------------
 
-    @property
-    def features(self) -> Any:
-        """Finite coordinates in which k is an inner product: `Features`, or None."""
-        return None
-
-    @property
-    def radial(self) -> Radial | None:
-        """The decreasing function of ‖a - b‖², with its derivatives."""
-        return None
-
-    @property
-    def fourier(self) -> Fourier | None:
-        """The spectral measure of a function of a - b."""
-        return None
-
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """Derivatives with respect to the items."""
-        return None
+    features: Any = None
+    """Finite coordinates in which k is an inner product: `Features`, or None."""
+    radial: Any = None
+    """The decreasing function of ‖a - b‖², with its derivatives: `Radial`, or None."""
+    fourier: Any = None
+    """The spectral measure of a function of a - b: `Fourier`, or None."""
+    item_gradient: Any = None
+    """Derivatives with respect to the items: `ItemGradient`, or None."""
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
@@ -248,19 +238,14 @@ class Linear(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return sqnorms(A)
 
-    @property
-    def features(self) -> Features:
-        """The vectors themselves."""
-        return Features(
-            lambda A: dense(self.check(A, "A")),
-            lambda A: csr_array(self.check(A, "A")),
-            lambda F: F,
-        )
-
-    @property
-    def item_gradient(self) -> ItemGradient:
-        """Σ_j C_ij b_j, and 2 c_i a_i."""
-        return ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
+    features = Features(
+        partial(VECTORS.check, name="A", owner="Linear", rows=True, fill=True),
+        lambda A: csr_array(VECTORS.check(A, "A", "Linear", rows=True, accept_sparse=True)),
+        lambda F: F,
+    )
+    """The vectors themselves."""
+    item_gradient = ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
+    """Σ_j C_ij b_j, and 2 c_i a_i."""
 
 
 KERNELS = {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 from math import inf, sqrt
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -54,7 +55,7 @@ class Stationary(VectorKernel):
 
     def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
         """Both batches over the features' own length scales, and the one that is left for all."""
-        ell = settled(self)
+        ell: Any = self.length_scale_ if "length_scale_" in vars(self) else settled(self)
         if np.ndim(ell) == 0:
             return A, B, ell
         left = self._over(A)

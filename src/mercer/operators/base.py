@@ -43,7 +43,7 @@ class Operator(BaseEstimator):
 
     __array_ufunc__ = None
 
-    def matrix(self, moments: Moments) -> SymMatrix | Array:
+    def matrix(self, moments: Any) -> SymMatrix | Array:
         """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 
@@ -51,7 +51,7 @@ class Operator(BaseEstimator):
         """Derivatives of `matrix`; one of one's own that says nothing is held fixed."""
         return OperatorGradient()
 
-    def learn(self, moments: Moments, alpha: float) -> Operator:
+    def learn(self, moments: Any, alpha: float) -> Operator:
         """The operator once the ridge is known: itself, unless it is `learnt`."""
         return self
 

@@ -46,7 +46,7 @@ class Covariance(Operator):
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """S_vv / n, to the power."""
-        C = moments.vv * (1.0 / moments.n)
+        C = moments.covariance
         if self.power == 1:
             return C
         non_negative(self.power, "power")
@@ -61,7 +61,7 @@ class Covariance(Operator):
         """∂B/∂power has the eigenvalues c^power log c."""
         if not self.power > 0:
             return OperatorGradient()
-        values, vectors = (moments.vv / moments.n).eigh("output covariance")
+        values, vectors = moments.covariance.eigh("output covariance")
         xp = namespace(values)
         safe = xp.where(values > 0, values, xp.ones_like(values))
         slopes = xp.where(values > 0, safe**self.power * xp.log(safe), xp.zeros_like(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +19,6 @@ from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram
 from .identity import Identity
 from .kernel import OperatorKernel, Waves
-from .moments import Moments
 
 
 @parameters
@@ -58,7 +58,8 @@ class Separable(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel: fitted where this one is, else as given."""
-        return getattr(self, "scalar_", None) or as_kernel(self.scalar)
+        scalar = getattr(self, "scalar_", self.scalar)
+        return scalar if isinstance(scalar, Kernel) else as_kernel(scalar)
 
     def separated(self) -> Separable:
         """Itself."""
@@ -74,7 +75,7 @@ class Separable(OperatorKernel):
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
-        moments = DualMoments(n, gram, V if roots is None else roots * V)
+        moments = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
         self.B_ = SymMatrix.of(self.operator.matrix(moments))
         return self
 
@@ -106,25 +107,38 @@ class Separable(OperatorKernel):
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
 
 
-class SpectralMoments(Moments):
+@dataclass(frozen=True, eq=False)
+class SpectralMoments:
     """Moments in the complete eigenbasis of the inputs: S_uu = diag(s), S_vu = (EᵀV)ᵀ diag(√s).
 
-    Parameters
+    Attributes
     ----------
     n
         The number of pairs, or the sum of their weights.
-    s
-        The spectrum of the input Gram matrix, zeros included.
     EV
-        EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV).
+        EᵀV with E complete, so that S_vv = (EᵀV)ᵀ(EᵀV); or V itself.
+    s
+        The spectrum of the input Gram matrix, zeros included; None where EV is V.
+    gram
+        Where EV is V, a function that returns the Gram matrix of the inputs, weighted as the rows
+        of V are: it is made and factored only when asked for.
     """
 
+    n: float
     EV: Array
+    s: Array | None = None
+    gram: Callable[[], Array] | None = None
 
-    def __init__(self, n: float, s: Array, EV: Array):
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "uu", SymMatrix(diagonal=s))
-        object.__setattr__(self, "EV", EV)
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        """The spectrum of the inputs, and EᵀV."""
+        if self.gram is None:
+            return self.s, self.EV
+        s, E = eigh(self.gram(), "Gram matrix", drop=False)
+        return s, self.EV if E is None else E.T @ self.EV
+
+    uu = cached_property(lambda self: SymMatrix(diagonal=self._spectrum[0]))
+    """S_uu."""
 
     @property
     def ones(self) -> Array:
@@ -134,49 +148,23 @@ class SpectralMoments(Moments):
     @cached_property
     def vu(self) -> Array:
         """S_vu."""
-        return (self.EV * namespace(self.EV).sqrt(self.uu.diagonal)[:, None]).T
+        s, EV = self._spectrum
+        return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
     def vv(self) -> SymMatrix:
         """S_vv."""
         return SymMatrix(self.EV.T @ self.EV)
 
+    @property
+    def covariance(self) -> SymMatrix:
+        """S_vv / n."""
+        return SymMatrix(self.EV.T @ self.EV * (1.0 / self.n))
+
     def unexplained(self, epsilon: float) -> SymMatrix:
         """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
-        share = self.n * epsilon / (self.uu.diagonal + self.n * epsilon)
-        return SymMatrix((self.EV.T * share) @ self.EV)
-
-
-class DualMoments(SpectralMoments):
-    """Moments of outputs V and a Gram matrix that is made and factored only when asked for.
-
-    Parameters
-    ----------
-    n
-        The number of pairs, or the sum of their weights.
-    gram
-        A function that returns the Gram matrix of the inputs, weighted as the rows of V are.
-    V
-        Output coordinates, one row an input: any basis of the rows serves S_vv.
-    """
-
-    gram: Callable[[], Array]
-
-    def __init__(self, n: float, gram: Callable[[], Array], V: Array):
-        for name, value in {"n": n, "gram": gram, "EV": V}.items():
-            object.__setattr__(self, name, value)
-
-    @cached_property
-    def _spectral(self) -> SpectralMoments:
-        s, E = eigh(self.gram(), "Gram matrix", drop=False)
-        return SpectralMoments(self.n, s, self.EV if E is None else E.T @ self.EV)
-
-    uu = cached_property(lambda self: self._spectral.uu)
-    vu = cached_property(lambda self: self._spectral.vu)
-
-    def unexplained(self, epsilon: float) -> SymMatrix:
-        """That of the spectrum."""
-        return self._spectral.unexplained(epsilon)
+        s, EV = self._spectrum
+        return SymMatrix((EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV)
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

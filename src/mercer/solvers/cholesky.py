@@ -97,8 +97,7 @@ class OneCholesky(Factorization):
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
         p = self.problem
-        K = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept).matrix()
-        K = Reduction.of(p.weights, p.intercept, K).reduced(K)
+        K = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept).reduced()
         xp = namespace(K)
         level = float(xp.sum(xp.linalg.diagonal(K))) / p.total
         return (level or 1.0) * (p.kernel.operator.uniform or 1.0)
@@ -209,13 +208,11 @@ class Reduced(Factorization):
 
     def __init__(self, problem: Problem, outputs: Outputs):
         self.problem, self.outputs = problem, outputs
-        side, w = problem.inputs, problem.weights
-        self.gram = InputGram(side.kernel, side.items, w, problem.intercept)
-        K = self.gram.matrix()
-        self.reduction = Reduction.of(w, problem.intercept, K)
-        K = self.reduction.reduced(K)
+        side = problem.inputs
+        self.gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
+        K = self.gram.reduced()
         self.scale_ = (float(np.trace(K)) / problem.total or 1.0) * self._uniform
-        self.smoother = TridiagonalSmoother(K, outputs.rows, self.reduction)
+        self.smoother = TridiagonalSmoother(K, outputs.rows, self.gram.reduction)
 
     @property
     def _uniform(self) -> float:
@@ -224,8 +221,7 @@ class Reduced(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         coef = next(self.smoother.solutions([alpha / self._uniform]))
-        fit = self.gram.map(self.reduction.weighted(coef))
-        return self.outputs.solution(self.problem, alpha, fit, self.problem.kernel)
+        return self.outputs.solution(self.problem, alpha, self.gram.map(coef), self.problem.kernel)
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α."""

@@ -6,7 +6,7 @@ eigenbasis of the operator, g_j(x) = Σ_p z_p(x) b_j (EᵀT)_pj / (b_j s_p + α)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,9 +74,9 @@ class InputSpectrum:
         """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
-    def both(self, X: Items) -> tuple[Array, Array]:
-        """`project` and `prior` of the same inputs."""
-        return self.project(X), self.prior(X)
+    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+        """z(x) up to a constant row, that row (None for zero), and `prior` of the same inputs."""
+        return self.project(X), None, self.prior(X)
 
 
 @dataclass(frozen=True)
@@ -117,20 +117,22 @@ class Reduction:
 
         `where` has as many rows, and is of the library and device that the results are wanted on.
         """
-        ones = np.ones(where.shape[0]) if weights is None else np.sqrt(weights)
-        roots = None if weights is None else like(ones[:, None], where)
+        xp, roots = namespace(where), None
+        if weights is not None:
+            roots = like(np.sqrt(weights)[:, None], where)
         if not intercept:
             return cls(roots)
-        places = np.zeros(len(ones), dtype=np.intp) if places is None else places
-        present, first, place = np.unique(places, return_index=True, return_inverse=True)
-        N = np.zeros((len(ones), len(present)))
-        N[np.arange(len(ones)), place.reshape(-1)] = ones
-        N /= np.sqrt((N * N).sum(axis=0))
-        R = N.copy()
-        R[first, np.arange(len(present))] += 1.0  # N is positive there: nothing cancels
-        R /= np.sqrt((R * R).sum(axis=0))
-        kept = np.delete(np.arange(len(ones)), first)  # the first row of every place goes
-        return cls(roots, like(N, where), like(R, where), kept)
+        N, first = xp.ones_like(where[:, :1]) if roots is None else roots, np.zeros(1, np.intp)
+        if places is not None:
+            _, first, place = np.unique(places, return_index=True, return_inverse=True)
+            N = N * like(place.reshape(-1, 1) == np.arange(len(first)), where)
+        N = N / xp.sqrt(xp.sum(N * N, axis=0))
+        R = N + 0.0
+        for column, row in enumerate(first):
+            R[int(row), column] += 1.0  # N is positive there: nothing cancels
+        R = R / xp.sqrt(xp.sum(R * R, axis=0))
+        kept = np.delete(np.arange(N.shape[0]), first)  # the first row of every place goes
+        return cls(roots, N, R, kept)
 
     def weighted(self, A: Array) -> Array:
         """√w ∘ A."""
@@ -216,21 +218,34 @@ class InputGram:
     """The mean of the finite features."""
     means: Any = None
     """The mean kernel value of each training input, where there is an intercept."""
+    reduction: Reduction = field(init=False)
+    """What weights and the intercept make of the matrix."""
+    scale: float = 0.0
+    """The largest entry of √w K √w, to which rounding is relative."""
+    shared: bool = False
+    """Whether the reduced matrix is the kernel's own, which may keep it."""
 
-    def matrix(self) -> Array:
-        """The Gram matrix, in finite features of centred ones; what maps need of it is kept."""
-        features = self.kernel.features
-        if features is not None and self.kernel.space.on_vectors and not issparse(self.X):
-            F = features(self.kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))
+    def reduced(self) -> Array:
+        """The Gram matrix without weights and constants; what maps need of it is kept."""
+        kernel, features = self.kernel, self.kernel.features
+        if features is not None and kernel.space.on_vectors and not issparse(self.X):
+            F = features(kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))
             self.width = int(F.shape[1])
             if self.intercept:
                 self.mean = weighted_mean(F, self.weights)
                 self.F = F - self.mean
-                return self.kernel.finite_values(self.F @ namespace(F).matrix_transpose(self.F))
-        K = self.kernel.checked_gram(self.X)
-        if self.intercept:
-            self.means = weighted_mean(K, self.weights)
-        return K
+        if self.F is not None:
+            K = kernel.finite_values(self.F @ namespace(self.F).matrix_transpose(self.F))
+        else:
+            K = kernel.checked_gram(self.X)
+            self.means = weighted_mean(K, self.weights) if self.intercept else None
+        xp = namespace(K)
+        self.scale = float(xp.max(xp.linalg.diagonal(K)))
+        self.scale *= 1.0 if self.weights is None else float(self.weights.max())
+        self.reduction = Reduction.of(self.weights, self.intercept, K)
+        A = self.reduction.reduced(K)
+        self.shared = A is K
+        return A
 
     def against(self, A: Items) -> Array:
         """Kernel values of new inputs, up to a constant for each of them with an intercept."""
@@ -242,7 +257,8 @@ class InputGram:
         return CenteredFeatures(self.kernel, self.mean).transform(A)
 
     def map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """The map of dual coefficients (that sum to zero with an intercept), and its mean."""
+        """The map of dual coefficients √w ∘ coef (of sum zero with an intercept), and its mean."""
+        coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
             return CenteredFeatures(self.kernel, self.mean, primal, coef), 0.0
@@ -273,12 +289,14 @@ class ExactInputs(InputSpectrum):
     refines = True
 
     def __init__(self, kernel: Kernel, X: Items, weights: np.ndarray | None, intercept: bool):
-        self.gram = InputGram(kernel, X, weights, intercept)
-        K = self.gram.matrix()
-        self.total = float(K.shape[0]) if weights is None else float(weights.sum())
-        self.reduction = Reduction.of(weights, intercept, K)
+        self.gram = gram = InputGram(kernel, X, weights, intercept)
+        A = gram.reduced()
+        own = not gram.shared
+        self.s, E = eigh(A, "Gram matrix", drop=False, scale=gram.scale, overwrite=own)
+        self.reduction = gram.reduction
+        self.E = self.reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        self.total = float(self.E.shape[0]) if weights is None else float(weights.sum())
         self.roots, self.N = self.reduction.roots, self.reduction.N
-        self.s, self.E = self.reduction.spectrum(K)
         directions = int(self.s.shape[0])
         # Rounding in directions that finite features cannot have means nothing at new inputs, and
         # a small ridge would magnify it: those, smallest first, are not mapped.
@@ -296,28 +314,23 @@ class ExactInputs(InputSpectrum):
 
     def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
         """Kernel values against the training inputs, times √w ∘ (E D)."""
-        dual = self.E[:, self.null :] @ D[self.null :, :]
-        return self.gram.map(dual if self.roots is None else self.roots * dual)
+        return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
 
     def prior(self, X: Items) -> Array:
         """k(x, x), centred where there is an intercept."""
         return self.gram.prior(X, self.gram.against(X))
 
-    def both(self, X: Items) -> tuple[Array, Array]:
-        """`project` and `prior` of the same inputs, of one batch of kernel values.
-
-        Constants are taken off after the product, which saves two passes over the values.
-        """
+    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+        """`project` up to a constant row, that row and `prior`, of one batch of kernel values."""
         gram, E = self.gram, self.reduction.weighted(self.E)
         if gram.F is not None or not gram.intercept:
             K = gram.against(X)
-            return K @ E, gram.prior(X, K)
+            return K @ E, None, gram.prior(X, K)
         K = gram.kernel(X, gram.X)
-        Z = K @ E
-        Z -= gram.means @ E
         assert self.N is not None
         w = self.N[:, 0] ** 2  # the weights over their sum
-        return Z, gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
+        prior = gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
+        return K @ E, gram.means @ E, prior
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

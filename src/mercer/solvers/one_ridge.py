@@ -14,7 +14,7 @@ from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
 from ..embedding import SpanFrame
-from ..operators.separable import DualMoments
+from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
 from .base import Cache, Solver
@@ -90,12 +90,10 @@ class AtOneRidge(Factorization):
         """The map g at one α."""
         p = self.problem
         gram = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept)
-        whole = gram.matrix()
+        K = gram.reduced()
         if gram.width is not None and gram.width < p.n:
             return self.spectral.solve(alpha)  # which tells rounding from what the features reach
-        reduction = Reduction.of(p.weights, p.intercept, whole)
-        K = reduction.reduced(whole)
-        K = K + 0.0 if K is whole else K  # a kernel may keep what it returned
+        K, reduction = K + 0.0 if gram.shared else K, gram.reduction
         epsilon = p.kernel.operator.unexplained_at
         try:
             if epsilon is None or not p.spanned:
@@ -112,14 +110,14 @@ class AtOneRidge(Factorization):
             return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(along.T)))
         C *= b
-        dual = reduction.weighted(reduction.back(C if along.Q is None else C @ along.Q.T))
+        dual = reduction.back(C if along.Q is None else C @ along.Q.T)
         return along.outputs.solution(p, alpha, gram.map(dual), p.kernel)
 
     def _in_coordinates(self, K: np.ndarray, reduction: Reduction) -> Directions:
         """The directions of any operator, by coordinates of the outputs."""
         p, outputs = self.problem, self.cache.outputs(self.problem)
         V = reduction.inside(outputs.rows)
-        B = p.kernel.operator.matrix(FactoredMoments(p.total, lambda: K, V))
+        B = p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K))
         b, Q = eigh(B, "output operator", drop=False)
         return Directions(b, V if Q is None else V @ Q, Q, outputs)
 
@@ -156,12 +154,13 @@ class AtOneRidge(Factorization):
         return self.spectral.scale
 
 
-class FactoredMoments(DualMoments):
+class FactoredMoments(SpectralMoments):
     """Moments of which the conditional covariance takes a Cholesky factor, not a spectrum."""
 
     def unexplained(self, epsilon: float) -> SymMatrix:
         """Nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI."""
         shift = self.n * epsilon
+        assert self.gram is not None
         X = solve_triangular(ridge_factor(self.gram(), shift), self.EV)
         return SymMatrix((X.T @ X) * shift)
 

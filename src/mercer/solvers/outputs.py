@@ -13,7 +13,7 @@ from .._plan import OUTPUT_SQUARES
 from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..features.triangular import Triangular
-from ..operators import OperatorKernel
+from ..operators import OperatorKernel, Separable
 from ..problem import Problem
 from .factorization import Solution
 from .inputs import weighted_mean
@@ -95,11 +95,12 @@ class Cache:
 
     def outputs(self, problem: Problem) -> Outputs:
         """The outputs in the coordinates that a problem asks for, made once."""
-        side, own = problem.outputs, problem.kernel.own_coordinates
+        side, kernel = problem.outputs, problem.kernel
+        own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
         if own in self.made:
             return self.made[own]
         if side.features is not None:
-            map, V = side.coordinates
+            map, V = side.coordinates[0], dense(side.coordinates[1])
         else:
             if own and side.width is None:
                 raise ValueError(
@@ -113,7 +114,7 @@ class Cache:
             map = Explicit() if finite else Triangular()
             V = map.fit_transform(side.kernel, side.items)
         frame = OrthonormalFrame(map)
-        made = Outputs.centred(dense(V), problem.weights, problem.intercept, frame)
+        made = Outputs.centred(V, problem.weights, problem.intercept, frame)
         self.made[own] = made
         return made
 

@@ -8,14 +8,11 @@ from typing import Any
 from .._arrays import Array, blocks, count, namespace, part
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
-from ..operators import Moments
 from ..operators.gradients import Terms
-from ..operators.separable import SpectralMoments
-from ..symmetric import SymMatrix
 from .factorization import Refused
 from .gradient import Slopes, slopes
 from .low_rank_inputs import LowRankInputs
-from .spectral import Parts
+from .spectral import Parts, spectral_moments
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""
@@ -77,15 +74,9 @@ def _rows(parts: Parts) -> Array:
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 
-def moments_of(parts: Parts) -> Moments:
+def moments_of(parts: Parts) -> Any:
     """What the operator was made of."""
-    inputs, EV, V = parts.parts[0].inputs, _rows(parts), parts.outputs.rows
-    if inputs.complete:
-        return SpectralMoments(parts.problem.total, inputs.s, EV)
-    xp = namespace(EV)
-    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    uu, vv = SymMatrix(diagonal=inputs.s), SymMatrix(xp.matrix_transpose(V) @ V)
-    return Moments(parts.problem.total, uu, vu, vv)
+    return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _rows(parts))
 
 
 def _with_terms(parts: Parts, found: Slopes, terms: Terms) -> Slopes:

@@ -20,10 +20,7 @@ from .._parameters import whole as whole_number
 from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
-from ..operators import Moments
-from ..operators.separable import SpectralMoments
 from ..problem import Problem, Side, Want
-from ..symmetric import SymMatrix
 from .base import Cache, Solver
 from .factorization import Factorization, LeftOut, Solution, _Points
 from .inputs import ExactInputs, InputSpectrum
@@ -32,7 +29,7 @@ from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
 from .robust import Cleaned, Robust, lengths
-from .spectral import Parts, part_coefficients, separated
+from .spectral import Parts, part_coefficients, separated, spectral_moments
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -216,18 +213,8 @@ class Fold:
 def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Parts:
     """The factorisation once the operator is learnt at α, of outputs as they are."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
-    moments = moments_of(problem, inputs, outputs, EV)
+    moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
-
-
-def moments_of(problem: Problem, inputs: InputSpectrum, outputs: Outputs, EV: Array) -> Moments:
-    """The moments of the data in the eigenbasis of the inputs."""
-    total = inputs.total
-    if inputs.complete:
-        return SpectralMoments(total, inputs.s, EV)
-    xp, V = namespace(EV), outputs.rows
-    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    return Moments(total, SymMatrix(diagonal=inputs.s), vu, SymMatrix(xp.matrix_transpose(V) @ V))
 
 
 def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:

@@ -56,7 +56,26 @@ COUPLED = {"dense", "cg"}
 
 def route(problem: Problem, want: Want) -> Solver:
     """The solver of a problem: the cheapest that accepts it, one that has room where one has."""
-    reasons, accepted, ways = [], [], LADDER[kind(problem, want)]
+    features, kernel = problem.inputs.features, problem.kernel
+    if problem.gathered is not None:
+        kind = "streamed"
+    elif problem.symmetry is not None:
+        kind = "symmetric"
+    elif features is not None and features.operator_valued:
+        kind = "operator features"
+    elif kernel.at_places:
+        kind = "places"
+    elif not kernel.separable:
+        kind = "coupled"
+    elif want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
+        kind = "refit"
+    elif features is not None:
+        kind = "low rank"
+    elif kernel.operator.uniform is not None:
+        kind = "identity"
+    else:
+        kind = "one ridge" if problem.n >= MANY and want.single else "exact"
+    reasons, accepted, ways = [], [], LADDER[kind]
     if want.solver != "auto":
         check_name(want.solver, problem)
         ways = _named(want.solver, ways)
@@ -109,29 +128,6 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
             "solver='cholesky' is for the identity operator (times any number) and the square "
             "loss; use solver='auto'."
         )
-
-
-def kind(problem: Problem, want: Want) -> str:
-    """The kind of a problem, which decides what ways there are."""
-    features = problem.inputs.features
-    if problem.gathered is not None:
-        return "streamed"
-    if problem.symmetry is not None:
-        return "symmetric"
-    if features is not None and features.operator_valued:
-        return "operator features"
-    if problem.kernel.at_places:
-        return "places"
-    if not problem.kernel.separable:
-        return "coupled"
-    operator = problem.kernel.operator
-    if want.judge == "refit" or problem.loss is not None or operator.learnt:
-        return "refit"
-    if features is not None:
-        return "low rank"
-    if operator.uniform is not None:
-        return "identity"
-    return "one ridge" if problem.n >= MANY and want.single else "exact"
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:

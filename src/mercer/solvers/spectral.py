@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..embedding import Embedding
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from ..symmetric import eigh
+from ..symmetric import SymMatrix, eigh
 from .base import Cache, Solver
 from .densities import left_out_density, unit_variance
 from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution, _Points
@@ -66,14 +67,23 @@ class Spectral(Solver):
         parts = kernel, X, problem.weights, problem.intercept
         inputs, outputs = cache.inputs(kernel, ExactInputs, *parts), cache.outputs(problem)
         EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
-        return separated(problem, inputs, outputs, SpectralMoments(inputs.total, inputs.s, EV), EV)
+        return separated(problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV)
+
+
+def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
+    """The moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
+    if inputs.complete:
+        return SpectralMoments(inputs.total, EV, inputs.s)
+    xp, uu = namespace(EV), SymMatrix(diagonal=inputs.s)
+    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
+    return Moments(inputs.total, uu, vu, SymMatrix(xp.matrix_transpose(V) @ V))
 
 
 def separated(
     problem: Problem,
     inputs: InputSpectrum,
     outputs: Outputs,
-    moments: Moments,
+    moments: Any,
     EV: Array,
     alpha: float | None = None,
 ) -> Parts:

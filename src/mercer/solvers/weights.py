@@ -15,7 +15,7 @@ from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem
 from ..symmetric import EPS
-from .inputs import InputGram, Reduction
+from .inputs import InputGram
 
 
 class RidgeFactor:
@@ -28,10 +28,9 @@ class RidgeFactor:
         self, kernel: Kernel, X: Items, alpha: float, weights: np.ndarray | None, intercept: bool
     ):
         self.gram = InputGram(kernel, X, weights, intercept)
-        K = self.gram.matrix()
-        self.reduction = Reduction.of(weights, intercept, K)
+        self.factor = factored(self.gram.reduced(), alpha)
+        self.reduction = self.gram.reduction
         self.roots = self.reduction.roots
-        self.factor = factored(self.reduction.reduced(K), alpha)
 
     def solve(self, T: Array) -> Array:
         """(√w K √w + αI)⁻¹ T on what is not constant."""
@@ -39,7 +38,7 @@ class RidgeFactor:
 
     def map(self, T: Array) -> tuple[FeatureMap, Array | float]:
         """The map with dual coefficients √w ∘ solve(T), and its mean."""
-        return self.gram.map(self.reduction.weighted(self.solve(T)))
+        return self.gram.map(self.solve(T))
 
 
 def factored(K: Array, alpha: float) -> PositiveDefinite:

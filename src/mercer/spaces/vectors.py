@@ -51,11 +51,12 @@ class Vectors(Space):
         owner: str = "its kernel",
         rows: bool = False,
         accept_sparse: bool = False,
+        fill: bool = False,
     ) -> Array:
         """Finite numbers in an array of their own shape, plain numbers as vectors of length 1.
 
         With `rows` further axes are flattened, plain numbers refused, and a sparse matrix stays
-        one, as a CSR array, where its kernel can work on it.
+        one, as a CSR array, where its kernel can work on it; with `fill` it becomes a dense one.
         """
         if type(A) is np.ndarray and A.ndim == 2 and A.dtype == np.float64 and A.size:
             with np.errstate(all="ignore"):  # a sum of finite numbers may overflow: look closely
@@ -63,9 +64,9 @@ class Vectors(Space):
                     return A  # the short way for a server, which checks single rows
         if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
             refuse_masked(A, name)
-            if accept_sparse and issparse(A):
+            if (accept_sparse or fill) and issparse(A):
                 A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
-                return csr_array(A)
+                return A.toarray() if fill else csr_array(A)
             if is_foreign(A):
                 A = foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
