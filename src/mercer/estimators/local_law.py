@@ -181,11 +181,8 @@ class LocalLaw(StructuredEstimator):
         map.spread = np.array([float(v) or 1.0 for v in xp.std(live, axis=(0, 1))])
         places, rank = len(map._grid.live), whole(self.rank, "rank")
         drawn = random.choice(count(X) * places, min(rank, count(X) * places), replace=False)
-        seen = [
-            map.windows(take(X, [row]))[place, :]
-            for row, place in zip(*divmod(drawn, places), strict=True)
-        ]
-        map.marks = xp.stack(seen)
+        rows, at = np.unique(drawn // places, return_inverse=True)
+        map.marks = take(map.windows(take(X, rows)), at.reshape(-1) * places + drawn % places)
         map.kernel.fit(map.marks)
         if self.kernel is None:
             map.kernel = Matern(SCALE * map.kernel.length_scale_, nu=3.5).fit(map.marks)
