@@ -17,7 +17,8 @@ from ..features import Explicit
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..problem import positive_alpha
-from ..solvers.local_law import LawFit, LocalLawMap
+from ..solvers.law_moments import LawFit
+from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
 from .base import StructuredEstimator, afresh
@@ -159,12 +160,7 @@ class LocalLaw(StructuredEstimator):
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
         kernel = Matern(nu=3.5) if self.kernel is None else as_kernel(self.kernel)
-        empty = np.empty(0)
-        map = LocalLawMap(
-            clone(kernel), fields, shape, radius, reach, empty, empty, empty, empty, empty,
-            self.device,
-        )  # fmt: skip
-        return map
+        return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
 
     def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
         """The fields that are learnt from."""
