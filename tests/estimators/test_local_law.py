@@ -6,7 +6,7 @@ import pytest
 from mercer import KernelDependencyCV, LocalLaw, load, save
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
-from mercer.solvers.local_law import LawFit
+from mercer.solvers.law_moments import LawFit
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)

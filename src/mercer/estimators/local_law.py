@@ -17,7 +17,8 @@ from ..features import Explicit
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..problem import positive_alpha
-from ..solvers.local_law import LawFit, LocalLawMap
+from ..solvers.law_moments import LawFit
+from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
 from .base import StructuredEstimator, afresh
@@ -159,12 +160,7 @@ class LocalLaw(StructuredEstimator):
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
         kernel = Matern(nu=3.5) if self.kernel is None else as_kernel(self.kernel)
-        empty = np.empty(0)
-        map = LocalLawMap(
-            clone(kernel), fields, shape, radius, reach, empty, empty, empty, empty, empty,
-            self.device,
-        )  # fmt: skip
-        return map
+        return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
 
     def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
         """The fields that are learnt from."""
@@ -181,11 +177,8 @@ class LocalLaw(StructuredEstimator):
         map.spread = np.array([float(v) or 1.0 for v in xp.std(live, axis=(0, 1))])
         places, rank = len(map._grid.live), whole(self.rank, "rank")
         drawn = random.choice(count(X) * places, min(rank, count(X) * places), replace=False)
-        seen = [
-            map.windows(take(X, [row]))[place, :]
-            for row, place in zip(*divmod(drawn, places), strict=True)
-        ]
-        map.marks = xp.stack(seen)
+        rows, at = np.unique(drawn // places, return_inverse=True)
+        map.marks = take(map.windows(take(X, rows)), at.reshape(-1) * places + drawn % places)
         map.kernel.fit(map.marks)
         if self.kernel is None:
             map.kernel = Matern(SCALE * map.kernel.length_scale_, nu=3.5).fit(map.marks)

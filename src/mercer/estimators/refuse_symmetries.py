@@ -66,6 +66,7 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
         factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
     problem = replace(some, symmetry=None)
     inner = factor(problem, replace(want, left_out=True), Cache())
+    factorization, inner = factorization.compared(inner)
     many = want.alphas if len(want.alphas) > 1 else [alpha]
     unit = inner.scale if want.relative and len(want.alphas) > 1 else 1.0
     ridges = [float(a) * unit for a in many]

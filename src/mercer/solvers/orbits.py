@@ -8,10 +8,12 @@ import numpy as np
 
 from .._arrays import Array, Items, concatenated, host, like, namespace, take
 from ..spaces.symmetries import Group
-from .by_direction import DirectionGram, Directions
+from .by_direction import Directions
 
 LARGEST = 256
 """The most elements of a group whose products are tabled."""
+COMPARED = 8
+"""Orbits on which a symmetry is tried."""
 EQUIVARIANT = 1e-9
 """How much kernel values may differ by rounding."""
 
@@ -47,6 +49,13 @@ class Orbits(NamedTuple):
         at = self.row * number + self.of
         found = xp.reshape(take(turned, at.reshape(-1)), (*at.shape, -1))
         return xp.reshape(xp.permute_dims(found, (0, 2, 1)), (rows, -1)) * like(self.sign, A)
+
+    def some(self, number: int) -> tuple[Orbits, np.ndarray]:
+        """A few orbits from first to last, and the components that they hold."""
+        kept = np.unique(np.linspace(0, len(self.chosen) - 1, number).astype(int))
+        own = np.flatnonzero(np.isin(self.of, kept))
+        place = np.searchsorted(kept, self.of[own])
+        return Orbits(self.chosen[kept], place, self.sign[own], self.row[:, own]), own
 
 
 def orbits_of(kernel: Any, group: Group, X: Items) -> Orbits | None:
@@ -89,12 +98,13 @@ class OverOrbits(Directions):
 
     def __init__(self, whole: Directions, orbits: Orbits):
         self.orbits = orbits
-        grams = []
-        for gram in whole.grams:
-            own = np.intersect1d(gram.columns, orbits.chosen)
-            if len(own):
-                grams.append(DirectionGram(own, gram.matrix, gram.between, gram.X))
-        super().__init__(whole.problem, whole.kernel, whole.outputs, None, grams)
+        few = whole.restricted(orbits.chosen)
+        super().__init__(whole.problem, whole.kernel, whole.outputs, None, few.grams)
+
+    def beside(self, plain: Directions) -> tuple[Directions, Directions]:
+        """Both on a few orbits: this, and the same problem without symmetries."""
+        orbits, columns = self.orbits.some(COMPARED)
+        return OverOrbits(self, orbits), plain.restricted(columns)
 
     def _in_order(self, columns: list[Array]) -> Array:
         """Columns of all components from those of the chosen ones."""

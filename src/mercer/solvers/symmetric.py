@@ -95,6 +95,15 @@ class WithImages(Factorization):
         found = self.fast.left_out_quickly(self.number * alpha)
         return LeftOut(alpha, found.sqlengths[: self.problem.n], self._originals(found))
 
+    def compared(self, plain: Factorization) -> tuple[Factorization, Factorization]:
+        """On some places, where places are images of others."""
+        if not (isinstance(self.fast, OverOrbits) and isinstance(plain, Directions)):
+            return self, plain
+        fast, plain = self.fast.beside(plain)
+        few = WithImages(self.problem, self.inner, self.number)
+        few.fast = fast
+        return few, plain
+
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """How leaving each pair and its images out moves the points of new inputs."""
         for rows, move in self.inner.moves(X, self.number * alpha):
