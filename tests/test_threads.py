@@ -74,7 +74,7 @@ def test_blocks_of_all_threads_come_back_in_order(monkeypatch):
     monkeypatch.setattr(_threads, "cores", lambda: 3)
     before = threads_of_products()
     found = _threads.striped(lambda parts: [part.start for part in parts], 100, 10)
-    assert found == [[0, 30, 60, 90], [10, 40, 70], [20, 50, 80]]
+    assert found == [[0, 27, 54, 81], [9, 36, 63, 90], [18, 45, 72, 99]]
     assert threads_of_products() == before
 
 

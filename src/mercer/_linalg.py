@@ -9,6 +9,7 @@ import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
 from ._arrays import Array, host, is_foreign, like, namespace
+from ._threads import one_of_many
 from .symmetric import INDEFINITE, eigh
 
 SMALL = 512
@@ -61,7 +62,8 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 def times(A: Array, W: Array) -> Array:
     """A W, in half of the time where both are numpy's, A has many rows, W upper triangular."""
-    if A.shape[0] >= TALL and isinstance(A, np.ndarray) and _is_upper(W):
+    alone = A.shape[0] >= TALL and not one_of_many()  # scipy keeps other threads waiting
+    if alone and isinstance(A, np.ndarray) and _is_upper(W):
         rows = W.flags.c_contiguous  # then the transpose is what BLAS takes without a copy
         return scipy.linalg.blas.dtrmm(1.0, W.T if rows else W, A.T, lower=rows, trans_a=not rows).T
     return A @ W

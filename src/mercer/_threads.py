@@ -27,6 +27,11 @@ _ONE_OF_MANY: ContextVar[bool] = ContextVar("_ONE_OF_MANY", default=False)
 """Whether this is one of several threads that work side by side, each on a core."""
 
 
+def one_of_many() -> bool:
+    """Whether this thread is one of several that work side by side."""
+    return _ONE_OF_MANY.get()
+
+
 def cores() -> int:
     """As many as linear algebra may use: what the environment says, or what the process has."""
     if _ONE_OF_MANY.get():
@@ -86,9 +91,11 @@ def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
 def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
     """What the function gives for the blocks of each thread, products having one thread each.
 
+    Blocks have at most `step` rows.
     The same blocks go to the same thread in every run, so that sums are the same too.
     """
-    parts = list(blocks(rows, step))
+    rounds = -(-rows // (max(1, step) * cores()))
+    parts = list(blocks(rows, -(-rows // max(1, rounds * cores()))))  # as many for each
     number = min(cores(), len(parts))
     if number < 2:
         return [work(parts)]

@@ -16,7 +16,7 @@ from .landmarks import LandmarkMap, check_rank
 
 CONDITION = 1e3
 """A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
-ROWS = 512
+ROWS = 1024
 """Items whose coordinates a thread makes at once."""
 
 

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from scipy.linalg.blas import dsyrk
-
 from .._arrays import Array, blocks, is_foreign, namespace
 from .._linalg import congruent
 from .._threads import striped
@@ -147,8 +144,6 @@ class RowSums(NamedTuple):
         """The sums over n rows, so many of them made at once."""
         every = striped(self._total, n, step) if self.threads else [self._total(blocks(n, step))]
         uu, *rest = (sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True))
-        if not is_foreign(uu) and self.precision == "float64":
-            uu = np.tril(uu) + np.tril(uu, -1).T
         return Sums(uu, *rest)
 
     def _total(self, parts: Iterable[slice]) -> list[Array]:
@@ -178,14 +173,16 @@ class RowSums(NamedTuple):
 
 
 def _square(U: Array, before: Array | None) -> Array:
-    """UᵀU added to what there is before; in numpy in place, below the diagonal alone."""
-    if not is_foreign(U) and U.dtype == np.float64:
-        if before is None:
-            return dsyrk(1.0, U.T, lower=1)
-        return dsyrk(1.0, U.T, beta=1.0, c=before, lower=1, overwrite_c=1)
+    """UᵀU added to what there is before, in place in numpy.
+
+    By numpy's product, which knows it to be symmetric: scipy's would keep other threads waiting.
+    """
     xp = namespace(U)
     square = xp.astype(xp.matrix_transpose(U) @ U, xp.float64, copy=False)
-    return square if before is None else before + square
+    if before is None or is_foreign(U):
+        return square if before is None else before + square
+    before += square
+    return before
 
 
 def _outer(a: Array, b: Array) -> Array:

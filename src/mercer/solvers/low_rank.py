@@ -25,7 +25,7 @@ from .outputs import Outputs
 from .spectral import Parts, separated, spectral_moments
 from .weights import factored
 
-ROWS = 512
+ROWS = 1024
 """Rows whose coordinates are made at once."""
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
