@@ -12,7 +12,7 @@ from scipy.linalg.blas import dtrsm
 from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
 from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import require_low_rank
-from .._threads import striped
+from .._threads import one_of_many, striped
 from ..kernels import Kernel
 from ..symmetric import EPS
 
@@ -82,7 +82,10 @@ class Factor:
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
             G = G - self.U[rows, :m] @ known.T  # a kernel may keep what it returned
-            new = dtrsm(1.0, L, G.T, lower=1, overwrite_b=1).T
+            if one_of_many():  # scipy would keep the other threads waiting
+                new = np.linalg.solve(L, G.T).T
+            else:
+                new = dtrsm(1.0, L, G.T, lower=1, overwrite_b=1).T
             self.U[rows, m : m + len(L)] = new
             left = self.residual[rows] - np.einsum("ij,ij->i", new, new)
             self.residual[rows] = np.maximum(left, 0.0)
