@@ -37,8 +37,8 @@ def test_neighbourhoods_help_darcy():
 
 
 def test_darcy_runs(tmp_path, monkeypatch):
-    held = [A[:40] for A in loaded(load_darcy)]
-    fine = [*held[:2], *(A[:40] for A in load_darcy(fine=True)[2:])]
+    held = [A[:30] for A in loaded(load_darcy)]
+    fine = [*held[:2], *(A[:6] for A in load_darcy(fine=True)[2:])]
     monkeypatch.setattr(darcy, "load_darcy", lambda fine=False: fine_or(fine))
     monkeypatch.setattr(darcy, "QUICK_RANK", 30)
 
