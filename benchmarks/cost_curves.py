@@ -1,47 +1,171 @@
-"""What does a fit cost, in time and memory, as n grows? Writes docs/costs.png.
+"""How do time and memory grow with n, the rank, the candidates, the length of strings?
 
-Every fit runs in a process of its own, whose peak resident size before and after tells its memory.
-`python cost_curves.py low-rank` measures the peaks at low rank only, in matrices of n × rank. The
-constants of the planner (`mercer._plan`) are these numbers, rounded up.
+    python cost_curves.py                                # every curve, some minutes
+    python cost_curves.py stream rank --longest 120      # some of them, to larger sizes
+    python cost_curves.py --picture docs/costs.png       # and a picture of the exact fits
+    python cost_curves.py peaks                          # peak memory at low rank
+
+A curve ends where its next point would take more than `--longest` seconds. Every point is measured
+in a process of its own, beside a matrix product: a plan counts multiplications at that speed, and
+the last column has the time over the planned one. The constants of the planner (`mercer._plan`)
+are these numbers.
 """
 
+import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-SIZES = (500, 1000, 2000, 4000, 8000)
-METHODS = ("identity", "covariance", "conditional covariance")
+POWERS = tuple(10**k for k in range(3, 8))
+CURVES = {
+    "identity": (500, 1000, 2000, 4000, 8000, 16000),
+    "covariance": (500, 1000, 2000, 4000, 8000),
+    "conditional covariance": (500, 1000, 2000, 4000, 8000),
+    "choice of 20 ridges": (500, 1000, 2000, 4000, 8000),
+    "stream": POWERS,
+    "rank": (100, 200, 500, 1000, 2000, 4000, 8000),
+    "rank, random pivots": (100, 200, 500, 1000, 2000, 4000),
+    "candidates": POWERS,
+    "Spectrum: length": (10, 100, 1000, 10_000),
+    "Subsequences: length": (10, 100, 1000, 10_000),
+}
+EXACT = tuple(CURVES)[:3]
 MAPS = ("Nystroem", "RandomPivotedCholesky", "IncompleteCholesky", "RandomFourier")
 LOW_RANK_N, RANK = 20_000, 500
+STREAM_RANK, STREAM_BLOCK = 300, 8192
+INPUTS, STRINGS = 1000, 30
 
 
-def one_fit(method: str, n: int) -> None:
-    import time
-
+def pairs(n):
     import numpy as np
-    from _measure import peak_mib  # first: it sets the number of threads
 
-    from mercer import KernelDependency
-    from mercer.kernels import RBF
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 20)), rng.normal(size=(n, 20))
+
+
+def exact_fit(name, n):
+    """Warm up, run and plan of an exact fit with an RBF on both sides, or a choice of a ridge."""
+    import numpy as np
+
+    from mercer import KernelDependency, KernelDependencyCV
+    from mercer.kernels import RBF, Linear
     from mercer.operators import ConditionalCovariance, Covariance, Identity
 
     operators = dict(
-        zip(METHODS, (Identity(), Covariance(), ConditionalCovariance(0.1)), strict=True)
+        zip(EXACT, (Identity(), Covariance(), ConditionalCovariance(0.1)), strict=True)
     )
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(n, 20)), rng.normal(size=(n, 20))
-    model = KernelDependency(RBF(4.0) * operators[method], RBF(4.0), alpha=0.1)
-    KernelDependency(RBF(4.0) * operators[method], RBF(4.0)).fit(X[:50], Y[:50])  # libraries loaded
-    before, start = peak_mib(), time.perf_counter()
-    model.fit(X, Y)
-    seconds = time.perf_counter() - start
-    squares = (peak_mib() - before) * 2**20 / (8 * n * n)
-    print(json.dumps({"method": method, "n": n, "seconds": seconds, "squares": squares}))
+    X, Y = pairs(n)
+    if name in operators:
+        model = KernelDependency(RBF(4.0) * operators[name], RBF(4.0), alpha=0.1)
+    else:
+        model = KernelDependencyCV(RBF(4.0), Linear(), alphas=np.logspace(-6, 1, 20))
+    route = model.plan(n, p=20, q=20).exact
+    return lambda: model.fit(X[:300], Y[:300]), lambda: model.fit(X, Y), route
 
 
-def one_low_rank_fit(name: str, outputs: str) -> None:
+def low_rank_fit(name, rank):
+    from mercer import KernelDependency
+    from mercer.features import Nystroem, RandomPivotedCholesky
+    from mercer.kernels import RBF
+
+    X, Y = pairs(LOW_RANK_N)
+    kind = RandomPivotedCholesky if "pivots" in name else Nystroem
+
+    def fit(n, rank):
+        map = kind(rank, random_state=0)
+        return KernelDependency(RBF(4.0), alpha=0.1, features=map).fit(X[:n], Y[:n])
+
+    route = KernelDependency(RBF(4.0)).plan(LOW_RANK_N, p=20, q=20, rank=rank)["low rank"]
+    return lambda: fit(5000, 50), lambda: fit(LOW_RANK_N, rank), route
+
+
+def stream_fit(name, n):
     import numpy as np
+
+    from mercer import KernelDependency
+    from mercer.features import Nystroem
+    from mercer.kernels import RBF
+    from mercer.sources import Stream
+
+    held, Y = pairs(STREAM_BLOCK)
+    model = KernelDependency(
+        RBF(4.0), alpha=0.1, features=Nystroem(landmarks=np.array(held[:STREAM_RANK]))
+    )
+
+    def blocks(n):
+        """The same block again, moved: making numbers would take longer than learning them."""
+        for start in range(0, n, STREAM_BLOCK):
+            stop = min(STREAM_BLOCK, n - start)
+            yield held[:stop] + 1e-3 * np.sin(start), Y[:stop]
+
+    def fit(n):
+        return model.fit(Stream(lambda: blocks(n), sample=256))
+
+    route = model.plan(n, p=20, q=20, rank=STREAM_RANK)["streamed"]
+    return lambda: fit(5000), lambda: fit(n), route
+
+
+def scoring(name, candidates):
+    import numpy as np
+
+    from mercer.decoders import Candidates
+    from mercer.embedding import Embedding, OrthonormalFrame
+    from mercer.features import Explicit
+    from mercer.kernels import Linear
+
+    rng = np.random.default_rng(0)
+    points, outputs = rng.normal(size=(INPUTS, 16)), rng.normal(size=(candidates, 16))
+    embedding = Embedding(points, OrthonormalFrame(Explicit().fit(Linear(), outputs[:2])))
+    decoder = Candidates(outputs).fit(Linear(), outputs[:2])
+    return lambda: decoder.decode(embedding[:2]), lambda: decoder.decode(embedding), None
+
+
+def string_gram(name, length):
+    import numpy as np
+
+    from mercer.kernels import Spectrum, Subsequences
+
+    kernel = Spectrum(3) if name.startswith("Spectrum") else Subsequences(3, 0.5)
+    letters = np.random.default_rng(0).integers(97, 117, size=(STRINGS, length), dtype=np.uint32)
+    words = ["".join(map(chr, word)) for word in letters]
+    return lambda: kernel([word[:10] for word in words]), lambda: kernel(words), None
+
+
+def prepared(name, size):
+    """Two functions, to warm up and to measure, and the planned route or None."""
+    if name in EXACT or name.startswith("choice"):
+        return exact_fit(name, size)
+    if name.startswith("rank"):
+        return low_rank_fit(name, size)
+    ways = {"stream": stream_fit, "candidates": scoring}
+    return ways.get(name, string_gram)(name, size)
+
+
+def one_point(name, size):
+    import numpy as np
+    from _measure import best_times, peak_mib  # first: it sets the number of threads
+
+    warm_up, run, route = prepared(name, size)
+    warm_up()
+    before, start = peak_mib(), time.perf_counter()
+    run()
+    seconds = time.perf_counter() - start
+    extra = peak_mib() - before
+    if seconds < 2.0:  # a short run is made again: other processes disturb it
+        seconds = min(seconds, best_times({"run": run}, 3)["run"])
+    planned = None
+    if route is not None:
+        A = np.random.default_rng(0).normal(size=(2000, 2000))
+        planned = (
+            route.multiplications / 2000**3 * best_times({"product": lambda: A @ A}, 5)["product"]
+        )
+    found = {"curve": name, "size": size, "seconds": seconds, "mib": extra, "planned": planned}
+    print(json.dumps(found))
+
+
+def one_peak(name, outputs):
     from _measure import peak_mib
 
     from mercer import KernelDependency, KernelDependencyCV, features
@@ -60,8 +184,7 @@ def one_low_rank_fit(name: str, outputs: str) -> None:
             "choice of alpha": KernelDependencyCV(RBF(4.0), Linear(), features=map),
         }[outputs]  # fmt: skip
 
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(LOW_RANK_N, 20)), rng.normal(size=(LOW_RANK_N, 20))
+    X, Y = pairs(LOW_RANK_N)
     model(20).fit(X[:50], Y[:50])  # libraries loaded
     before = peak_mib()
     model(RANK).fit(X, Y)
@@ -69,50 +192,97 @@ def one_low_rank_fit(name: str, outputs: str) -> None:
     print(json.dumps({"map": name, "outputs": outputs, "panels": round(panels, 2)}))
 
 
-def curves(rows: list[dict], path: Path) -> None:
+def measured(*arguments):
+    """What this script finds of one point, in a process of its own."""
+    command = [sys.executable, __file__, "--one", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{arguments}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
+def curve(name, longest):
+    """The points of a curve, until the next would take too long."""
+    points = []
+    for size in CURVES[name]:
+        if len(points) > 1:
+            (a, b), (s, t) = ([point[key] for point in points[-2:]] for key in ("size", "seconds"))
+            growth = max(1.0, slope([a, b], [s, t]))
+            if t * (size / b) ** growth > longest:
+                break
+        points.append(measured(name, size))
+        print(points[-1], file=sys.stderr, flush=True)
+    return points
+
+
+def slope(sizes, seconds):
+    import numpy as np
+
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def show(name, points):
+    from _measure import record
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("size", "seconds", "MiB", "over the plan", title=name)
+    for point in points:
+        over = point["seconds"] / point["planned"] if point["planned"] else None
+        shown = "–" if over is None else f"{over:.2f}"
+        cells = f"{point['size']:,}", f"{point['seconds']:.3g}", f"{point['mib']:.0f}", shown
+        table.add_row(*cells)
+        if over is not None:
+            record(f"{name}, {point['size']:,}: time over the plan", over, "from .5 to 2")
+    last = points[-3:]
+    end = slope(*([point[key] for point in last] for key in ("size", "seconds")))
+    record(f"{name}: slope of the last {len(last)} points", end, "no goal")
+    Console().print(table, f"slope of the last {len(last)} points: {end:.2f}\n")
+
+
+def picture(found, path):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
     time_axis, memory_axis = figure.subplots(1, 2)
-    for method in METHODS:
-        mine = [row for row in rows if row["method"] == method]
-        n = [row["n"] for row in mine]
-        time_axis.loglog(n, [row["seconds"] for row in mine], "o-", label=method)
-        memory_axis.semilogx(n, [row["squares"] for row in mine], "o-", label=method)
-    memory_axis.axhline(8, color="grey", linestyle=":", label="8 n² doubles")
-    time_axis.set(xlabel="n", ylabel="seconds", title="exact fit, two cores")
+    for name in EXACT:
+        n = [point["size"] for point in found[name]]
+        squares = [point["mib"] * 2**20 / (8 * point["size"] ** 2) for point in found[name]]
+        time_axis.loglog(n, [point["seconds"] for point in found[name]], "o-", label=name)
+        memory_axis.semilogx(n, squares, "o-", label=name)
+    time_axis.set(xlabel="n", ylabel="seconds", title="exact fit")
     memory_axis.set(xlabel="n", ylabel="peak memory / n² doubles", ylim=(0, 9))
     memory_axis.legend(fontsize=7)
-    for axis in (time_axis, memory_axis):
-        axis.set_xticks(n, [str(size) for size in n])
-        axis.minorticks_off()
     figure.savefig(path, dpi=130)
 
 
-def in_a_process_of_its_own(*arguments: object) -> dict:
-    command = [sys.executable, __file__, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    print(done.stdout, end="", flush=True)
-    return json.loads(done.stdout)
+def main():
+    from _measure import size  # takes --small off the command line
 
-
-def main() -> None:
-    if sys.argv[1:] == ["low-rank"]:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("curves", nargs="*", default=[], help=", ".join([*CURVES, "peaks"]))
+    parser.add_argument("--longest", type=float, default=size(30.0, 2.0))
+    parser.add_argument("--picture", type=Path)
+    args = parser.parse_args()
+    if args.curves == ["peaks"]:
         cases = [(name, "vectors") for name in MAPS]
         cases += [(MAPS[0], outputs) for outputs in ("RBF", "both sides", "choice of alpha")]
         for case in cases:
-            in_a_process_of_its_own(*case)
+            print(measured(*case))
         return
-    rows = [in_a_process_of_its_own(method, n) for method in METHODS for n in SIZES]
-    curves(rows, Path(__file__).parent.parent / "docs" / "costs.png")
+    found = {name: curve(name, args.longest) for name in args.curves or CURVES}
+    for name, points in found.items():
+        show(name, points)
+    if args.picture:
+        picture(found, args.picture)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if "--one" not in sys.argv:
         main()
-    elif sys.argv[1] in MAPS:
-        one_low_rank_fit(*sys.argv[1:])
+    elif sys.argv[2] in MAPS:
+        one_peak(*sys.argv[2:])
     else:
-        one_fit(sys.argv[1], int(sys.argv[2]))
+        one_point(sys.argv[2], int(sys.argv[3]))

@@ -98,7 +98,9 @@ def main():
     parser.add_argument("--methods", nargs="+", default=["mercer", "Batlle"])
     parser.add_argument("--equations", nargs="+", default=[*SIMULATED, "darcy", "burgers"])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
-    parser.add_argument("--kinds", nargs="+", default=["global", "shifts", "local", "shared"])
+    parser.add_argument(
+        "--kinds", nargs="+", default=["global", "shifts", "local", "shared", "law"]
+    )
     parser.add_argument("--rank", type=int, default=16000)
     parser.add_argument("--epochs", type=int, default=300)
     parser.add_argument("--steps", type=int, default=6000, help="the fewest, whatever the epochs")

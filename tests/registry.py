@@ -26,6 +26,7 @@ from mercer import spaces as s
 from mercer.estimators import (
     Blend,
     ForestDependency,
+    LocalLaw,
     OnlineKernelDependency,
     RegressorDependency,
 )
@@ -210,6 +211,7 @@ MODELS = [
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (OnlineKernelDependency(k.RBF(1.0), budget=4), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (LocalLaw(rank=20, cv=2), IMAGES, IMAGES[:, ::-1]),
     (RegressorDependency(KernelDependency(k.RBF(0.5)), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),

@@ -98,7 +98,7 @@ NAMES = {
 SMALL = {
     'device="cuda"': 'device="cpu"',
     "epochs=30": "epochs=1",
-    'Client("scheduler:8786")': "Client(processes=False, dashboard_address=None)",
+    'Client("scheduler:8786")': 'Client(processes=False, dashboard_address="127.0.0.1:0")',
 }
 
 

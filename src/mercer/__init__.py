@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ForestDependency,
         KernelDependency,
         KernelDependencyCV,
+        LocalLaw,
         OnlineKernelDependency,
         RegressorDependency,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "KernelDependency",
     "KernelDependencyCV",
     "Limits",
+    "LocalLaw",
     "MaxMarginMarkovNetwork",
     "OnlineKernelDependency",
     "RegressorDependency",

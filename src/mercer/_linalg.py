@@ -11,16 +11,19 @@ from array_api_compat import device, is_cupy_array, is_torch_array
 from ._arrays import Array, host, is_foreign, like, namespace
 from .symmetric import INDEFINITE, eigh
 
-SMALL = 2048
+SMALL = 512
 """Matrices of up to so many rows are factored by numpy, larger ones by scipy.
 
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
-longer than a small factorisation. For a large one scipy saves a copy.
+longer than a small factorisation. Of larger ones scipy makes two while numpy makes one.
 """
 
 
 def ridged(K: Array, alpha: float | Array) -> Array:
     """`K + alpha I` (or + diag(alpha)), in place where the library allows it."""
+    if is_torch_array(K):
+        K.diagonal().add_(alpha)
+        return K
     if is_foreign(K):
         xp = namespace(K)
         return K + alpha * xp.eye(K.shape[0], dtype=K.dtype, device=device(K))
@@ -48,6 +51,12 @@ def congruent(S: Array, W: Array) -> Array:
     return W.T @ (S @ W)
 
 
+def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B by the library that factors large matrices: its threads and numpy's would fight."""
+    (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
+    return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
+
+
 def times(A: Array, W: Array) -> Array:
     """A W, in half of the time where both are numpy's, A is tall and W upper triangular."""
     if A.shape[0] > A.shape[1] and isinstance(A, np.ndarray) and _is_upper(W):
@@ -58,6 +67,13 @@ def times(A: Array, W: Array) -> Array:
 def _is_upper(W: Array) -> bool:
     square = not is_foreign(W) and W.shape[0] == W.shape[1]
     return square and scipy.linalg.bandwidth(W)[0] == 0
+
+
+def adjoint(A: Array) -> Array:
+    """The conjugate transpose of a matrix, or of each of a stack."""
+    xp = namespace(A)
+    turned = xp.matrix_transpose(A)
+    return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:
@@ -91,7 +107,7 @@ class PositiveDefinite:
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
-        return solve_triangular(L.T, solve_triangular(L, B), lower=False)
+        return solve_triangular(adjoint(L), solve_triangular(L, B), lower=False)
 
     def inverse(self) -> Array:
         """K⁻¹ in full, by the library's own routine if it has one."""
@@ -102,8 +118,9 @@ class PositiveDefinite:
             return cholesky_inverse(L)
         if is_foreign(L):
             return self.solve(like(np.eye(L.shape[0]), L))
-        inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1)
-        return np.tril(inverse) + np.tril(inverse, -1).T
+        (invert,) = scipy.linalg.get_lapack_funcs(("potri",), (L,))
+        inverse = np.tril(invert(L, lower=1)[0])
+        return inverse + adjoint(np.tril(inverse, -1))
 
     def log_determinant(self) -> float:
         """Log det K."""

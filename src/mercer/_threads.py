@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cache
 from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 from ._arrays import blocks
 
@@ -18,8 +23,14 @@ Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 
+_ONE_OF_MANY: ContextVar[bool] = ContextVar("_ONE_OF_MANY", default=False)
+"""Whether this is one of several threads that work side by side, each on a core."""
+
+
 def cores() -> int:
     """As many as linear algebra may use: what the environment says, or what the process has."""
+    if _ONE_OF_MANY.get():
+        return 1
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         told = os.environ.get(name, "")
         if told.isdecimal() and int(told) > 0:
@@ -33,16 +44,89 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
     number = min(cores(), len(parts))
     if number < 2:
         return [work(part) for part in parts]
-    contexts = [copy_context() for _ in parts]  # numpy's errstate among them
-    with ThreadPoolExecutor(number) as pool:
-        return list(pool.map(lambda context, part: context.run(work, part), contexts, parts))
+    found: list[Any] = [None] * len(parts)
+    left = iter(range(len(parts)))
+
+    def take_turns() -> None:
+        for i in left:
+            found[i] = work(parts[i])
+
+    token = _ONE_OF_MANY.set(True)
+    contexts = [copy_context() for _ in range(number)]  # numpy's errstate among them
+    _ONE_OF_MANY.reset(token)
+    waiting = [_pool(number).submit(context.run, take_turns) for context in contexts]
+    for one in waiting:
+        one.result()
+    return found
+
+
+@cache
+def _pool(number: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them takes longer than many a pass."""
+    return ThreadPoolExecutor(number, thread_name_prefix="mercer")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
     """Do something to blocks of rows that stay in the cache, side by side where there are many."""
+    if _ONE_OF_MANY.get() and rows * columns <= MANY:
+        work(slice(0, rows))  # the calls themselves wait for each other
+        return
     parts = blocks(rows, HELD // max(1, columns))
     if rows * columns < MANY:
         for part in parts:
             work(part)
     else:
         side_by_side(work, parts)
+
+
+def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
+    """What the function gives for the blocks of each thread, products having one thread each.
+
+    The same blocks go to the same thread in every run, so that sums are the same too.
+    """
+    parts = list(blocks(rows, step))
+    number = min(cores(), len(parts))
+    if number < 2:
+        return [work(parts)]
+    with one_thread_each():
+        return side_by_side(work, [parts[i::number] for i in range(number)])
+
+
+class _Limit:
+    """How many threads have asked for products of one thread, and how to undo it."""
+
+    lock = threading.Lock()
+    asked = 0
+    limits: Any = None
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Products of one thread each; the first to enter limits them, the last to leave undoes it.
+
+    So it is where each of several threads makes products of its own, and for products so small
+    that numpy's threads and scipy's would only keep each other waiting.
+    """
+    with _Limit.lock:
+        if _Limit.asked == 0:
+            _Limit.limits = _libraries().limit(limits=1)
+        _Limit.asked += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.asked -= 1
+            if _Limit.asked == 0:
+                _Limit.limits.restore_original_limits()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The loaded linear algebra, which takes a while to find."""
+    import scipy.linalg  # noqa: F401  so that it is among them
+
+    return ThreadpoolController()

@@ -9,10 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 
-from ._arrays import Array, Items, concatenated, count, is_foreign, take
+from ._arrays import Array, Items, count, is_foreign, take
 from ._plan import SMALL, require_exact, require_low_rank
 from .features import FeatureMap
 from .features.fixed import Fixed
@@ -49,30 +48,26 @@ class Side:
     sample: np.ndarray | None = None
 
     @cached_property
-    def coordinates(self) -> tuple[FeatureMap, Array]:
-        """The feature map, fitted, and the coordinates of the items; drawn once for all uses."""
-        map = clone(self.features)
+    def map(self) -> FeatureMap:
+        """The feature map, fitted; drawn once for all uses."""
         if self.sample is None:
+            return self.coordinates[0]
+        return clone(self.features).fit(self.kernel, take(self.items, self.sample))
+
+    @cached_property
+    def coordinates(self) -> tuple[FeatureMap, Array]:
+        """The feature map, fitted, and the coordinates of the items."""
+        if self.sample is None:
+            map = clone(self.features)
             return map, map.fit_transform(self.kernel, self.items)
-        few = map.fit_transform(self.kernel, take(self.items, self.sample))
-        n = count(self.items)
-        require_low_rank(n, few.shape[1])
-        if issparse(few):
-            return map, map.transform(self.items)
-        rest = np.setdiff1d(np.arange(n), self.sample)
-        more = map.transform(take(self.items, rest))
-        if is_foreign(few):
-            order = np.argsort(np.concatenate([self.sample, rest]))
-            return map, take(concatenated([few, more]), order)
-        U = np.empty((n, few.shape[1]))
-        U[self.sample], U[rest] = few, more
-        return map, U
+        require_low_rank(count(self.items), self.map.transform(take(self.items, [0])).shape[1])
+        return self.map, self.map.transform(self.items)
 
     def fixed(self) -> Side:
         """The same side with its feature map as it was drawn, the coordinates let go."""
         if self.features is None or self.features.operator_valued:
             return Side(self.kernel, self.items, self.features, self.sample)
-        return Side(self.kernel, self.items, Fixed(self.coordinates[0]))
+        return Side(self.kernel, self.items, Fixed(self.map))
 
     @cached_property
     def width(self) -> int | None:

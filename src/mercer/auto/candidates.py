@@ -6,6 +6,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 
 from .._arrays import Items
 from ..estimators.default_kernels import are_curves
@@ -17,6 +18,7 @@ from ..kernels import (
     Labels,
     Laplacian,
     Linear,
+    Mapped,
     Matern,
     Normalized,
     On,
@@ -28,6 +30,7 @@ from ..kernels import (
 )
 from ..kernels.standardized import common_units
 from ..operators import Patchwise
+from ..spaces import Vectors
 from .inputs import NUMBERS, Inputs
 
 SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
@@ -123,7 +126,14 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
         "linear": [Linear()],
+        **({"linear, main directions": _main_directions(Z)} if 2 * d >= len(Z) else {}),
     }
+
+
+def _main_directions(Z: np.ndarray) -> list[Kernel]:
+    """Linear kernels of few principal components: what many columns have in common, less noise."""
+    most = min(Z.shape) // 4
+    return [Mapped(PCA(rank), Linear(), Vectors()) for rank in (2, 4, 8, 16) if rank <= most]
 
 
 def _rarer(Z: np.ndarray) -> list[Kernel]:

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel
 
-from .._arrays import Items, host
+from .._arrays import Items, host, take
 from ..operators import OperatorKernel
-from ..problem import Side, Want
+from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
+from .choice import some_rows
 
+PAIRS = 300
+"""Pairs that symmetries are tried on."""
 LEVEL = 0.01
 """How sure a rise of the left-out error must be for a symmetry to be refused."""
 
@@ -54,12 +57,16 @@ def _space(outputs: Side) -> Fields:
 
 
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
-    """Refuse symmetries with which the left-out error rises, compared pair by pair."""
+    """Refuse symmetries with which the left-out error rises, compared on some pairs one by one."""
     group = factorization.problem.symmetry
     if group is None:
         return
-    problem = replace(factorization.problem, symmetry=None)
+    some = _some(factorization.problem)
+    if some is not factorization.problem:
+        factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
+    problem = replace(some, symmetry=None)
     inner = factor(problem, replace(want, left_out=True), Cache())
+    factorization, inner = factorization.compared(inner)
     many = want.alphas if len(want.alphas) > 1 else [alpha]
     unit = inner.scale if want.relative and len(want.alphas) > 1 else 1.0
     ridges = [float(a) * unit for a in many]
@@ -76,4 +83,20 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
     raise ValueError(
         f"symmetries={group.names} are none of these data: the left-out error rises from "
         f"{without.mean():.4g} to {errors.mean():.4g} with them. Leave out those that do not hold."
+    )
+
+
+def _some(problem: Problem) -> Problem:
+    """The problem on at most `PAIRS` pairs, drawn at random; kernels at places are quick anyway."""
+    if problem.n <= PAIRS or problem.kernel.at_places or problem.inputs.features is not None:
+        return problem
+    rows = some_rows(problem.left_out_labels, PAIRS)
+    inputs, outputs = (
+        replace(side, items=take(side.items, rows), sample=None)
+        for side in (problem.inputs, problem.outputs)
+    )
+    labels = np.unique(problem.left_out_labels[rows], return_inverse=True)[1]
+    weights = None if problem.weights is None else problem.weights[rows]
+    return replace(
+        problem, inputs=inputs, outputs=outputs, labels=labels, weights=weights, given=None
     )

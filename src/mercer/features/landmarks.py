@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, like, namespace
-from .._linalg import times
+from .._arrays import Array, Items, blocks, count, dense, like, namespace
+from .._linalg import spectral_norm, times
 from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
@@ -13,6 +13,10 @@ from .base import Coordinates, FeatureMap
 
 COLUMNS = 128
 """Columns of a product that are made at once, where a copy of the whole would be the peak."""
+FEW = 256
+"""Items by which it is decided how moments are summed, and whose mean they are taken about."""
+STEADY = 1e3
+"""How much weights may magnify the rounding of moments of kernel values: 1e3 ε ≈ 2e-13."""
 
 
 class LandmarkMap(FeatureMap):
@@ -70,6 +74,22 @@ class KernelValues(FeatureMap):
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks."""
         return self.kernel_(A, self.landmarks)
+
+
+def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
+    """The map to sum moments of, the matrix to turn their sums by, and the coordinates of a few.
+
+    The bare map and its weights where those magnify little of what is lost by rounding (see
+    `Gathering`), else the map as it is and None.
+    """
+    bare, W = map.unweighted()
+    U = dense(bare.transform(A))
+    if W is None:
+        return map, None, U
+    spread = spectral_norm(U - namespace(U).mean(U, axis=0)) ** 2 / U.shape[0]
+    if spread * spectral_norm(W) ** 2 <= STEADY:
+        return bare, W, U
+    return map, None, dense(map.transform(A))
 
 
 class Exact(LandmarkMap):

@@ -51,34 +51,49 @@ def squared(A: Array, B: Array) -> Array:
     by one.
     """
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= COLUMNS:
-        return cdist(A, B, "sqeuclidean")
+        D2 = np.empty((len(A), len(B)))
+        in_passes(lambda rows: cdist(A[rows], B, "sqeuclidean", out=D2[rows]), *D2.shape)
+        return D2
     same = A is B
     if not (issparse(A) or issparse(B)):
         shift = typical(B)
         A = A - shift
         B = A if same else B - shift
-    D2, left, right = dense(A @ B.T), sqnorms(A), sqnorms(B)
+    left, right = sqnorms(A), sqnorms(B)
+    D2 = _by_product(A, B, left, right)
+    most = right[None, :] if is_foreign(D2) else right.max()  # a bound is cheaper to compare with
 
-    def filled(rows: slice) -> Array:
+    def repaired(rows: slice) -> Array:
         some = D2 if is_foreign(D2) else D2[rows]
-        some *= -2.0
-        some += left[rows, None]
-        some += right[None, :]
-        least = (1.0 / CANCELLED) * some
-        least -= left[rows, None]
-        near = least < right[None, :]
+        near = some < CANCELLED * (left[rows, None] + most)
         if same and not is_foreign(D2):  # the diagonal is known
             own = np.arange(rows.start, rows.stop)
             some[own - rows.start, own] = 0.0
             near[own - rows.start, own] = False
+        elif same and is_torch_array(D2):
+            some.fill_diagonal_(0.0)
+            near.fill_diagonal_(False)
         if bool(namespace(near).any(near)):
-            return _recomputed(D2, near, A, B, rows.start)
+            return _recomputed(D2, near, A, B, (left, right), rows.start)
         return D2
 
     if is_foreign(D2):
-        return filled(slice(0, count(A)))
-    in_passes(filled, count(A), count(B))
+        return repaired(slice(0, count(A)))
+    in_passes(repaired, count(A), count(B))
     return D2
+
+
+def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
+    """‖a‖² + ‖b‖² - 2⟨a, b⟩, the squares being two further columns of the product."""
+    if issparse(A) or issparse(B):
+        D2 = -2.0 * dense(A @ B.T)
+        D2 += left[:, None]
+        D2 += right[None, :]
+        return D2
+    xp = namespace(A, B)
+    A = xp.concat([A, left[:, None], xp.ones_like(left)[:, None]], axis=1)
+    B = xp.concat([-2.0 * B, xp.ones_like(right)[:, None], right[:, None]], axis=1)
+    return A @ xp.matrix_transpose(B)
 
 
 def typical(B: Array) -> Array:
@@ -88,14 +103,19 @@ def typical(B: Array) -> Array:
     return ordered[some.shape[0] // 2, :][None, :]
 
 
-def _recomputed(D2: Array, near: Array, A: Array, B: Array, start: int) -> Array:
-    """The matrix with the marked pairs, in rows from `start` on, as sums of squared differences."""
+def _recomputed(
+    D2: Array, near: Array, A: Array, B: Array, squares: tuple[Array, Array], start: int
+) -> Array:
+    """The matrix with pairs that lost digits computed again, among those marked from `start` on."""
     if is_foreign(near):
         i, j = (host(index) for index in namespace(near).nonzero(near))
     else:
         i, j = np.divmod(np.flatnonzero(near), near.shape[1])  # numpy's nonzero is slow
+        i += start
+        lost = D2[i, j] < CANCELLED * (squares[0][i] + squares[1][j])
+        i, j = i[lost], j[lost]
     for some in blocks(len(i), max(1, PAIRS // int(A.shape[1]))):
-        row, column = i[some] + start, j[some]
+        row, column = i[some], j[some]
         values = sqnorms(take(A, row) - take(B, column))
         if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
             at = [row, column] if not is_foreign(D2) else [_index(v, D2) for v in (row, column)]

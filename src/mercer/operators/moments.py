@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .._arrays import Array, namespace
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from .._arrays import Array, blocks, is_foreign, namespace
 from .._linalg import congruent
+from .._threads import striped
 from ..symmetric import SymMatrix
 
 
@@ -104,6 +110,82 @@ class Moments:
         left = SymMatrix(self.vv.full - R @ R.T)
         # What the inputs explain exactly is lost in the rounding of S_vv: it counts as zero.
         return left.non_negative()
+
+
+class Sums(NamedTuple):
+    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, with roots r of weights Σru, Σrv, and Σvvᵀ if wanted."""
+
+    uu: Array
+    vu: Array
+    u: Array
+    v: Array
+    vv: Array = None
+
+
+class RowSums(NamedTuple):
+    """How rows are summed that are made block by block, each added while it is in the cache.
+
+    Attributes
+    ----------
+    rows
+        A function of a slice to U, V and the column of the roots of the weights, by which U and V
+        are multiplied already.
+    threads
+        Whether the function may be called from several threads at a time.
+    squares
+        Whether Σvvᵀ is wanted.
+    precision
+        Of products within a block.
+    """
+
+    rows: Callable[[slice], tuple[Array, Array, Array]]
+    threads: bool
+    squares: bool = False
+    precision: str = "float64"
+
+    def __call__(self, n: int, step: int) -> Sums:
+        """The sums over n rows, so many of them made at once."""
+        every = striped(self._total, n, step) if self.threads else [self._total(blocks(n, step))]
+        uu, *rest = (sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True))
+        if not is_foreign(uu) and self.precision == "float64":
+            uu = np.tril(uu) + np.tril(uu, -1).T
+        return Sums(uu, *rest)
+
+    def _total(self, parts: Iterable[slice]) -> list[Array]:
+        total: list[Array] = []
+        for part in parts:
+            U, V, roots = self.rows(part)
+            xp = namespace(U, V)
+            sums = [xp.sum(roots * U, axis=0), xp.sum(roots * V, axis=0)]
+            if not all(bool(xp.all(xp.isfinite(row))) for row in sums):
+                raise ValueError(
+                    "its kernel values or features are not finite: the items are too large for "
+                    "the kernel. Rescale them, or choose another kernel."
+                )
+            if self.precision == "float32":
+                U, V = xp.astype(U, xp.float32), xp.astype(V, xp.float32)
+            Vt = xp.matrix_transpose(V)
+            products = [Vt @ U, *([Vt @ V] if self.squares else [])]
+            vu, *vv = (xp.astype(A, sums[0].dtype, copy=False) for A in products)
+            rest = [vu, *sums, *vv]
+            uu = _square(U, total[0] if total else None)
+            total = (
+                [uu, *(a + b for a, b in zip(total[1:], rest, strict=True))]
+                if total
+                else [uu, *rest]
+            )
+        return total
+
+
+def _square(U: Array, before: Array | None) -> Array:
+    """UᵀU added to what there is before; in numpy in place, below the diagonal alone."""
+    if not is_foreign(U) and U.dtype == np.float64:
+        if before is None:
+            return dsyrk(1.0, U.T, lower=1)
+        return dsyrk(1.0, U.T, beta=1.0, c=before, lower=1, overwrite_c=1)
+    xp = namespace(U)
+    square = xp.astype(xp.matrix_transpose(U) @ U, xp.float64, copy=False)
+    return square if before is None else before + square
 
 
 def _outer(a: Array, b: Array) -> Array:

@@ -85,7 +85,8 @@ def ridge_solution(
 ) -> Array:
     """√w ∘ (√w K √w + αI)⁻¹ T on what is not constant; LinAlgError where α is lost in rounding."""
     reduction = Reduction.of(weights, intercept, K, places)
-    ridge = factored(reduction.reduced(K + 0.0), alpha)
+    A = reduction.reduced(K)
+    ridge = factored(A + 0.0 if A is K else A, alpha)
     return reduction.weighted(reduction.back(ridge.solve(reduction.inside(T))))
 
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace
 from .._arrays import part as part_of
-from .._threads import in_passes
+from .._threads import striped
 from .factorization import Refused
 
-HELD = 2**21
-"""Kernel values that a variance holds at once: few enough to stay near the processor."""
+HELD = 2**23
+"""Kernel values that a variance holds at once, many enough for one fast product."""
+CACHED = 2**16
+"""Numbers of which all passes are made while they are in the cache of a core."""
 
 
 def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
@@ -63,21 +65,26 @@ def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -
     xp, found = namespace(b), []
     removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
     for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
-        Z, prior = inputs.both(part_of(X, rows))
-        found.append(prior[:, None] * b[None, :] - squares(Z) @ removed)
-    left = xp.concat(found)
-    return xp.where(left > 0, left, xp.zeros_like(left)) / alpha + share**2
+        Z, shift, prior = inputs.both(part_of(X, rows))
+        found.append(prior[:, None] * b[None, :] - _squared(Z, shift, removed))
+    V = xp.concat(found)
+    return xp.where(V > 0, V, xp.zeros_like(V)) / alpha + share**2
 
 
-def squares(Z: Array) -> Array:
-    """The squares of the entries, in place."""
+def _squared(Z: Array, shift: Array | None, A: Array) -> Array:
+    """((Z - shift)∘(Z - shift)) A, Z destroyed: in numpy one pass over it, on all cores."""
     if is_foreign(Z):
-        Z *= Z
-        return Z
+        Z = Z if shift is None else Z - shift
+        return (Z * Z) @ A
+    found = np.empty((Z.shape[0], A.shape[1]))
 
-    def pass_over(rows: slice) -> None:
-        some = Z[rows]
-        some *= some
+    def pass_over(parts: list[slice]) -> None:
+        for rows in parts:
+            some = Z[rows]
+            if shift is not None:
+                some -= shift
+            some *= some
+            np.matmul(some, A, out=found[rows])
 
-    in_passes(pass_over, *Z.shape)
-    return Z
+    striped(pass_over, Z.shape[0], CACHED // max(1, Z.shape[1]))
+    return found

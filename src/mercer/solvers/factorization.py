@@ -89,6 +89,10 @@ class Factorization:
         """Left-out predictions at one α, at a lower rank where that is enough to compare."""
         return next(iter(self.left_out([alpha])))
 
+    def compared(self, plain: Factorization) -> tuple[Factorization, Factorization]:
+        """Both this and the same without symmetries, smaller where that is enough to compare."""
+        return self, plain
+
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """How leaving each example's group out moves the points of new inputs."""
         raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")

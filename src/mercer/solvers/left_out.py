@@ -252,6 +252,30 @@ class LeaveOneOut:
         return R, alike * float(namespace(rest).sum(rest))
 
 
+def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:
+    """Left-out residuals at one α from A = (K + αI)⁻¹ = (I - H)/α on what is not constant."""
+    R = A @ T
+    xp = namespace(R)
+    if groups is None:
+        return R / xp.linalg.diagonal(A)[:, None]
+
+    def rest(members: np.ndarray) -> Array:
+        flat = members[:, :, None] * A.shape[0] + members[:, None, :]
+        return xp.reshape(take(xp.reshape(A, (-1,)), flat.reshape(-1)), flat.shape)
+
+    return by_groups(rest, R, groups)
+
+
+def by_groups(rest: Callable[[np.ndarray], Array], R: Array, groups: np.ndarray) -> Array:
+    """(I - H_gg)⁻¹ R_g for all groups, given the matrices of groups of one size."""
+    xp, found, order = namespace(R), [], []
+    for members in members_by_size(groups):
+        own = xp.reshape(take(R, members.reshape(-1)), (*members.shape, -1))
+        found.append(xp.reshape(xp.linalg.solve(rest(members), own), (members.size, -1)))
+        order.append(members.reshape(-1))
+    return take(xp.concat(found), np.argsort(np.concatenate(order)))
+
+
 def members_by_size(groups: Array) -> list[np.ndarray]:
     """The positions of the rows of each group, one array for each size of group: a row a group."""
     _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)

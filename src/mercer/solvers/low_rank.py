@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import nullcontext
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array, namespace
+from .._arrays import Array, namespace, part, take
+from .._linalg import congruent
 from .._plan import Route, Sizes
+from .._threads import one_thread_each
+from ..features import FeatureMap
+from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
+from ..operators.moments import RowSums
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .base import Cache, Solver, needs_no_coordinates
@@ -17,6 +24,11 @@ from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
 from .spectral import Parts, separated, spectral_moments
 from .weights import factored
+
+ROWS = 512
+"""Rows whose coordinates are made at once."""
+SMALL = 1024
+"""Ranks up to which threads of products would only wait for each other."""
 
 
 class LowRank(Solver):
@@ -38,10 +50,11 @@ class LowRank(Solver):
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moments, or their Cholesky factor where one solution is wanted."""
         outputs = cache.outputs(problem)
-        at = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
         if want.single and problem.kernel.operator.uniform is not None:
-            return OneLowRank(problem, at, outputs)
-        return in_low_rank(problem, at, outputs)
+            return OneLowRank(problem, outputs)
+        return in_low_rank(
+            problem, cache.inputs(problem.inputs.kernel, low_rank_rows, problem), outputs
+        )
 
 
 def low_rank_rows(problem: Problem) -> LowRankRows:
@@ -60,25 +73,84 @@ def in_low_rank(problem: Problem, at: LowRankRows, outputs: Outputs) -> Parts:
 class OneLowRank(Factorization):
     """The identity in coordinates of low rank, at one ridge: one Cholesky factorisation."""
 
-    def __init__(self, problem: Problem, at: LowRankRows, outputs: Outputs):
-        self.problem, self.at, self.outputs = problem, at, outputs
+    def __init__(self, problem: Problem, outputs: Outputs):
+        self.problem, self.outputs = problem, outputs
+        self.uniform = problem.kernel.operator.uniform or 1.0
+
+    @cached_property
+    def sums(self) -> LowRankSums:
+        """The moments, of coordinates that need not be held."""
+        side = self.problem.inputs
+        if side.sample is not None and isinstance(side.items, np.ndarray):
+            return summed(self.problem, side.map, side.sample, self.outputs)
+        at = low_rank_rows(self.problem)
+        return LowRankSums(at.map, at.moment, at.mean, at.rows.T @ self.outputs.rows)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
+        rank = getattr(self.problem.inputs.features, "rank", None)
+        with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
+            return self._solve(alpha)
+
+    def _solve(self, alpha: float) -> Solution:
+        at = self.sums
         try:
-            uniform = self.problem.kernel.operator.uniform or 1.0
-            ridge = factored(self.at.moment + 0.0, alpha / uniform)
+            ridge = factored(at.moment + 0.0, alpha / self.uniform)
         except np.linalg.LinAlgError:
-            return in_low_rank(self.problem, self.at, self.outputs).solve(alpha)
-        fit = self.at.composed(ridge.solve(self.at.rows.T @ self.outputs.rows))
+            rows = low_rank_rows(self.problem)
+            return in_low_rank(self.problem, rows, self.outputs).solve(alpha)
+        coef = ridge.solve(at.cross)
+        fit = at.map.compose(coef), 0.0 if at.mean is None else at.mean @ coef
         return self.outputs.solution(self.problem, alpha, fit, self.problem.kernel)
 
     @property
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
-        xp = namespace(self.at.moment)
-        level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
-        return level * (self.problem.kernel.operator.uniform or 1.0) or 1.0
+        moment = self.sums.moment
+        xp = namespace(moment)
+        level = float(xp.sum(xp.linalg.diagonal(moment))) / self.problem.total
+        return level * self.uniform or 1.0
+
+
+class LowRankSums(NamedTuple):
+    """Input coordinates u summed over the pairs.
+
+    Attributes
+    ----------
+    map
+        The fitted feature map.
+    moment, mean
+        S_uu about the mean, and the mean; None without an intercept.
+    cross
+        S_uv.
+    """
+
+    map: FeatureMap
+    moment: Array
+    mean: Array | None
+    cross: Array
+
+
+def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outputs) -> LowRankSums:
+    """The moments of coordinates that are made block by block, of kernel values where that does."""
+    X, n = problem.inputs.items, problem.n
+    bare, W, some = bare_map(map, take(X, sample[:FEW]))
+    origin = some.mean(axis=0)  # near the mean, so that little cancels when that is taken off
+    weigh = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
+
+    def rows(block: slice) -> tuple[Array, Array, Array]:
+        U, V = bare.transform(part(X, block)) - origin, outputs.rows[block]
+        roots: Any = 1.0 if weigh is None else weigh[block]
+        return (U if weigh is None else roots * U), V, roots
+
+    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, ROWS)
+    uu, uv, u = found.uu, found.vu.T, found.u
+    if W is not None:
+        uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W
+    about = u / problem.total if problem.intercept else -origin
+    uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
+    mean = origin + about if problem.intercept else None
+    return LowRankSums(map, uu, mean, uv - np.outer(about, found.v))
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:

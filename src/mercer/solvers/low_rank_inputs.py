@@ -135,9 +135,7 @@ class LowRankInputs(InputSpectrum):
 
     def project(self, X: Items) -> Array:
         """√s ∘ Pᵀ(u(x) - mean)."""
-        U = dense(self.at.map.transform(X))
-        U = U if self.mean is None else U - self.mean
-        return (U @ self.P) * namespace(self.s).sqrt(self.s)
+        return self.both(X)[0]
 
     def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
         """The feature map times P √s D."""
@@ -145,9 +143,12 @@ class LowRankInputs(InputSpectrum):
 
     def prior(self, X: Items) -> Array:
         """k(x, x), exact although the coordinates are not; centred in coordinates."""
-        k = self.at.map.kernel_.diag(X)
-        if self.mean is None:
-            return k
-        U = dense(self.at.map.transform(X))
-        xp, C = namespace(U), U - self.mean
-        return k - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
+        return self.both(X)[2]
+
+    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+        """`project`, no shift and `prior` of the same inputs, of one batch of coordinates."""
+        U, k = dense(self.at.map.transform(X)), self.at.map.kernel_.diag(X)
+        xp, C = namespace(U), U if self.mean is None else U - self.mean
+        if self.mean is not None:
+            k = k - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
+        return (C @ self.P) * xp.sqrt(self.s), None, k

@@ -13,7 +13,9 @@ from .._plan import Route, Sizes
 from ..embedding import Embedding
 from ..problem import Problem, Side, Want
 from .base import Cache, Solver
+from .by_direction import Directions
 from .factorization import Factorization, LeftOut, Solution
+from .orbits import OverOrbits, orbits_of
 
 
 def with_images(problem: Problem) -> Problem:
@@ -53,7 +55,11 @@ class AddedExamples(Solver):
         inner = factor(with_images(problem), want)
         kept = replace(problem, kernel=inner.problem.kernel)
         group: Any = problem.symmetry
-        return WithImages(kept, inner, len(group))
+        found = WithImages(kept, inner, len(group))
+        if isinstance(inner, Directions) and inner.Q is None:
+            orbits = orbits_of(inner.kernel, group, problem.inputs.items)
+            found.fast = inner if orbits is None else OverOrbits(inner, orbits)
+        return found
 
 
 class WithImages(Factorization):
@@ -62,20 +68,22 @@ class WithImages(Factorization):
     Notes
     -----
     The loss over all images of a pair is as many times that of the pair, for a map that keeps the
-    symmetry; α is multiplied by their number, so that it means the same with and without.
+    symmetry; α is multiplied by their number, so that it means the same with and without. `fast`
+    gives the same solutions and left-out predictions, where some places are images of others.
     """
 
     def __init__(self, problem: Problem, inner: Factorization, number: int):
         self.problem, self.inner, self.number = problem, inner, number
+        self.fast = inner
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
-        return self.inner.solve(self.number * alpha)
+        return self.fast.solve(self.number * alpha)
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions of the pairs, each left out with its images."""
         more = [self.number * alpha for alpha in alphas]
-        for alpha, found in zip(alphas, self.inner.left_out(more, averaged), strict=True):
+        for alpha, found in zip(alphas, self.fast.left_out(more, averaged), strict=True):
             yield LeftOut(alpha, found.sqlengths[: self.problem.n], self._originals(found))
 
     def _originals(self, found: LeftOut) -> Callable[[], Embedding]:
@@ -84,8 +92,17 @@ class WithImages(Factorization):
 
     def left_out_quickly(self, alpha: float) -> LeftOut:
         """As the factorisation inside."""
-        found = self.inner.left_out_quickly(self.number * alpha)
+        found = self.fast.left_out_quickly(self.number * alpha)
         return LeftOut(alpha, found.sqlengths[: self.problem.n], self._originals(found))
+
+    def compared(self, plain: Factorization) -> tuple[Factorization, Factorization]:
+        """On some places, where places are images of others."""
+        if not (isinstance(self.fast, OverOrbits) and isinstance(plain, Directions)):
+            return self, plain
+        fast, plain = self.fast.beside(plain)
+        few = WithImages(self.problem, self.inner, self.number)
+        few.fast = fast
+        return few, plain
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """How leaving each pair and its images out moves the points of new inputs."""
@@ -104,9 +121,9 @@ class WithImages(Factorization):
     @property
     def scale(self) -> float:
         """That of the pairs and their images."""
-        return self.inner.scale
+        return self.fast.scale
 
     @property
     def nbytes(self) -> float:
         """That of the factorisation inside."""
-        return self.inner.nbytes
+        return self.fast.nbytes

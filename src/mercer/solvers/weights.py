@@ -44,7 +44,7 @@ class RidgeFactor:
 def factored(K: Array, alpha: float) -> PositiveDefinite:
     """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
     xp = namespace(K)
-    scale = float(xp.max(xp.abs(K))) if K.shape[0] else 0.0
+    scale = float(xp.max(xp.abs(xp.linalg.diagonal(K)))) if K.shape[0] else 0.0
     if not stands_out(alpha, int(K.shape[0]), scale):
         raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
     return PositiveDefinite.of(ridged(K, alpha))

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, dense, is_foreign, like, namespace, part, take
-from .._linalg import spectral_norm
+from .._arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
 from ..features import FeatureMap
+from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
+from ..operators.moments import RowSums
 from .base import Source
 from .blocks import Expected, naming
 
@@ -21,10 +22,6 @@ FOREIGN_ROWS = 16384
 """The same for arrays on a device, which wants them by the thousand."""
 PROBE = 16
 """Pairs by whose coordinates two gatherings are told apart."""
-CENTRE = 256
-"""Pairs whose mean is the origin that moments are taken about."""
-STEADY = 1e3
-"""How much W may magnify the rounding of bare moments: 1e3 ε ≈ 2e-13."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +79,9 @@ class Gathering:
         precision: str = "float64",
     ) -> Gathering:
         """Decide how to gather by some pairs X, y such as will come."""
-        few = np.arange(min(CENTRE, count(y)))
+        few = np.arange(min(FEW, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
-        bare, weights = inputs.unweighted()
-        U = dense(bare.transform(X))
-        if weights is not None and not _steady(U, weights):
-            bare, weights = inputs, None
-            U = inputs.transform(X)
+        bare, weights, U = bare_map(inputs, X)
         a, b = (namespace(A).mean(A, axis=0) for A in (U, V))
         origin = None if weights is None and not center else (a, b if center else 0.0 * b)
         probe = _with_row(U[:PROBE, :], a), _with_row(V[:PROBE, :], b)
@@ -114,34 +107,24 @@ class Gathering:
 
     def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
         """The raw moments of checked pairs with sample weights; None for ones."""
-        step = FOREIGN_ROWS if is_foreign(self.probe[0]) else ROWS
-        total = None
-        for rows in blocks(count(y), step):
-            more = self._products(part(X, rows), part(y, rows), None if w is None else w[rows])
-            total = more if total is None else total + more
-        assert total is not None
-        return total
+        foreign = is_foreign(self.probe[0])
+        vectors = getattr(self.bare, "kernel_", None)
+        threads = vectors is not None and vectors.on_vectors and not foreign
 
-    def _products(self, X: Items, y: Items, w: np.ndarray | None) -> Moments:
-        U, V = dense(self.bare.transform(X)), dense(self.outputs.transform(y))
-        if self.origin is not None:
-            U, V = U - self.origin[0], V - self.origin[1]
-        xp, roots = namespace(U, V), None
-        if w is not None:
-            roots = like(np.sqrt(w)[:, None], U)
-            U, V = roots * U, roots * V
-        u, v = (xp.sum(A if roots is None else roots * A, axis=0) for A in (U, V))
-        if not bool(xp.all(xp.isfinite(u))) or not bool(xp.all(xp.isfinite(v))):
-            raise ValueError(
-                "its kernel values or features are not finite: the items are too large for the "
-                "kernel. Rescale them, or choose another kernel."
-            )
-        full = u.dtype
-        if self.precision == "float32":
-            U, V = xp.astype(U, xp.float32), xp.astype(V, xp.float32)
-        Ut, Vt = xp.matrix_transpose(U), xp.matrix_transpose(V)
-        uu, vu, vv = (xp.astype(A, full, copy=False) for A in (Ut @ U, Vt @ U, Vt @ V))
-        return Moments(int(U.shape[0]) if w is None else float(w.sum()), uu, vu, vv, u, v)
+        def rows(some: slice) -> tuple[Array, Array, Array]:
+            U = dense(self.bare.transform(part(X, some)))
+            V = dense(self.outputs.transform(part(y, some)))
+            if self.origin is not None:
+                U, V = U - self.origin[0], V - self.origin[1]
+            if w is None:
+                return U, V, 1.0
+            roots = like(np.sqrt(w[some])[:, None], U)
+            return roots * U, roots * V, roots
+
+        sums = RowSums(rows, threads, True, self.precision)
+        found = sums(count(y), FOREIGN_ROWS if foreign else ROWS)
+        n = count(y) if w is None else float(w.sum())
+        return Moments(n, found.uu, found.vu, found.vv, found.u, found.v)
 
     @property
     def moments(self) -> Moments:
@@ -185,9 +168,3 @@ def _added(some: list[Moments], more: list[Moments]) -> list[Moments]:
 
 def _with_row(A: Array, row: Array) -> Array:
     return namespace(A).concat([A, row[None, :]], axis=0)
-
-
-def _steady(K: Array, W: Array) -> bool:
-    """Whether the weights magnify what is lost of the moments of these kernel values by little."""
-    spread = spectral_norm(K - namespace(K).mean(K, axis=0)) ** 2 / K.shape[0]
-    return spread * spectral_norm(W) ** 2 <= STEADY

@@ -1,0 +1,216 @@
+"""Fields by the law that they obey place by place, learnt from pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._arrays import Array, Items, count, host, namespace, take
+from .._parameters import parameters, positive, whole
+from ..decoders import natural
+from ..embedding import OrthonormalFrame, PointMap
+from ..features import Explicit
+from ..kernels import Kernel, Linear, Matern, as_kernel
+from ..kernels.fields import FieldL2
+from ..problem import positive_alpha
+from ..solvers.law_moments import LawFit
+from ..solvers.local_law import LocalLawMap
+from ..solvers.weights import LeastWeights
+from ..spaces import Fields
+from .base import StructuredEstimator, afresh
+from .pairs import group_labels
+
+RIDGES = tuple(np.logspace(-10, -3, 8))
+"""The ridges to choose from, over the number of windows."""
+SCORED = 64
+"""Fields that ridges are chosen on, left out."""
+SCALE = 3.0
+"""The default length scale of windows over their median distance."""
+
+
+@parameters
+class LocalLaw(StructuredEstimator):
+    """Learn y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p), and solve it for whole fields.
+
+    A pressure, a temperature or a potential depends on all of its input field, but obeys an
+    equation that ties each place to its neighbours. The coefficients c_o and c are functions of the
+    window of the input around a place, the same at all places, in the space of a kernel on windows:
+    ridge regression finds them. A new field is the solution of one sparse linear system.
+
+    Parameters
+    ----------
+    kernel
+        The kernel on windows, whose values are in standard deviations; None for ``Matern(nu=3.5)``
+        of three times the median distance.
+    radius
+        How far the window of the input reaches, in the units of the fields; None for 1.5 steps.
+    reach
+        How far the neighbours of a place reach; None for one step.
+    rank
+        The number of windows that others are compared with, drawn at random.
+    alphas
+        Ridges to choose from by `cv` folds of left-out fields; "auto" for a ladder that grows with
+        the number of windows; a number for one.
+    fields
+        What inputs and outputs are fields on; None for a grid of spacing one.
+    fit_intercept
+        Whether every place has a constant of its own, such as a source that is always there; it
+        takes hundreds of pairs.
+    n_windows
+        The most windows to learn from; beyond, some of the fields are drawn.
+    cv
+        The number of folds.
+    device
+        A device of PyTorch's, such as "cuda"; None for numpy.
+    random_state
+        Seeds the windows and the folds.
+
+    Attributes
+    ----------
+    alpha_
+        The ridge.
+    errors_
+        The mean relative error of left-out fields at every ridge.
+
+    Notes
+    -----
+    Use it where the output at equilibrium obeys a differential equation, on the grid of the input.
+    A law that is not local (a wave of which the real part alone is seen, a state at a later time)
+    shows in `errors_`: compare them with those of `KernelDependencyCV`.
+
+    References
+    ----------
+    Long, Mrvaljević, Zhe, Hosseini (2022): A kernel approach for PDE discovery and operator
+    learning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators import LocalLaw
+    >>> from mercer.metrics import relative_error
+    >>> X = np.random.default_rng(0).uniform(1, 2, size=(60, 12))  # springs in a row, fixed ends
+    >>> springs = [np.diag(2 + x) - np.eye(12, k=1) - np.eye(12, k=-1) for x in X]
+    >>> Y = np.linalg.solve(np.array(springs), np.ones((60, 12, 1)))[:, :, 0]
+    >>> model = LocalLaw(rank=40).fit(X[:50], Y[:50])
+    >>> bool(relative_error(Y[50:], model.predict(X[50:])) < 1e-3)
+    True
+    """
+
+    kernel: Any = None
+    radius: float | None = None
+    reach: float | None = None
+    rank: int = 200
+    alphas: Any = "auto"
+    fields: Fields | None = None
+    fit_intercept: bool = False
+    n_windows: int = 100_000
+    cv: int = 5
+    device: str | None = None
+    random_state: Any = 0
+
+    dropped: ClassVar[dict[str, str]] = {"outputs_": "the training outputs"}
+
+    @afresh
+    def fit(self, X: Items, y: Items, groups: Items | None = None) -> LocalLaw:
+        """Learn the law.
+
+        Parameters
+        ----------
+        X, y
+            Fields on the same grid, inputs with any number of channels.
+        groups
+            A label for each pair: pairs of one label are left out together.
+        """
+        inputs, output = FieldL2(self.fields), Linear()
+        X, y = self._check_pairs(inputs, output, X, y)
+        self.input_kernel_, self.output_kernel_ = inputs.fit(X), output.fit(y)
+        labels, random = group_labels(groups, count(y)), check_random_state(self.random_state)
+        map, Y = self._map(X), self._flat(X, y)
+        used = self._used(labels, map, random)
+        labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
+        A, B = map.moved(take(X, used)), map.moved(Y[used])
+        self._settle(map, A, random)
+        self._choose(LawFit(map, A, B), labels, random)
+        for name in ("marks", "weights", "constant"):
+            setattr(map, name, np.ascontiguousarray(host(getattr(map, name))))
+        explicit = Explicit().fit(self.output_kernel_, y)
+        frame = OrthonormalFrame(explicit)
+        self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
+        self.outputs_, self.decoder_ = y, natural(output).fit(output, y)
+        return self
+
+    def _flat(self, X: Array, y: Array) -> Array:
+        grid = (self.fields or Fields()).grid(tuple(X.shape[1:]))
+        if tuple(y.shape[1:]) != grid.shape or grid.points is not None:
+            raise ValueError(
+                f"LocalLaw ties neighbours on the grid of the inputs, {grid.shape}: outputs of "
+                f"shape {tuple(y.shape[1:])} are not on it. Use KernelDependency with `Local` or "
+                "`Shared`."
+            )
+        return namespace(y).reshape(y, (y.shape[0], -1))
+
+    def _map(self, X: Array) -> LocalLawMap:
+        """The map, laid out; nothing is learnt yet."""
+        fields, shape = self.fields or Fields(), tuple(int(s) for s in X.shape[1:])
+        step = max(fields.grid(shape).spacing)
+        radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
+        reach = step if self.reach is None else positive(self.reach, "reach")
+        kernel = Matern(nu=3.5) if self.kernel is None else as_kernel(self.kernel)
+        return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
+
+    def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
+        """The fields that are learnt from."""
+        n, most = len(labels), whole(self.n_windows, "n_windows") // len(map._grid.live)
+        most = max(2, most)
+        return np.arange(n) if n <= most else np.sort(random.permutation(n)[:most])
+
+    def _settle(self, map: LocalLawMap, X: Array, random: Any) -> None:
+        """What inputs are standardised by, landmarks, and the length scale."""
+        xp, live = namespace(X), map._grid.split(X)
+        if map._grid.mask is not None:
+            live = live[:, map._grid.mask, :]
+        map.shift = np.array([float(v) for v in xp.mean(live, axis=(0, 1))])
+        map.spread = np.array([float(v) or 1.0 for v in xp.std(live, axis=(0, 1))])
+        places, rank = len(map._grid.live), whole(self.rank, "rank")
+        drawn = random.choice(count(X) * places, min(rank, count(X) * places), replace=False)
+        rows, at = np.unique(drawn // places, return_inverse=True)
+        map.marks = take(map.windows(take(X, rows)), at.reshape(-1) * places + drawn % places)
+        map.kernel.fit(map.marks)
+        if self.kernel is None:
+            map.kernel = Matern(SCALE * map.kernel.length_scale_, nu=3.5).fit(map.marks)
+
+    def _choose(self, fit: LawFit, labels: np.ndarray, random: Any) -> None:
+        """Take the ridge of the smallest left-out error, and learn from all fields."""
+        map, n = fit.map, len(labels)
+        rows = n * len(map._grid.live)
+        given = self.alphas
+        if isinstance(given, str) and given != "auto":
+            raise ValueError(f'alphas must be numbers or "auto", got {given!r}.')
+        shares = [a * rows for a in RIDGES] if isinstance(given, str) else np.ravel(given)
+        alphas = [positive_alpha(float(a)) for a in shares]
+        order = random.permutation(int(labels.max()) + 1)
+        number = min(whole(self.cv, "cv", 2), len(order))
+        fold = (np.argsort(order) % number)[labels]
+        scored = np.zeros(n, dtype=bool)
+        scored[random.permutation(n)[:SCORED]] = True
+        parts = [fit.moments(np.flatnonzero(fold == f)) for f in range(number)]
+        whole_sum = sum(parts[1:], start=parts[0])
+        if len(alphas) > 1:
+            errors: list[Sequence[float]] = []
+            for f, own in enumerate(parts):
+                out = np.flatnonzero((fold == f) & scored)
+                if len(out):
+                    path = (whole_sum - own).path(alphas, self.fit_intercept)
+                    errors.extend(np.stack([fit.errors(out, *found) for found in path], axis=1))
+            self.errors_ = np.mean(errors, axis=0)
+            alphas = [alphas[int(np.argmin(self.errors_))]]
+        (self.alpha_,) = alphas
+        coef, constant = next(whole_sum.path(alphas, self.fit_intercept))
+        map.weights, map.constant = fit.weights(coef), constant * fit.scale
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [FieldL2(self.fields)]

@@ -1,0 +1,121 @@
+"""Laws of neighbours: learnt, solved, left out, on grids of all kinds."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelDependencyCV, LocalLaw, load, save
+from mercer.kernels import Matern
+from mercer.metrics import relative_error
+from mercer.solvers.law_moments import LawFit
+from mercer.spaces import Fields
+
+RNG = np.random.default_rng(0)
+
+
+def equilibrium(X, periodic=False, live=None):
+    """Solve (2d + x) y_p - Σ y_o = 1 on a grid, zero around it or closed to a torus."""
+    found = np.zeros(X.shape)
+    live = np.ones(X.shape[1:], dtype=bool) if live is None else live
+    number = np.full(X.shape[1:], -1)
+    number[live] = np.arange(live.sum())
+    for x, y in zip(X, found, strict=True):
+        A = np.diag(2.0 * x.ndim + x[live])
+        for axis in range(x.ndim):
+            for step in (1, -1):
+                other = np.roll(number, step, axis)
+                if not periodic:
+                    ends = [slice(None)] * x.ndim
+                    ends[axis] = 0 if step == 1 else -1
+                    other[tuple(ends)] = -1
+                both = live & (other >= 0)
+                A[number[both], other[both]] -= 1.0
+        y[live] = np.linalg.solve(A, np.ones(live.sum()))
+    return found
+
+
+LINE = RNG.uniform(0.1, 1.0, size=(60, 14))
+SQUARE = RNG.uniform(0.1, 1.0, size=(40, 6, 7))
+TORUS = Fields(periodic=("x", "y"), spacing=0.5)
+MASK = np.ones((6, 7), dtype=bool)
+MASK[2:4, 3] = False
+
+
+@pytest.mark.parametrize(
+    ("X", "how", "fields"),
+    [
+        (LINE, {}, None),
+        (SQUARE, {}, None),
+        (SQUARE, {"periodic": True}, TORUS),
+        (SQUARE, {"live": MASK}, Fields(mask=MASK)),
+    ],
+    ids=["line", "square", "torus", "mask"],
+)
+def test_a_law_is_learnt_and_solved(X, how, fields):
+    Y = equilibrium(X, **how)
+    cut = len(X) - 10
+    model = LocalLaw(rank=60, fields=fields).fit(X[:cut], Y[:cut])
+    error = relative_error(Y[cut:], model.predict(X[cut:]))
+    whole = KernelDependencyCV([Matern(s) for s in (2.0, 6.0)]).fit(X[:cut], Y[:cut])
+    assert error < 0.01
+    assert error < 0.3 * relative_error(Y[cut:], whole.predict(X[cut:]))
+    assert model.errors_.min() < 0.02
+
+
+def test_left_out_errors_are_those_of_refits_with_the_same_landmarks():
+    Y = equilibrium(LINE)
+    map = LocalLaw(rank=30).fit(LINE, Y).points_.map
+    fit = LawFit(map, LINE, Y)
+    out, rest = np.arange(10), np.arange(10, 60)
+    found = next((fit.moments(np.arange(60)) - fit.moments(out)).path([1e-6], True))
+    refit = next(fit.moments(rest).path([1e-6], True))
+    assert np.allclose(fit.errors(out, *found), fit.errors(out, *refit), atol=1e-9)
+
+
+def test_channels_constants_of_places_and_groups():
+    source = np.linspace(0.0, 1.0, 14)
+    X = np.stack([LINE, RNG.normal(size=LINE.shape)], axis=-1)
+    Y = np.stack([
+        np.linalg.solve(np.diag(2 + a) - np.eye(14, k=1) - np.eye(14, k=-1), source + b)
+        for a, b in zip(X[..., 0], X[..., 1], strict=True)
+    ])  # fmt: skip
+    model = LocalLaw(rank=150, fit_intercept=True, radius=0.5, fields=Fields(channels=2))
+    model.fit(X[:50], Y[:50], groups=np.arange(50) // 2)
+    assert relative_error(Y[50:], model.predict(X[50:])) < 0.05
+
+
+def test_few_fields_do_where_there_are_many():
+    Y = equilibrium(LINE)
+    few = LocalLaw(rank=40, n_windows=14 * 20).fit(LINE, Y)
+    assert relative_error(Y, few.predict(LINE)) < 0.02
+
+
+def test_it_is_saved(tmp_path):
+    Y = equilibrium(LINE)
+    model = LocalLaw(Matern(9.0), rank=30, alphas=1e-6).fit(LINE, Y)
+    again = load(save(model, tmp_path / "model.mercer"))
+    assert np.array_equal(again.predict(LINE), model.predict(LINE))
+
+
+def test_a_device_gives_the_same():
+    pytest.importorskip("torch")
+    Y = equilibrium(SQUARE)
+    fields = [LocalLaw(rank=30, alphas=1e-5, device=d).fit(SQUARE, Y) for d in (None, "cpu")]
+    assert np.allclose(*[model.predict(SQUARE) for model in fields], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"radius": -1.0}, "radius must be a positive number"),
+        ({"reach": 0.5}, "no place has a neighbour"),
+        ({"alphas": "some"}, "alphas must be numbers"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change, reason):
+    with pytest.raises(ValueError, match=reason):
+        LocalLaw(**change).fit(LINE, LINE)
+
+
+def test_outputs_on_another_grid_are_refused():
+    with pytest.raises(ValueError, match="are not on it"):
+        LocalLaw().fit(LINE, LINE[:, :5])
