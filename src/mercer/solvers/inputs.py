@@ -14,7 +14,7 @@ from scipy.linalg.blas import dgemv
 from scipy.sparse import issparse
 
 from .._arrays import Array, Items, is_foreign, like, namespace, take
-from .._threads import in_passes
+from .._threads import MANY, in_passes
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
@@ -164,6 +164,8 @@ class Reduction:
             v = self.R[:, 0]
             p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
+            if is_foreign(K) or K.size < MANY:
+                return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
             return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
@@ -185,7 +187,7 @@ class Reduction:
             u = 2.0 * (
                 v[1:] @ A if is_foreign(A) or A.flags.f_contiguous else dgemv(1.0, A.T, v[1:])
             )
-            if is_foreign(A):
+            if is_foreign(A) or A.size < MANY:
                 rows = -v[:, None] * u[None, :]
                 rows[1:, :] += A
                 return rows
@@ -342,11 +344,7 @@ class ExactInputs(InputSpectrum):
 
 
 def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
-    """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
-    if is_foreign(A):
-        for a, b in pairs:
-            A = A - a[:, None] * b[None, :]
-        return A
+    """A - Σ a bᵀ over pairs of vectors, in one pass on all cores."""
     made = np.empty(A.shape) if out is None else out
 
     def fill(rows: slice) -> None:
