@@ -176,7 +176,15 @@ class Reduction:
 
     def inside(self, V: Array) -> Array:
         """MᵀV."""
-        return V if self.R is None else take(self._reflected(V), self.kept)
+        if self.R is None:
+            return V
+        if self.R.shape[1] > 1 or is_foreign(V):
+            return take(self._reflected(V), self.kept)
+        v = self.R[:, 0]
+        u = 2.0 * (v @ V)
+        if V.flags.c_contiguous:
+            return _outer_less(V[1:], (v[1:], u))
+        return _outer_less(V.T[:, 1:], (u, v[1:])).T
 
     def back(self, A: Array) -> Array:
         """M A."""
@@ -325,10 +333,6 @@ class ExactInputs(InputSpectrum):
     def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
         """Kernel values against the training inputs, times √w ∘ (E D)."""
         return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
-
-    def prior(self, X: Items) -> Array:
-        """k(x, x), centred where there is an intercept."""
-        return self.gram.prior(X, self.gram.against(X))
 
     def both(self, X: Items) -> tuple[Array, Array | None, Array]:
         """`project` up to a constant row, that row and `prior`, of one batch of kernel values."""
