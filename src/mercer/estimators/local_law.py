@@ -26,7 +26,7 @@ from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, over the number of windows."""
-SCORED = 64
+SCORED = 40
 """Fields that ridges are chosen on, left out."""
 SCALE = 3.0
 """The default length scale of windows over their median distance."""
