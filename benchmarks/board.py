@@ -30,6 +30,7 @@ SCRIPTS = [
     "left_out_groups",
     "low_rank_fit",
     "random_pivots",
+    "posterior",
     "serving",
     "stream",
     "candidate_scoring",
@@ -39,6 +40,8 @@ SCRIPTS = [
     "sum_preconditioner",
     "string_grams",
     "graph_grams",
+    "peers",
+    "cost_curves",
 ]
 WORSE = 1.2
 """How many times a ratio may be that of the last run before it counts as a regression."""

@@ -259,9 +259,11 @@ def picture(found, path):
 
 
 def main():
+    from _measure import size  # takes --small off the command line
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("curves", nargs="*", default=[], help=", ".join([*CURVES, "peaks"]))
-    parser.add_argument("--longest", type=float, default=30.0)
+    parser.add_argument("--longest", type=float, default=size(30.0, 2.0))
     parser.add_argument("--picture", type=Path)
     args = parser.parse_args()
     if args.curves == ["peaks"]:

@@ -11,11 +11,11 @@ from array_api_compat import device, is_cupy_array, is_torch_array
 from ._arrays import Array, host, is_foreign, like, namespace
 from .symmetric import INDEFINITE, eigh
 
-SMALL = 2048
+SMALL = 512
 """Matrices of up to so many rows are factored by numpy, larger ones by scipy.
 
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
-longer than a small factorisation. For a large one scipy saves a copy.
+longer than a small factorisation. Of larger ones scipy makes two while numpy makes one.
 """
 
 
@@ -49,6 +49,12 @@ def congruent(S: Array, W: Array) -> Array:
         trmm = scipy.linalg.blas.dtrmm
         return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
     return W.T @ (S @ W)
+
+
+def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B by the library that factors large matrices: its threads and numpy's would fight."""
+    (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
+    return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
 
 
 def times(A: Array, W: Array) -> Array:

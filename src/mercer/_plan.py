@@ -182,7 +182,7 @@ class Sizes:
         """One Cholesky factorisation of n × n."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
-        work = n * n * (self.p + ENTRY) + n**3 / 6 + solves
+        work = n * n * (self.p + ENTRY) + n**3 / 4 + solves
         return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
     def spectral(self) -> Route:

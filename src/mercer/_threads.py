@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ._arrays import blocks
 
@@ -43,15 +44,37 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
     number = min(cores(), len(parts))
     if number < 2:
         return [work(part) for part in parts]
+    found: list[Any] = [None] * len(parts)
+    left = iter(range(len(parts)))
+
+    def take_turns() -> None:
+        for i in left:
+            found[i] = work(parts[i])
+
     token = _ONE_OF_MANY.set(True)
-    contexts = [copy_context() for _ in parts]  # numpy's errstate among them
+    contexts = [copy_context() for _ in range(number)]  # numpy's errstate among them
     _ONE_OF_MANY.reset(token)
-    with ThreadPoolExecutor(number) as pool:
-        return list(pool.map(lambda context, part: context.run(work, part), contexts, parts))
+    waiting = [_pool(number).submit(context.run, take_turns) for context in contexts]
+    for one in waiting:
+        one.result()
+    return found
+
+
+@cache
+def _pool(number: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them takes longer than many a pass."""
+    return ThreadPoolExecutor(number, thread_name_prefix="mercer")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
     """Do something to blocks of rows that stay in the cache, side by side where there are many."""
+    if _ONE_OF_MANY.get() and rows * columns <= MANY:
+        work(slice(0, rows))  # the calls themselves wait for each other
+        return
     parts = blocks(rows, HELD // max(1, columns))
     if rows * columns < MANY:
         for part in parts:
@@ -69,7 +92,7 @@ def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[D
     number = min(cores(), len(parts))
     if number < 2:
         return [work(parts)]
-    with _one_thread_each():
+    with one_thread_each():
         return side_by_side(work, [parts[i::number] for i in range(number)])
 
 
@@ -82,11 +105,15 @@ class _Limit:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Products of one thread each; the first to enter limits them, the last to leave undoes it."""
+def one_thread_each() -> Iterator[None]:
+    """Products of one thread each; the first to enter limits them, the last to leave undoes it.
+
+    So it is where each of several threads makes products of its own, and for products so small
+    that numpy's threads and scipy's would only keep each other waiting.
+    """
     with _Limit.lock:
         if _Limit.asked == 0:
-            _Limit.limits = threadpool_limits(1)
+            _Limit.limits = _libraries().limit(limits=1)
         _Limit.asked += 1
     try:
         yield
@@ -95,3 +122,11 @@ def _one_thread_each() -> Iterator[None]:
             _Limit.asked -= 1
             if _Limit.asked == 0:
                 _Limit.limits.restore_original_limits()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The loaded linear algebra, which takes a while to find."""
+    import scipy.linalg  # noqa: F401  so that it is among them
+
+    return ThreadpoolController()

@@ -10,18 +10,12 @@ from sklearn.metrics import make_scorer
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto import search
 from mercer.metrics import hamming_accuracy
 
 RNG = np.random.default_rng(0)
 N = 60
 X = RNG.normal(size=(N, 3))
 Y = np.column_stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 2] ** 2]) + 0.1 * RNG.normal(size=(N, 2))
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setattr(search, "TREES", 10)
 
 
 def auto(**parameters):
@@ -44,8 +38,13 @@ def table():
     )
 
 
-def test_vectors_beat_the_mean_and_every_candidate_is_listed():
-    model = auto().fit(X, Y)
+@pytest.fixture(scope="module")
+def vectors():
+    return auto().fit(X, Y)
+
+
+def test_vectors_beat_the_mean_and_every_candidate_is_listed(vectors):
+    model = vectors
     assert model.loo_score_ > max(model.baselines_["mean"], 0.5)
     families = {row["family"] for row in model.leaderboard_}
     assert families >= {"RBF", "Laplacian", "Matern", "linear", "extra trees", "blend"}
@@ -82,10 +81,8 @@ def test_missing_values_and_unseen_categories_are_predicted_from():
 
 @pytest.fixture(scope="module")
 def from_arrays():
-    """Predictions of a model of two columns, given as arrays, with as few trees as the others."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "TREES", 10)
-        return auto().fit(X[:, :2], Y[:, 0]).predict(X[:, :2])
+    """Predictions of a model of two columns, given as arrays."""
+    return auto().fit(X[:, :2], Y[:, 0]).predict(X[:, :2])
 
 
 @pytest.mark.parametrize("make", [dict, pandas.DataFrame, pyarrow.table, "rows"])
@@ -141,8 +138,8 @@ def test_a_guess_can_be_overridden():
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
-def test_units_change_no_prediction(factor):
-    expected = auto().fit(X, Y).predict(X)
+def test_units_change_no_prediction(factor, vectors):
+    expected = vectors.predict(X)
     scaled = X * [1.0, factor, 1.0]
     for got in (
         auto().fit(scaled, Y).predict(scaled),
@@ -199,8 +196,8 @@ def test_a_time_limit_is_kept():
     assert time.perf_counter() - start < 20.0  # generous: machines are shared
 
 
-def test_the_report_is_one_file(tmp_path):
-    path = auto().fit(X, Y).report(tmp_path / "report.html")
+def test_the_report_is_one_file(tmp_path, vectors):
+    path = vectors.report(tmp_path / "report.html")
     text = path.read_text()
     assert "Laplacian" in text and "nearest neighbours" in text and "http" not in text
 

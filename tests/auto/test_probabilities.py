@@ -9,7 +9,6 @@ from sklearn.model_selection import StratifiedKFold, cross_validate
 
 import mercer
 from mercer import AutoDependency, Blend, ForestDependency, KernelDependency, KernelDependencyCV
-from mercer.auto import search
 from mercer.kernels import RBF, Delta, Labels, Linear, Tanimoto
 
 RNG = np.random.default_rng(0)
@@ -19,11 +18,6 @@ ODDS = np.column_stack([2.0 * X[:, 0], 2.0 * X[:, 1], np.zeros(N)])
 y = np.array(["sun", "rain", "fog"])[(ODDS + RNG.gumbel(size=ODDS.shape)).argmax(axis=1)]
 SETS = (RNG.random((N, 3)) < 1.0 / (1.0 + np.exp(-2.0 * X))).astype(int)
 OLD, NEW = slice(0, 160), slice(160, N)
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setattr(search, "TREES", 10)
 
 
 def models(output):

@@ -6,16 +6,10 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto import search
 from mercer.auto.guess import input_kind, output_kind
 from mercer.cells import BadTable, Table
 from mercer.kernels import Normalized, Spectrum, Words
 from mercer.testing import check_kernel
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setattr(search, "TREES", 5)
 
 
 def table(**columns):

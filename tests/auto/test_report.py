@@ -8,7 +8,6 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto import search
 from mercer.cells import Table
 
 N = 60
@@ -42,11 +41,6 @@ class Tags(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setattr(search, "TREES", 5)
 
 
 def fitted(kind, **parameters):

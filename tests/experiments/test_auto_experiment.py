@@ -15,7 +15,8 @@ def test_auto_is_ahead_on_slump():
         load("slump")
     except DataNotFound as absent:
         pytest.skip(str(absent))
-    rows = [Task.run(task, quick=True) for task in tasks(["slump"], (AUTO, *PEERS), shuffles=1)]
+    wanted = [task for task in tasks(["slump"], (AUTO, *PEERS), shuffles=1) if task.split < 2]
+    rows = [Task.run(task, quick=True) for task in wanted]
     scores = {m: np.mean([r["score"] for r in rows if r["method"] == m]) for m in (AUTO, *PEERS)}
     assert scores.pop(AUTO) < min(scores.values())
     assert "ahead of" in table(rows)

@@ -181,6 +181,26 @@ def test_harmony_needs_tiers(forms):
     assert tiers.score(X_new, y_new, context=tags_new) > near.score(X_new, y_new, context=tags_new)
 
 
+def test_outlines_know_open_syllables_by_any_consonant():
+    """A vowel is long before one consonant and a vowel; new words have other consonants."""
+    rng = np.random.default_rng(0)
+
+    def words(letters, n):
+        drawn = zip(rng.choice(list(letters), (n, 3)), rng.choice(list("ae"), (n, 2)), strict=True)
+        return [f"{a}{v}{b}{b * int(rng.integers(2))}{w}{c}" for (a, b, c), (v, w) in drawn]
+
+    def said(words):
+        return [w[0] + (w[1].upper() if w[3] in "ae" else w[1]) + w[2:] for w in words]
+
+    X, new = words("bdfgkl", 60), words("mnprst", 40)
+    y, more = said(X), list("mnprst")  # the other consonants are heard alone
+    scores = []
+    for tiers in (["ae"], None):
+        model = SequenceTransducer(LocalWindow(1), tiers=tiers, temperature=0.2, lm_weight=0.0)
+        scores.append(model.fit([*X, *more], [*y, *more]).score(new, said(new)))
+    assert scores[0] > 0.9 > scores[1]
+
+
 @pytest.mark.parametrize("tiers", ["vowels", 3])
 def test_bad_tiers_are_named(tiers):
     with pytest.raises((ValueError, TypeError), match="tiers"):

@@ -23,7 +23,7 @@ from .measures import left_out_probabilities
 from .outputs import Outputs
 from .search import Clock, Pairs
 
-FOLDS = 5
+FOLDS, TREES = 5, 50
 WIDE = 200
 """Columns from which on trees look at the root of their number at a split."""
 WORDS = 1000
@@ -96,7 +96,7 @@ def _models(seed: int, width: int) -> dict[str, Any]:
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
         "nearest neighbours": KNeighborsRegressor(10, weights="distance"),
-        "extra trees": ExtraTreesRegressor(50, max_features=share, random_state=seed),
+        "extra trees": ExtraTreesRegressor(TREES, max_features=share, random_state=seed),
     }
 
 

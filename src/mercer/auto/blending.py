@@ -110,6 +110,13 @@ def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
         yield how, other
 
 
-def clearly_better(single: float, blended: float, y: Items) -> bool:
-    """Whether a single model is better than the blend by more than luck."""
-    return single - blended > MARGIN / sqrt(count(y))
+def clearly_better(best: int, single: float, blended: float, blend: Blend, kind: str) -> bool:
+    """Whether a single model is better than the blend by more than luck.
+
+    Of numbers also row by row: a few outliers may make most of a score.
+    """
+    if single - blended <= MARGIN / sqrt(count(blend.outputs_)):
+        return False
+    squares, alone = blend.squares_, np.eye(len(blend.weights_))[best]
+    gains = squares.losses(blend.left_out_weights_) - squares.losses(alone)
+    return kind not in ARRAYS or beyond_luck(gains)

@@ -151,7 +151,8 @@ class Search:
         scores = single_scores(first, self.score, pairs.y)
         self._best_blend(first, scores, pairs)
         best = int(np.argmax(scores))
-        better = clearly_better(scores[best], self._score_of("blend"), pairs.y)
+        blend, score = self.models["blend"], self._score_of("blend")
+        better = clearly_better(best, scores[best], score, blend, self.outputs.kind_)
         return self.models[singles[best] if better else "blend"]
 
     def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:

@@ -53,6 +53,8 @@ class Blend(StructuredEstimator):
         The weight of each model.
     models_
         The fitted models.
+    left_out_weights_
+        The weights of models in each left-out point, chosen without its fold.
     left_out_models_
         Their left-out points on equal terms: by the same folds where one has folds.
 
@@ -79,6 +81,7 @@ class Blend(StructuredEstimator):
         "left_out_models_": "left-out predictions",
         "means_": "left-out means",
         "squares_": "left-out predictions",
+        "left_out_weights_": "left-out predictions",
     }
 
     @afresh
@@ -121,7 +124,7 @@ class Blend(StructuredEstimator):
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
         """Blend by weights; left-out points by those of each row."""
-        self.weights_, C = weights, self.means_
+        self.weights_, self.left_out_weights_, C = weights, each, self.means_
         for k, points in enumerate(self.left_out_models_):
             C = C + each[:, [k]] * (in_frame(points, frame) - self.means_)
         self.left_out_ = replace(self.left_out_models_[0], coordinates=C, frame=frame)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
 from array_api_compat import device
+from scipy.linalg.blas import dtrsm
 
-from .._arrays import Array, Items, blocks, count, host, namespace, part, take
+from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
 from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import require_low_rank
+from .._threads import striped
 from ..kernels import Kernel
 from ..symmetric import EPS
 
 ROWS = 8192
 """Rows of the factor that are made at once: kernels copy what they are given."""
+THREAD_ROWS = 1024
+"""The same for each of several threads."""
 AHEAD = 48
 """Columns that the greedy method fetches together."""
 
@@ -60,15 +66,35 @@ class Factor:
 
     def grow(self, index: Any) -> None:
         """Take some items as further pivots."""
-        G = self.columns(index)
-        L = PositiveDefinite.of(take(G, index)).factor
-        self._add(index, solve_triangular(L, G.T).T)
+        if is_foreign(self.U) or not self.kernel.on_vectors:
+            G = self.columns(index)
+            L = PositiveDefinite.of(take(G, index)).factor
+            self._add(index, solve_triangular(L, G.T).T)
+            return
+        L = np.asfortranarray(PositiveDefinite.of(self.left_of(index)).factor)
+        landmarks, known = take(self.A, index), take(self.rows, index)
+        striped(partial(self._fill, L, landmarks, known), count(self.A), THREAD_ROWS)
+        self._taken(index)
+
+    def _fill(self, L: np.ndarray, landmarks: Items, known: np.ndarray, parts: list[slice]) -> None:
+        """Some rows of the columns of further pivots, and what they leave, while in the cache."""
+        m = known.shape[1]
+        for rows in parts:
+            G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
+            G = G - self.U[rows, :m] @ known.T  # a kernel may keep what it returned
+            new = dtrsm(1.0, L, G.T, lower=1, overwrite_b=1).T
+            self.U[rows, m : m + len(L)] = new
+            left = self.residual[rows] - np.einsum("ij,ij->i", new, new)
+            self.residual[rows] = np.maximum(left, 0.0)
 
     def _add(self, index: Any, new: Array) -> None:
         xp, m = namespace(self.U), len(self.pivots)
         self.U[:, m : m + len(index)] = new
         left = self.residual - xp.sum(new * new, axis=1)
         self.residual = xp.where(left > 0, left, xp.zeros_like(left))
+        self._taken(index)
+
+    def _taken(self, index: Any) -> None:
         for i in index:
             self.residual[int(i)] = 0.0
         self.pivots += [int(i) for i in index]

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dgemv
 from scipy.sparse import issparse
 
-from .._arrays import Array, Items, like, namespace, take
+from .._arrays import Array, Items, is_foreign, like, namespace, take
+from .._threads import in_passes
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
@@ -160,11 +162,9 @@ class Reduction:
             return K
         if self.R.shape[1] == 1:  # one constant: two outer products, and the first row goes
             v = self.R[:, 0]
-            p = K @ v
+            p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
-            A = K[1:, 1:] - v[1:, None] * p[None, 1:]
-            A -= p[1:, None] * v[None, 1:]
-            return A
+            return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
 
@@ -181,10 +181,18 @@ class Reduction:
         if self.R is None:
             return A
         if self.R.shape[1] == 1:
-            v = self.R[:, 0]
-            rows = -2.0 * v[:, None] * (v[1:] @ A)[None, :]
-            rows[1:, :] += A
-            return rows
+            v, (n, q) = self.R[:, 0], A.shape
+            u = 2.0 * (
+                v[1:] @ A if is_foreign(A) or A.flags.f_contiguous else dgemv(1.0, A.T, v[1:])
+            )
+            if is_foreign(A):
+                rows = -v[:, None] * u[None, :]
+                rows[1:, :] += A
+                return rows
+            whole = np.empty((n + 1, q))
+            whole[0] = -v[0] * u
+            _outer_less(A, (v[1:], u), out=whole[1:])
+            return whole
         lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
         zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
         order = np.argsort(np.concatenate([lost, self.kept]))
@@ -331,6 +339,23 @@ class ExactInputs(InputSpectrum):
         w = self.N[:, 0] ** 2  # the weights over their sum
         prior = gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
         return K @ E, gram.means @ E, prior
+
+
+def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
+    """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
+    if is_foreign(A):
+        for a, b in pairs:
+            A = A - a[:, None] * b[None, :]
+        return A
+    made = np.empty(A.shape) if out is None else out
+
+    def fill(rows: slice) -> None:
+        made[rows] = A[rows]
+        for a, b in pairs:
+            made[rows] -= a[rows, None] * b
+
+    in_passes(fill, *A.shape)
+    return made
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._arrays import Array, namespace, part, take
 from .._linalg import congruent
 from .._plan import Route, Sizes
+from .._threads import one_thread_each
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
@@ -23,8 +25,10 @@ from .outputs import Outputs
 from .spectral import Parts, separated, spectral_moments
 from .weights import factored
 
-ROWS = 1024
+ROWS = 512
 """Rows whose coordinates are made at once."""
+SMALL = 1024
+"""Ranks up to which threads of products would only wait for each other."""
 
 
 class LowRank(Solver):
@@ -84,6 +88,11 @@ class OneLowRank(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
+        rank = getattr(self.problem.inputs.features, "rank", None)
+        with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
+            return self._solve(alpha)
+
+    def _solve(self, alpha: float) -> Solution:
         at = self.sums
         try:
             ridge = factored(at.moment + 0.0, alpha / self.uniform)

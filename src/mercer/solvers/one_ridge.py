@@ -11,8 +11,9 @@ import numpy as np
 from scipy.linalg import blas, eigh_tridiagonal, lapack
 
 from .._arrays import Array, blocks
-from .._linalg import PositiveDefinite, ridged, solve_triangular, tridiagonalized
+from .._linalg import PositiveDefinite, product, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES, Route, Sizes
+from .._threads import in_passes
 from ..embedding import SpanFrame
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
@@ -110,7 +111,7 @@ class AtOneRidge(Factorization):
             return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(along.T)))
         C *= b
-        dual = reduction.back(C if along.Q is None else C @ along.Q.T)
+        dual = reduction.back(C if along.Q is None else product(C, along.Q.T))
         return along.outputs.solution(p, alpha, gram.map(dual), p.kernel)
 
     def _in_coordinates(self, K: np.ndarray, reduction: Reduction) -> Directions:
@@ -136,11 +137,12 @@ class AtOneRidge(Factorization):
         ours = G is not whole  # a kernel may keep what it returned
         L = None if shift == inf else np.asfortranarray(ridge_factor(K, shift))
         if L is not None:
-            G, ours = lapack.dsygst(G.T, L, lower=1, overwrite_a=ours)[0] * shift, True
+            G, ours = lapack.dsygst(G.T, L, lower=1, overwrite_a=ours)[0], True
         b, P = eigh(G, "Gram matrix", drop=False, overwrite=ours)
         T: Array = P
         R: Array = P
         if L is not None:
+            b = b * shift
             T, R = blas.dtrmm(1.0, L, P, lower=1), solve_triangular(L.T, P, lower=False)
         mean = None
         if p.intercept:
@@ -178,17 +180,19 @@ class Reflections:
     def __init__(self, reflectors: np.ndarray, tau: np.ndarray):
         self.panels = []
         for some in blocks(len(tau), PANEL):
-            V = reflectors[some.start :, some]
+            V = np.asfortranarray(reflectors[some.start :, some])
             m = V.shape[1]
             V[:m] = np.tril(V[:m], -1) + np.eye(m)  # LAPACK keeps T where these ones are
             V[:, tau[some] == 0.0] = 0.0
-            inverse = np.triu(V.T @ V, 1)
+            inverse = np.triu(blas.dsyrk(1.0, V, trans=1), 1)
             np.fill_diagonal(inverse, 1.0 / np.where(tau[some] == 0.0, 1.0, tau[some]))
-            self.panels.append((some.start + 1, V, np.linalg.inv(inverse)))
+            self.panels.append((some.start + 1, V, lapack.dtrtri(inverse)[0]))
 
     def turned(self, A: np.ndarray) -> np.ndarray:
         """HᵀA."""
-        A = np.array(A, order="C")
+        given, (n, q) = A, A.shape
+        A = np.empty((n, q))
+        in_passes(lambda rows: np.copyto(A[rows], given[rows]), n, q)
         for first, V, S in self.panels:
             _reflect(A[first:], V, S.T)
         return A

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._checks import Limits, bounded, finite, must
 from ...kernels import LocalWindow
+from ...kernels._sequences import Codes
 from ._keys import mix, seed
 from .alignment import Alignment
 from .inputs import Inputs
@@ -16,6 +17,9 @@ from .tiers import DEPTH, Tiers
 
 NEAR = 1
 """How far the windows reach that are paired with the last output symbols and with the context."""
+OUTLINE = LocalWindow(radius=4, decay=0.6)
+"""The windows in which symbols of a tier are told apart and all others are one: what matters of
+*ate* in *late*, *rate* and *dame* is an open syllable. They count half."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,12 @@ class Contexts:
     """The features of positions: a key each, and a weight for each kind.
 
     The windows of `LocalWindow`; the nearest members of each tier, alone and with the windows that
-    reach one symbol at most; the first and last symbols of the sequence; and the product of the
-    near ones of all these with the context. To them come, for h = 1, …, history, the last h output
-    symbols, and the last members of the output's tier, paired with the windows that hold the
-    position and reach one symbol at most and with the context: output symbols count as if they
-    stood beside the position, each one of weight `decay`.
+    reach one symbol at most; windows in which all symbols but the members of a tier are one; the
+    first and last symbols of the sequence; and the product of the near ones of all these with the
+    context. To them come, for h = 1, …, history, the last h output symbols, and the last members of
+    the output's tier, paired with the windows that hold the position and reach one symbol at most
+    and with the context: output symbols count as if they stood beside the position, each one of
+    weight `decay`.
 
     Attributes
     ----------
@@ -100,6 +105,7 @@ class Contexts:
         if self.tiers is not None:
             for c in range(self.tiers.source.shape[1]):
                 collected.add_tier(self.tiers, c)
+                collected.add_outlines(self.tiers, c)
         if self.ends:
             collected.add_ends(self.ends, self.backward)
         if self.similar is not None:
@@ -154,9 +160,13 @@ class _Collected:
         self.inputs, self.codes = inputs, inputs.source
         self.decay = float(contexts.kernel.decay)
         ends, weights = contexts.kernel.windows()
-        self.keys = [contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions)]
-        self.weights, self.values = [weights], [np.ones((1, len(weights)))]
-        self.size = len(weights)
+        self.keys: list[np.ndarray] = []
+        self.weights: list[np.ndarray] = []
+        self.values: list[np.ndarray] = []
+        self.size = 0
+        self.add_all(
+            contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions), weights
+        )
         near = (ends[:, 0] >= -NEAR) & (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] <= NEAR)
         self.paired: list[int] = [int(f) for f in np.flatnonzero(near)]
         # The position alone comes first: it is what the context is paired with the output by.
@@ -166,11 +176,17 @@ class _Collected:
 
     def add(self, keys: np.ndarray, weight: float, values: np.ndarray | None = None) -> int:
         """Add a kind; return its number."""
-        self.keys.append(keys[:, None])
-        self.weights.append(np.array([weight]))
-        self.values.append(np.ones((1, 1)) if values is None else values[:, None])
-        self.size += 1
+        self.add_all(keys[:, None], np.array([weight]), None if values is None else values[:, None])
         return self.size - 1
+
+    def add_all(
+        self, keys: np.ndarray, weights: np.ndarray, values: np.ndarray | None = None
+    ) -> None:
+        """Add several kinds, (positions, kinds)."""
+        self.keys.append(keys)
+        self.weights.append(weights)
+        self.values.append(np.ones((1, len(weights))) if values is None else values)
+        self.size += len(weights)
 
     def _symbols(self, kind: int) -> np.ndarray:
         """First keys of a kind of features: the symbol at each position."""
@@ -194,6 +210,16 @@ class _Collected:
             for side in range(2):
                 kind = mix(keys, 502 + 10 * c + side)
                 self.add(mix(kind, nearest[:, side * DEPTH]), weight * one)
+
+    def add_outlines(self, tiers: Tiers, c: int) -> None:
+        """Add windows around the position in which only the members of a class are told apart."""
+        codes = self.codes
+        others = np.where(self.inputs.inside, 1, 0)
+        outline = Codes(np.where(tiers.members(codes, c), codes.flat + 2, others), codes.starts)
+        ends, weights = OUTLINE.windows()
+        chosen = (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] - ends[:, 0] > 1)
+        keys = OUTLINE.keys(outline, codes.rows, codes.positions)[:, chosen]
+        self.add_all(mix(keys, self._symbols(504 + 10 * c)[:, None]), weights[chosen] / 2.0)
 
     def add_ends(self, n: int, backward: bool) -> None:
         """Add the last 1, …, n symbols of the sequence, and the first."""

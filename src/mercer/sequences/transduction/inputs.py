@@ -37,6 +37,12 @@ class Inputs:
     context: np.ndarray
     values: np.ndarray | None = None
 
+    @property
+    def inside(self) -> np.ndarray:
+        """Whether each token is one of the sequence itself."""
+        place, rows = self.source.positions, self.source.rows
+        return (place >= self.first[rows]) & (place < self.last[rows])
+
     def take(self, rows: np.ndarray) -> Inputs:
         """Return some of the inputs."""
         values = None if self.values is None else self.values[rows]

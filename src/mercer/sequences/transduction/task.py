@@ -16,7 +16,7 @@ from ...solvers import ConjugateGradient
 from ...spaces import Sequences
 from .alignment import align
 from .checks import alignable
-from .contexts import Contexts
+from .contexts import OUTLINE, Contexts
 from .emission import Ridge
 from .inputs import InputCoder, reversed_codes, sliced
 from .model import Aligned
@@ -129,7 +129,8 @@ def directed(codes: Codes, backward: bool) -> Codes:
 
 def check_features(contexts: Contexts, source: Codes, context_kinds: int) -> None:
     """Refuse features that do not fit into memory."""
-    kinds = len(contexts.kernel.windows()[1]) + 12 * (1 + context_kinds) * (1 + contexts.history)
+    windows = sum(len(kernel.windows()[1]) for kernel in (contexts.kernel, OUTLINE))
+    kinds = windows + 12 * (1 + context_kinds) * (1 + contexts.history)
     need, free = BYTES * len(source.flat) * kinds, SHARE * available()
     if need > free:
         raise MemoryError(

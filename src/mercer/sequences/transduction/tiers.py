@@ -55,6 +55,10 @@ class Tiers:
             return DEPTH + 1
         return DEPTH if self.target.any() else 0
 
+    def members(self, codes: Codes, c: int) -> np.ndarray:
+        """Return which symbols are in class c; the last row is that of unknown ones."""
+        return self.source[np.where(codes.flat < 0, len(self.source) - 1, codes.flat), c]
+
     def nearest(self, codes: Codes, c: int) -> np.ndarray:
         """Return the nearest members of class c to the left and right of every position.
 
