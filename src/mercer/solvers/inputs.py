@@ -344,9 +344,10 @@ class ExactInputs(InputSpectrum):
 def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
     """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
     if is_foreign(A):
-        for a, b in pairs:
-            A = A - a[:, None] * b[None, :]
-        return A
+        left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
+        made = -namespace(A).matrix_transpose(left) @ right
+        made += A
+        return made
     made = np.empty(A.shape) if out is None else out
 
     def fill(rows: slice) -> None:
