@@ -205,7 +205,7 @@ class LocalLaw(StructuredEstimator):
                 out = np.flatnonzero((fold == f) & scored)
                 if len(out):
                     path = (whole_sum - own).path(alphas, self.fit_intercept)
-                    errors.extend(np.stack([fit.errors(out, *found) for found in path], axis=1))
+                    errors.extend(fit.errors(out, path))
             self.errors_ = np.mean(errors, axis=0)
             alphas = [alphas[int(np.argmin(self.errors_))]]
         (self.alpha_,) = alphas
