@@ -99,7 +99,7 @@ class LawFit:
         """Relative errors of solved fields (row) for each of some fits; infinite without one."""
         map, at = self.map, like_index(fields, self.X)
         K = map.kernel._gram(map.windows(self.X[at, ...]), map.marks)
-        fits = [map.coefficients(K, self.weights(c), d * self.scale) for c, d in path]
+        fits = [map.law(K, self.weights(c), d * self.scale) for c, d in path]
         truth, found = host(self.Y[at, ...]), host(map.solved(namespace(K).concat(fits)))
         wrong = found.reshape(len(fits), *truth.shape) - truth
         lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)

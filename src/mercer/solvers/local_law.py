@@ -147,7 +147,7 @@ class LocalLawMap(FeatureMap):
         found = []
         for rows in blocks(count(A), step):
             K = self.kernel._gram(self.windows(A[rows, ...]), marks)
-            found.append(self.solved(self.coefficients(K, weights, like(self.constant, A))))
+            found.append(self.solved(self.law(K, weights, like(self.constant, A))))
         return namespace(A).concat(found) if is_foreign(given) else host(namespace(A).concat(found))
 
     def moved(self, A: Array) -> Array:
@@ -158,7 +158,7 @@ class LocalLawMap(FeatureMap):
 
         return torch.asarray(A, device=self.device)
 
-    def coefficients(self, K: Array, weights: Array, constant: Array) -> Array:
+    def law(self, K: Array, weights: Array, constant: Array) -> Array:
         """Those of the law at every place, (n, places, 2 + neighbours), of kernel values."""
         C = namespace(K).reshape(K @ weights, (-1, constant.shape[0], weights.shape[1]))
         C[:, :, 0] += constant
