@@ -26,7 +26,7 @@ from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, over the number of windows."""
-SCORED = 64
+SCORED = 40
 """Fields that ridges are chosen on, left out."""
 SCALE = 3.0
 """The default length scale of windows over their median distance."""
@@ -205,7 +205,7 @@ class LocalLaw(StructuredEstimator):
                 out = np.flatnonzero((fold == f) & scored)
                 if len(out):
                     path = (whole_sum - own).path(alphas, self.fit_intercept)
-                    errors.extend(np.stack([fit.errors(out, *found) for found in path], axis=1))
+                    errors.extend(fit.errors(out, path))
             self.errors_ = np.mean(errors, axis=0)
             alphas = [alphas[int(np.argmin(self.errors_))]]
         (self.alpha_,) = alphas

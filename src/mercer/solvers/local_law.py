@@ -146,9 +146,8 @@ class LocalLawMap(FeatureMap):
         step = max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // len(self.constant))
         found = []
         for rows in blocks(count(A), step):
-            C = self.kernel._gram(self.windows(A[rows, ...]), marks) @ weights
-            C = namespace(C).reshape(C, (-1, len(self.constant), C.shape[1]))
-            found.append(self.solved(C, like(self.constant, A)))
+            K = self.kernel._gram(self.windows(A[rows, ...]), marks)
+            found.append(self.solved(self.law(K, weights, like(self.constant, A))))
         return namespace(A).concat(found) if is_foreign(given) else host(namespace(A).concat(found))
 
     def moved(self, A: Array) -> Array:
@@ -159,12 +158,18 @@ class LocalLawMap(FeatureMap):
 
         return torch.asarray(A, device=self.device)
 
-    def solved(self, C: Array, constant: Array) -> Array:
-        """The fields of coefficients (n, places, 2 + neighbours), flat; zero at masked places."""
+    def law(self, K: Array, weights: Array, constant: Array) -> Array:
+        """Those of the law at every place, (n, places, 2 + neighbours), of kernel values."""
+        C = namespace(K).reshape(K @ weights, (-1, constant.shape[0], weights.shape[1]))
+        C[:, :, 0] += constant
+        return C
+
+    def solved(self, C: Array) -> Array:
+        """The fields of coefficients, flat; zero at masked places."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         own = deviations - xp.mean(deviations, axis=2)[:, :, None]
         own = own + (1.0 + mean) / own.shape[2]
-        right = C[:, :, 0] + constant
+        right = C[:, :, 0]
         Y = self._by_tables(own, right) if is_foreign(C) else self._by_rows(own, right)
         if self._grid.mask is None:
             return Y
