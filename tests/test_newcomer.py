@@ -89,17 +89,18 @@ def test_its_first_example_runs_in_an_empty_folder(goal, failed):
     assert goal not in failed, failed[goal]
 
 
-def test_the_walk_in_a_terminal(tmp_path):
-    mercer = [sys.executable, "-m", "mercer"]
+def test_the_walk_in_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rows = [f"{w},{w[:-1] + 'ies' if w.endswith('y') else w + 's'}" for w in WORDS]
     (tmp_path / "words.csv").write_text("\n".join(["singular,plural", *rows]))
     (tmp_path / "new.csv").write_text("singular\nberry\nlamp\n")
     start = time.monotonic()
     for arguments in (["--help"], ["fetch"]):
         assert CliRunner().invoke(main, arguments).exit_code == 0
-    done = run([*mercer, "fit", "words.csv", "-o", "words.mercer"], tmp_path)
+    fit = [sys.executable, "-m", "mercer", "fit", "words.csv", "-o", "words.mercer"]
+    done = run(fit, tmp_path)
     assert done.returncode == 0, done.stderr
-    done = run([*mercer, "predict", "words.mercer", "new.csv"], tmp_path)
+    done = CliRunner().invoke(main, ["predict", "words.mercer", "new.csv"])
     assert "berries" in done.stdout and "lamps" in done.stdout
     assert time.monotonic() - start < 60 * MINUTES
 
