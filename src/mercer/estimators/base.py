@@ -173,7 +173,15 @@ class StructuredEstimator(
         """
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        return replace(self.points_(checked), inputs=self._given(X, checked))
+        return replace(
+            self.points_(checked),
+            inputs=self._given(X, checked),
+            posterior=self._posterior(checked),
+        )
+
+    def _posterior(self, X: Items) -> Any:
+        """What knows the variance of points; None where nothing does."""
+        return None
 
     def _given(self, X: Items, checked: Items) -> Items:
         """The inputs for decoders that ask them: as the user gave them, in a form to slice."""

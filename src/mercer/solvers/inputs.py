@@ -48,6 +48,7 @@ class InputSpectrum:
     complete = True
     roots: Array | None = None
     total: float
+    reduction: Reduction
     refines = False
     """Whether `times` has the Gram matrix itself at hand."""
 
@@ -55,6 +56,23 @@ class InputSpectrum:
     def share(self) -> float:
         """What a constant at a new input weighs: 1/√Σw, or nothing without an intercept."""
         return 0.0 if self.N is None else self.total**-0.5
+
+    def factor(
+        self,
+        K: Array,
+        weights: np.ndarray | None,
+        intercept: bool,
+        places: np.ndarray | None = None,
+        what: str = "Gram matrix",
+    ) -> None:
+        """Factor √w K √w on what is not constant; `K` is destroyed."""
+        xp, reduction = namespace(K), Reduction.of(weights, intercept, K, places)
+        scale = float(xp.max(xp.linalg.diagonal(K)))  # to which rounding is relative
+        scale *= 1.0 if weights is None else float(weights.max())
+        A = reduction.reduced(K)
+        self.s, E = eigh(A, what, drop=False, scale=scale, overwrite=True)
+        self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
 
     def rows(self, index: Any) -> Array:
         """Some rows of E."""
@@ -139,20 +157,6 @@ class Reduction:
     def weighted(self, A: Array) -> Array:
         """√w ∘ A."""
         return A if self.roots is None else self.roots * A
-
-    def spectrum(self, K: Array, what: str = "Gram matrix") -> tuple[Array, Array]:
-        """Eigenvalues s and vectors E of √w K √w on what is not constant.
-
-        `K` is left alone, since a kernel may keep what it returned.
-        """
-        xp = namespace(K)
-        scale = float(
-            xp.max(xp.linalg.diagonal(K))
-        )  # of all entries, to which rounding is relative
-        scale *= 1.0 if self.roots is None else float(xp.max(self.roots)) ** 2
-        A = self.reduced(K)
-        s, E = eigh(A, what, drop=False, scale=scale, overwrite=A is not K)
-        return s, self.back(A if E is None else E)  # E is None for an empty matrix alone
 
     def reduced(self, K: Array) -> Array:
         """Mᵀ(√w K √w)M for a symmetric K, which is returned itself where there is nothing to do."""
