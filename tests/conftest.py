@@ -3,8 +3,9 @@
 import os
 import shutil
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # before numpy is loaded: pytest-xdist brings the cores
+for _name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
+    # Before numpy and numba are loaded: pytest-xdist brings the cores.
+    os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
 import threading
 from pathlib import Path

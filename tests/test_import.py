@@ -1,5 +1,6 @@
 """What importing mercer brings with it, in a process of its own."""
 
+import pickle
 import subprocess
 import sys
 
@@ -71,12 +72,8 @@ def test_unknown_names():
 
 
 def test_classes_are_pickled_by_where_they_live():
-    code = (
-        "import pickle, mercer\n"
-        "model = mercer.KernelDependency().fit([[0.0], [1.0]], [0.0, 1.0])\n"
-        "print(pickle.dumps(model).hex())"
-    )
-    loads = f"import pickle\nprint(pickle.loads(bytes.fromhex('{run(code).strip()}')))"
+    model = mercer.KernelDependency().fit([[0.0], [1.0]], [0.0, 1.0])
+    loads = f"import pickle\nprint(pickle.loads(bytes.fromhex('{pickle.dumps(model).hex()}')))"
     assert run(loads).strip() == "KernelDependency()"
 
 

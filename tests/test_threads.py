@@ -1,10 +1,17 @@
-"""Compiled loops that run on all cores survive forked processes and threads."""
+"""Work on all cores gives what one core gives, and survives forks and threads."""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from threadpoolctl import threadpool_info
+
+from mercer import KernelDependency, KernelDependencyCV, _threads
+from mercer.features import Nystroem, RandomPivotedCholesky
+from mercer.kernels import RBF
 
 FORK = """
 import multiprocessing
@@ -22,7 +29,7 @@ THREADS = """
 from concurrent.futures import ThreadPoolExecutor
 from mercer.kernels import Spectrum
 
-words = ["".join(chr(97 + (i * j) % 7) for j in range(50)) for i in range(300)]
+words = ["".join(chr(97 + (i * j) % 7) for j in range(50)) for i in range(100)]
 def value(_):
     return sum(float(Spectrum(3)(words).sum()) for _ in range(5))
 
@@ -57,3 +64,41 @@ def test_eight_threads_at_once(layer):
     result = ran(THREADS, NUMBA_THREADING_LAYER=layer)
     assert result.returncode == 0, result.stderr[-2000:]
     assert result.stdout == "done\n"
+
+
+def threads_of_products():
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+def test_blocks_of_all_threads_come_back_in_order(monkeypatch):
+    monkeypatch.setattr(_threads, "cores", lambda: 3)
+    before = threads_of_products()
+    found = _threads.striped(lambda parts: [part.start for part in parts], 100, 10)
+    assert found == [[0, 30, 60, 90], [10, 40, 70], [20, 50, 80]]
+    assert threads_of_products() == before
+
+
+def test_an_error_of_one_thread_is_raised_and_the_limit_undone(monkeypatch):
+    monkeypatch.setattr(_threads, "cores", lambda: 2)
+    before = threads_of_products()
+    with pytest.raises(ZeroDivisionError):
+        _threads.striped(lambda parts: 1 / (parts[0].start - 10), 20, 10)
+    assert threads_of_products() == before
+
+
+@pytest.mark.parametrize("steady", [0.0, np.inf], ids=["turned", "bare"])
+@pytest.mark.parametrize("map", [Nystroem, RandomPivotedCholesky])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sums_over_blocks_and_threads_are_those_of_all_rows(
+    map, intercept, steady, rng, monkeypatch
+):
+    monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
+    X, weights = rng.normal(size=(5000, 3)), rng.uniform(0.5, 2.0, size=5000)
+    Y = np.sin(X)
+    given = {"features": map(30, random_state=0), "fit_intercept": intercept}
+    one = KernelDependency(RBF(1.5), alpha=0.1, **given)
+    rows = KernelDependencyCV(RBF(1.5), alphas=[0.1], **given).fit(X, Y, sample_weight=weights)
+    wanted = rows.predict(X[:50])
+    assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
+    monkeypatch.setattr(_threads, "cores", lambda: 1 if _threads._ONE_OF_MANY.get() else 3)
+    assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)

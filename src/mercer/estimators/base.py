@@ -146,7 +146,7 @@ class StructuredEstimator(
             )
         # Plain numbers were made vectors of length one; ragged curves have no shape.
         single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
-        self.flat_ = single and np.ndim(y) == 1
+        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 

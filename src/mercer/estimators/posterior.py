@@ -12,9 +12,10 @@ from .._arrays import Array, Items, host, like, namespace
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
-from ..problem import Side
+from ..problem import Problem, Side, Want
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
+from ..solvers.ridge_posterior import RidgePosterior, ridge_posterior
 from ..solvers.spectral import Parts
 from ..symmetric import SymMatrix
 from .fitted import Fitted
@@ -54,21 +55,48 @@ class Posterior:
 
     @property
     def factorization(self) -> Any:
-        """The spectra, with outputs in all of their finite features where they are vectors."""
+        """The spectra; those that the fit has made, where they are of all that is wanted."""
         kept = self.fitted._kept
         if "spectra" not in kept:
-            problem, outputs = self.fitted.problem, self.fitted.problem.outputs
-            whole = outputs.features is None and outputs.kernel.on_vectors
-            whole = whole and outputs.width is not None
-            made = kept.get("factorization")
-            if isinstance(made, Parts) and (not whole or isinstance(_map(made), Explicit)):
-                kept["spectra"] = made  # the fit has made them: nothing is factored again
-                return made
-            if whole:
-                problem = replace(problem, outputs=Side(outputs.kernel, outputs.items, Explicit()))
-            want = replace(self.fitted.want, moves=True, relative=False, solver="auto")
-            kept["spectra"] = factor(problem, want)
+            kept["spectra"] = self._made() or factor(self._problem, self._want)
         return kept["spectra"]
+
+    def _made(self) -> Parts | None:
+        """The spectra of the fit, if it has made them."""
+        made, whole = self.fitted._kept.get("factorization"), self._whole
+        fits = isinstance(made, Parts) and (not whole or isinstance(_map(made), Explicit))
+        return made if fits else None
+
+    @property
+    def _whole(self) -> bool:
+        """Whether outputs are vectors, which are wanted in all of their finite features."""
+        outputs = self.fitted.problem.outputs
+        vectors = outputs.features is None and outputs.kernel.on_vectors
+        return vectors and outputs.width is not None
+
+    @property
+    def _problem(self) -> Problem:
+        problem, outputs = self.fitted.problem, self.fitted.problem.outputs
+        if not self._whole:
+            return problem
+        return replace(problem, outputs=Side(outputs.kernel, outputs.items, Explicit()))
+
+    @property
+    def _want(self) -> Want:
+        return replace(self.fitted.want, moves=True, relative=False, solver="auto")
+
+    @property
+    def directions(self) -> Any:
+        """What variances along the directions of the operator are read off.
+
+        A Cholesky factor, where no spectrum was made yet and none is needed.
+        """
+        kept = self.fitted._kept
+        if "spectra" in kept or self._made() is not None:
+            return self.parts
+        if "cholesky" not in kept:
+            kept["cholesky"] = ridge_posterior(self._problem, self._want, self.fitted.alpha)
+        return kept["cholesky"] or self.parts
 
     @property
     def parts(self) -> Any:
@@ -83,9 +111,13 @@ class Posterior:
     def noise(self) -> float:
         """σ², profiled: α Σ c² / (b s + α) over the number of terms."""
         kept = self.fitted._kept
-        if "noise" not in kept and hasattr(self.factorization, "noise"):
-            kept["noise"] = self.factorization.noise(self.fitted.alpha)
-        elif "noise" not in kept:
+        if "noise" in kept:
+            return kept["noise"]
+        way = self.directions
+        way = way if isinstance(way, RidgePosterior) else self.factorization
+        if hasattr(way, "noise"):
+            kept["noise"] = way.noise(self.fitted.alpha)
+        else:
             kept["noise"] = profiled_noise(self.factorization, self.parts, self.fitted.alpha)
         return kept["noise"]
 
@@ -107,7 +139,9 @@ class Posterior:
         A = self._to_outputs() ** 2 if kind == "outputs" else None
         if kind == "total":
             self._check_total()
-        V = self.factorization.variance(self.X, self.fitted.alpha) + float(observed)
+        way = self.directions if noise == "evidence" else None
+        way = way if isinstance(way, RidgePosterior) else self.factorization
+        V = way.variance(self.X, self.fitted.alpha) + float(observed)
         V = V * (self.noise if noise == "evidence" else like(self.noises, V))
         return summed(V, kind, A, self.shape)
 
@@ -152,7 +186,7 @@ class Posterior:
 
     def _to_outputs(self) -> np.ndarray:
         """What one unit along each direction of the operator adds to an output, (q, output)."""
-        problem, parts = self.fitted.problem, self.parts
+        problem, parts = self.fitted.problem, self.directions
         if not self.linear:
             raise ValueError(
                 f'kind="outputs" is for outputs that are linear in the points, and '
@@ -174,7 +208,7 @@ class Posterior:
     def _check_total(self) -> None:
         """Refuse a sum over directions that no training output has."""
         problem = self.fitted.problem
-        q = sum(part.b.shape[0] for part in self.parts.parts)
+        q = sum(part.b.shape[0] for part in self.directions.parts)
         if problem.outputs.features is not None or q == problem.outputs.width:
             return
         vanishing = problem.separable and vanishes_unseen(problem.kernel.operator)

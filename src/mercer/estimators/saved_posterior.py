@@ -100,7 +100,7 @@ class SavedRanks:
         """Without what is as long as the training data."""
         return cls(inputs.at.map, inputs.mean, inputs.P, inputs.s)
 
-    project, prior, both = LowRankInputs.project, LowRankInputs.prior, LowRankInputs.both
+    project, both = LowRankInputs.project, LowRankInputs.both
     at = property(lambda self: self)
 
 

@@ -54,8 +54,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     order
         The order of the n-gram model of outputs.
     temperature, lm_weight
-        Of the softmax, and of the n-gram model. None: chosen on pairs left out of the fit, by
-        likelihood the one and by exact matches the other.
+        Of the softmax, and of the n-gram model. None: chosen by likelihood on pairs left out of the
+        fit.
     beam
         The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
     folds

@@ -14,7 +14,7 @@ from scipy.linalg.blas import dgemv
 from scipy.sparse import issparse
 
 from .._arrays import Array, Items, is_foreign, like, namespace, take
-from .._threads import in_passes
+from .._threads import MANY, in_passes
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
@@ -164,6 +164,8 @@ class Reduction:
             v = self.R[:, 0]
             p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
+            if is_foreign(K) or K.size < MANY:
+                return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
             return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
@@ -174,7 +176,15 @@ class Reduction:
 
     def inside(self, V: Array) -> Array:
         """MᵀV."""
-        return V if self.R is None else take(self._reflected(V), self.kept)
+        if self.R is None:
+            return V
+        if self.R.shape[1] > 1 or is_foreign(V):
+            return take(self._reflected(V), self.kept)
+        v = self.R[:, 0]
+        u = 2.0 * (v @ V)
+        if V.flags.c_contiguous:
+            return _outer_less(V[1:], (v[1:], u))
+        return _outer_less(V.T[:, 1:], (u, v[1:])).T
 
     def back(self, A: Array) -> Array:
         """M A."""
@@ -185,7 +195,7 @@ class Reduction:
             u = 2.0 * (
                 v[1:] @ A if is_foreign(A) or A.flags.f_contiguous else dgemv(1.0, A.T, v[1:])
             )
-            if is_foreign(A):
+            if is_foreign(A) or A.size < MANY:
                 rows = -v[:, None] * u[None, :]
                 rows[1:, :] += A
                 return rows
@@ -324,10 +334,6 @@ class ExactInputs(InputSpectrum):
         """Kernel values against the training inputs, times √w ∘ (E D)."""
         return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
 
-    def prior(self, X: Items) -> Array:
-        """k(x, x), centred where there is an intercept."""
-        return self.gram.prior(X, self.gram.against(X))
-
     def both(self, X: Items) -> tuple[Array, Array | None, Array]:
         """`project` up to a constant row, that row and `prior`, of one batch of kernel values."""
         gram, E = self.gram, self.reduction.weighted(self.E)
@@ -342,12 +348,7 @@ class ExactInputs(InputSpectrum):
 
 
 def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
-    """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
-    if is_foreign(A):
-        left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
-        made = -namespace(A).matrix_transpose(left) @ right
-        made += A
-        return made
+    """A - Σ a bᵀ over pairs of vectors, in one pass on all cores."""
     made = np.empty(A.shape) if out is None else out
 
     def fill(rows: slice) -> None:

@@ -141,12 +141,8 @@ class LowRankInputs(InputSpectrum):
         """The feature map times P √s D."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
-    def prior(self, X: Items) -> Array:
-        """k(x, x), exact although the coordinates are not; centred in coordinates."""
-        return self.both(X)[2]
-
     def both(self, X: Items) -> tuple[Array, Array | None, Array]:
-        """`project`, no shift and `prior` of the same inputs, of one batch of coordinates."""
+        """`project`, no shift, and k(x, x), exact although the coordinates are not."""
         U, k = dense(self.at.map.transform(X)), self.at.map.kernel_.diag(X)
         xp, C = namespace(U), U if self.mean is None else U - self.mean
         if self.mean is not None:

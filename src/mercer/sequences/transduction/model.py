@@ -146,17 +146,23 @@ class Model:
             joint_scores(local, counts, outputs.flat, outputs.starts, owner, values)
         return values
 
-    def joint_of_found(
+    def of_found(
         self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
-        """The same of outputs that a search found, (inputs, k); 0 where there is none."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of outputs that a search found by the n-gram model and by the joint one.
+
+        Both are (inputs, k), and 0 where there is no output.
+        """
+        from ._rescoring_loops import language_scores
+
         there = np.isfinite(values)
         rows = [row[:size] for row, size in zip(out[there], sizes[there], strict=True)]
         starts = np.concatenate([[0], np.cumsum(sizes[there])])
         flat = np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, dtype=np.int64)
-        found = np.zeros(values.shape)
-        found[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0])
-        return found
+        language, joint = np.zeros(values.shape), np.zeros(values.shape)
+        language[there] = language_scores(flat, starts, self.language)
+        joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0])
+        return language, joint
 
 
 @dataclass(frozen=True)
