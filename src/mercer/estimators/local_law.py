@@ -156,7 +156,7 @@ class LocalLaw(StructuredEstimator):
     def _map(self, X: Array) -> LocalLawMap:
         """The map, laid out; nothing is learnt yet."""
         fields, shape = self.fields or Fields(), tuple(int(s) for s in X.shape[1:])
-        step = max(fields.grid(shape).spacing)
+        step = float(max(fields.grid(shape).spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
         kernel = Matern(nu=3.5) if self.kernel is None else as_kernel(self.kernel)

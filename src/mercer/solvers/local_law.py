@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace
-from .._checks import Limits, array, must
+from .._checks import Limits, array, bounded, must
 from .._parameters import parameters
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -89,12 +89,22 @@ class LocalLawMap(FeatureMap):
     constant: Any = None
 
     def check_loaded(self, limits: Limits) -> None:
-        """One row a mark, one constant a place."""
+        """One row a mark, one constant a place; neighbours are no more than a file may ask for."""
+        must(isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4, "shape is no shape")
+        for size in self.shape:
+            bounded(size, "shape", 1, limits.size)
+        must(isinstance(self.fields, Fields), "fields are none")
+        grid, number = self._grid, float(np.prod([float(s) for s in self.shape]))
+        for radius in (self.radius, self.reach):
+            must(isinstance(radius, float) and radius > 0, "radius and reach are no lengths")
+            lines = zip(grid.shape, grid.spacing, strict=True)
+            around = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in lines])
+            must(number * around <= limits.size, "places and their neighbours are too many")
         m = len(array(self.marks, "marks", np.float64, None, None))
-        array(self.weights, "weights", np.float64, m, 1 + self._near.places.shape[1] + 1)
-        array(self.constant, "constant", np.float64, len(self._grid.live))
+        array(self.weights, "weights", np.float64, m, 2 + self._near.places.shape[1])
+        array(self.constant, "constant", np.float64, len(grid.live))
         for name in ("shift", "spread"):
-            array(getattr(self, name), name, np.float64, self._grid.channels)
+            array(getattr(self, name), name, np.float64, grid.channels)
         must(self.device is None or isinstance(self.device, str), "device is no name")
 
     # -- what places see ------------------------------------------------------------------------
