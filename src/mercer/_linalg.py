@@ -17,6 +17,8 @@ SMALL = 512
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
 longer than a small factorisation. Of larger ones scipy makes two while numpy makes one.
 """
+TALL = 128
+"""Rows from which on it pays to look whether a matrix is triangular."""
 
 
 def ridged(K: Array, alpha: float | Array) -> Array:
@@ -58,9 +60,10 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def times(A: Array, W: Array) -> Array:
-    """A W, in half of the time where both are numpy's, A is tall and W upper triangular."""
-    if A.shape[0] > A.shape[1] and isinstance(A, np.ndarray) and _is_upper(W):
-        return scipy.linalg.blas.dtrmm(1.0, W, A.T, trans_a=1).T
+    """A W, in half of the time where both are numpy's, A has many rows, W upper triangular."""
+    if A.shape[0] >= TALL and isinstance(A, np.ndarray) and _is_upper(W):
+        rows = W.flags.c_contiguous  # then the transpose is what BLAS takes without a copy
+        return scipy.linalg.blas.dtrmm(1.0, W.T if rows else W, A.T, lower=rows, trans_a=not rows).T
     return A @ W
 
 

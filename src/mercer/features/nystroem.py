@@ -5,16 +5,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, like, namespace, take
+from .._arrays import Array, Items, count, like, namespace, part, take
 from .._linalg import PositiveDefinite, solve_triangular
 from .._parameters import parameters
 from .._plan import require_low_rank
+from .._threads import striped
 from ..kernels import Kernel
 from ..symmetric import EPS, eigh
 from .landmarks import LandmarkMap, check_rank
 
 CONDITION = 1e3
 """A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
+ROWS = 512
+"""Items whose coordinates a thread makes at once."""
 
 
 @parameters
@@ -56,18 +59,38 @@ class Nystroem(LandmarkMap):
     landmarks: Items | None = None
     random_state: Any = None
 
+    def fit(self, kernel: Kernel, A: Items) -> Nystroem:
+        """Choose the landmarks; coordinates are made block by block, for their lengths alone."""
+        A, trace = self._settle(kernel, A)
+        if not (kernel.on_vectors and isinstance(A, np.ndarray)):
+            self._miss(trace, _length(self.transform(A)))
+            return self
+
+        def lengths(parts: list[slice]) -> float:
+            return sum(_length(self.transform(part(A, rows))) for rows in parts)
+
+        self._miss(trace, sum(striped(lengths, count(A), ROWS)))
+        return self
+
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The coordinates of the items that the map is fitted on."""
+        A, trace = self._settle(kernel, A)
+        U = self.transform(A)
+        self._miss(trace, _length(U))
+        return U
+
+    def _settle(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
+        """Choose landmarks and weights; the items, checked, and the trace of the kernel."""
         A = kernel.check(A, "A")
         diagonal = kernel.diag(A)
-        xp, landmarks = namespace(diagonal), self._chosen(kernel, A)
+        landmarks = self._chosen(kernel, A)
         require_low_rank(count(A), count(landmarks))
         self.kernel_, self.landmarks_ = kernel, landmarks
         self.weights_ = inverse_root(kernel.checked_gram(landmarks))
-        U = self.transform(A)
-        kept, trace = float(xp.sum(U * U)), float(xp.sum(diagonal))
+        return A, float(namespace(diagonal).sum(diagonal))
+
+    def _miss(self, trace: float, kept: float) -> None:
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
-        return U
 
     def _chosen(self, kernel: Kernel, A: Items) -> Items:
         if (self.rank is None) == (self.landmarks is None):
@@ -82,6 +105,11 @@ class Nystroem(LandmarkMap):
         n = count(A)
         drawn = check_random_state(self.random_state).permutation(n)[: self.rank]
         return take(A, np.sort(drawn))
+
+
+def _length(U: Array) -> float:
+    """The sum of all squares."""
+    return float(namespace(U).sum(U * U))
 
 
 def inverse_root(K: Array) -> Array:
