@@ -31,6 +31,17 @@ def rng():
     return np.random.default_rng(0)
 
 
+@pytest.fixture(scope="module")
+def few_trees():
+    """Few trees in AutoDependency and its baselines: they take most of the time of a fit."""
+    from mercer.auto import baselines, search
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "TREES", 5)
+        patch.setattr(baselines, "TREES", 5)
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_home():
     """The folder that MERCER_DATA names; a test that needs it skips where there is none."""

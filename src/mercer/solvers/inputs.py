@@ -164,7 +164,7 @@ class Reduction:
             v = self.R[:, 0]
             p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
-            if is_foreign(K) or K.size < MANY:
+            if not is_foreign(K) and K.size < MANY:
                 return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
             return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
@@ -348,7 +348,12 @@ class ExactInputs(InputSpectrum):
 
 
 def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
-    """A - Σ a bᵀ over pairs of vectors, in one pass on all cores."""
+    """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
+    if is_foreign(A):
+        left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
+        made = -namespace(A).matrix_transpose(left) @ right
+        made += A
+        return made
     made = np.empty(A.shape) if out is None else out
 
     def fill(rows: slice) -> None:

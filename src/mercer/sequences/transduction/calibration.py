@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from ..._progress import Steps
@@ -70,8 +71,11 @@ class BestLists:
         if not len(scores):
             return 0.0
         own = scores[right]
-        sharpness = np.geomspace(0.2, 5.0, 15)
-        return max(float((b * own - logsumexp(b * scores, axis=1)).mean()) for b in sharpness)
+
+        def loss(sharpness: float) -> float:
+            return float((logsumexp(sharpness * scores, axis=1) - sharpness * own).mean())
+
+        return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
     def judged(self, weights: Weights) -> tuple[float, Confidence]:
         """The share of pairs whose best output is right, and the probabilities of lists."""
