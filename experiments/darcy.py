@@ -10,7 +10,7 @@ import numpy as np
 from rich.progress import track
 from sklearn.base import clone
 
-from mercer import ConformalSets, KernelDependency, KernelDependencyCV
+from mercer import ConformalSets, KernelDependency, KernelDependencyCV, LocalLaw
 from mercer.datasets import load_darcy
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
@@ -75,11 +75,12 @@ def models(X: np.ndarray, quick: bool) -> dict[str, Any]:
     """Functions of training pairs that return a fitted model."""
     median = Matern().fit(X.reshape(len(X), -1)).length_scale_
     whole = [Matern(s * median, nu=nu) for s in SCALES for nu in (1.5, 2.5)]
-    rank = QUICK_RANK if quick else RANK
+    rank, law = (QUICK_RANK, 40) if quick else (RANK, 150)
     shared = Shared(rank=rank, fields=GRID, output_fields=GRID)
     found = {
         "whole fields": lambda X, Y: KernelDependencyCV(whole).fit(X, Y),
         "local": lambda X, Y: local(X, Y, quick),
+        "law of neighbours": lambda X, Y: LocalLaw(fields=GRID, rank=law).fit(X, Y),
         f"shared, rank {rank}": lambda X, Y: KernelDependencyCV(shared, alphas=RIDGES).fit(X, Y),
     }
     return found
@@ -98,6 +99,6 @@ def local(X: np.ndarray, Y: np.ndarray, quick: bool) -> Any:
 
 
 def _told(model: Any) -> str:
-    kernel = " ".join(str(model.kernel_).split())
+    kernel = " ".join(str(getattr(model, "kernel_", model)).split())
     alpha = getattr(model, "alpha_", model.get_params(deep=False).get("alpha"))
     return f"{kernel}, ridge {alpha:.3g}"

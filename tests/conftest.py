@@ -3,8 +3,9 @@
 import os
 import shutil
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # before numpy is loaded: pytest-xdist brings the cores
+for _name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
+    # Before numpy and numba are loaded: pytest-xdist brings the cores.
+    os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
 import threading
 from pathlib import Path
@@ -18,6 +19,21 @@ settings.register_profile("mercer", deadline=None, derandomize=True)
 settings.load_profile("mercer")  # the same examples for everybody
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One worker for each file, and one for all sequence models: compiling them takes a minute."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            scope = super()._split_scope(nodeid)
+            return "sequences" if scope.startswith("tests/sequences/") else scope
+
+    return ByFile(config, log)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _few_threads():
     """Plug-ins may have loaded numpy before this file could set the environment."""
@@ -28,6 +44,17 @@ def _few_threads():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def few_trees():
+    """Few trees in AutoDependency and its baselines: they take most of the time of a fit."""
+    from mercer.auto import baselines, search
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "TREES", 5)
+        patch.setattr(baselines, "TREES", 5)
+        yield
 
 
 @pytest.fixture(scope="session")

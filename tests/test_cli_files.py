@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer.auto import search
 from mercer.cli import main, options
 from mercer.tables.formats import FORMATS
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path, monkeypatch, few_trees):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(search, "TREES", 5)
     (tmp_path / "tags.csv").write_text(
         "text,tags\n"
         + "the sea is blue,sea\nsun and sea,sea;sun\nhot sun,sun\ncold rain,rain\n" * 5

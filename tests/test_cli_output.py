@@ -17,7 +17,6 @@ from click.testing import CliRunner
 import mercer
 from hostile.mutations import Members
 from mercer import AutoDependency
-from mercer.auto import search
 from mercer.cli import main
 from mercer.cli.terminal import shown
 from mercer.tables import read
@@ -27,7 +26,7 @@ ROWS = "".join(f"{i},{2 * i + 1},{'ab'[i % 2]}\n" for i in range(12))
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
+def saved(tmp_path_factory, few_trees):
     folder = tmp_path_factory.mktemp("model")
     (folder / "d.csv").write_text("x,y,kind\n" + ROWS)
     model = AutoDependency(["x"], "y").fit(read(folder / "d.csv"))
@@ -37,7 +36,6 @@ def saved(tmp_path_factory):
 @pytest.fixture
 def folder(tmp_path, monkeypatch, saved):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(search, "TREES", 5)
     (tmp_path / "d.csv").write_text("x,y,kind\n" + ROWS)
     (tmp_path / "m.mercer").write_bytes(saved.read_bytes())
     return tmp_path

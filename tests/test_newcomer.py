@@ -4,6 +4,7 @@ Each page is one or two clicks from the front page; its first examples are paste
 """
 
 import doctest
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from mercer.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -24,6 +28,17 @@ WALK = {
     "a field": "fields.md",
 }
 MINUTES = 5
+PASTE = """
+import json, sys, traceback
+failed = {}
+for goal, code in json.load(sys.stdin).items():
+    try:
+        exec(compile(code, goal, "exec"), {"__name__": "__main__"})
+    except BaseException:
+        failed[goal] = traceback.format_exc()
+sys.stderr.write(json.dumps(failed))
+"""
+"""Runs examples one after the other, each with names of its own."""
 
 
 def clicks(page):
@@ -59,22 +74,33 @@ def test_it_is_two_clicks_from_the_front_page(goal):
     assert WALK[goal] in near | {page for one in near for page in clicks(one)}
 
 
-@pytest.mark.parametrize("goal", WALK)
-def test_its_first_example_runs_in_an_empty_folder(goal, tmp_path):
-    done = run([sys.executable, "-W", "error", "-"], tmp_path, input=first_example(WALK[goal]))
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
+    """What went wrong with the examples, in one fresh Python: importing takes most of the time."""
+    examples = json.dumps({goal: first_example(page) for goal, page in WALK.items()})
+    command = [sys.executable, "-W", "error", "-c", PASTE]
+    done = run(command, tmp_path_factory.mktemp("empty"), input=examples)
     assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stderr)
 
 
-def test_the_walk_in_a_terminal(tmp_path):
-    mercer = [sys.executable, "-m", "mercer"]
+@pytest.mark.parametrize("goal", WALK)
+def test_its_first_example_runs_in_an_empty_folder(goal, failed):
+    assert goal not in failed, failed[goal]
+
+
+def test_the_walk_in_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rows = [f"{w},{w[:-1] + 'ies' if w.endswith('y') else w + 's'}" for w in WORDS]
     (tmp_path / "words.csv").write_text("\n".join(["singular,plural", *rows]))
     (tmp_path / "new.csv").write_text("singular\nberry\nlamp\n")
     start = time.monotonic()
-    for arguments in (["--help"], ["fit", "words.csv", "-o", "words.mercer"], ["fetch"]):
-        done = run(mercer + arguments, tmp_path)
-        assert done.returncode == 0, done.stderr
-    done = run([*mercer, "predict", "words.mercer", "new.csv"], tmp_path)
+    for arguments in (["--help"], ["fetch"]):
+        assert CliRunner().invoke(main, arguments).exit_code == 0
+    fit = [sys.executable, "-m", "mercer", "fit", "words.csv", "-o", "words.mercer"]
+    done = run(fit, tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(main, ["predict", "words.mercer", "new.csv"])
     assert "berries" in done.stdout and "lamps" in done.stdout
     assert time.monotonic() - start < 60 * MINUTES
 

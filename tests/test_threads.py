@@ -29,7 +29,7 @@ THREADS = """
 from concurrent.futures import ThreadPoolExecutor
 from mercer.kernels import Spectrum
 
-words = ["".join(chr(97 + (i * j) % 7) for j in range(50)) for i in range(300)]
+words = ["".join(chr(97 + (i * j) % 7) for j in range(50)) for i in range(100)]
 def value(_):
     return sum(float(Spectrum(3)(words).sum()) for _ in range(5))
 

@@ -61,7 +61,7 @@ def test_what_is_refused():
         set_columns(balls, ["a", "b"])
 
 
-def test_sets_around_tables_read_them(tmp_path):
+def test_sets_around_tables_read_them(tmp_path, few_trees):
     rng = np.random.default_rng(0)
     n = 120
     frame = {"size": rng.normal(size=n) * 100, "town": list(rng.choice(["Oslo", "Rome"], size=n))}

@@ -68,7 +68,7 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks():
     out, rest = np.arange(10), np.arange(10, 60)
     found = next((fit.moments(np.arange(60)) - fit.moments(out)).path([1e-6], True))
     refit = next(fit.moments(rest).path([1e-6], True))
-    assert np.allclose(fit.errors(out, *found), fit.errors(out, *refit), atol=1e-9)
+    assert np.allclose(fit.errors(out, [found]), fit.errors(out, [refit]), atol=1e-9)
 
 
 def test_channels_constants_of_places_and_groups():

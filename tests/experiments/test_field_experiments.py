@@ -7,6 +7,7 @@ from rich.console import Console
 from experiments import burgers, darcy
 from mercer.datasets import DataNotFound, load_burgers, load_darcy
 from mercer.metrics import relative_error
+from mercer.solvers import place_choice
 
 
 def loaded(load):
@@ -37,10 +38,11 @@ def test_neighbourhoods_help_darcy():
 
 
 def test_darcy_runs(tmp_path, monkeypatch):
-    held = [A[:40] for A in loaded(load_darcy)]
-    fine = [*held[:2], *(A[:40] for A in load_darcy(fine=True)[2:])]
+    held = [A[:30] for A in loaded(load_darcy)]
+    fine = [*held[:2], *(A[:6] for A in load_darcy(fine=True)[2:])]
     monkeypatch.setattr(darcy, "load_darcy", lambda fine=False: fine_or(fine))
     monkeypatch.setattr(darcy, "QUICK_RANK", 30)
+    monkeypatch.setattr(place_choice, "STAGES", ((30, 30, 1), (30, 30, 1)))  # one short look
 
     def fine_or(finer):
         return fine if finer else held

@@ -11,7 +11,7 @@ import mercer
 from mercer import AutoDependency
 from mercer.tables import read
 
-KILLS = 40
+KILLS = 24
 SCRIPT = """
 import json, os, random, signal, sys
 from pathlib import Path
@@ -60,7 +60,7 @@ print(json.dumps([found, out.read_bytes() == new]))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_kills_leave_the_old_file_or_the_new_one(tmp_path, monkeypatch):
+def test_kills_leave_the_old_file_or_the_new_one(tmp_path, monkeypatch, few_trees):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(60)))
     mercer.save(AutoDependency().fit(read("d.csv")), tmp_path / "m.mercer")

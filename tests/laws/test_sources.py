@@ -181,8 +181,9 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("intercept", "weighted"), [(False, False), (True, True)], ids=["", "intercept, weights"]
+)
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("source", AGAIN)
 def test_a_choice_judges_all_pairs(source, name, intercept, weighted, small, tmp_path):

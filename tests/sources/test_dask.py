@@ -37,11 +37,11 @@ AGREE = 1e-8
 
 @pytest.fixture(scope="module")
 def client():
-    """Three processes on the loopback interface."""
+    """Two processes on the loopback interface."""
     with (
         dask.config.set({"distributed.worker.memory.terminate": False}),
         distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=True, host="127.0.0.1",
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster) as client,

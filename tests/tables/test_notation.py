@@ -14,7 +14,7 @@ from mercer.tables import BadTable, read
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path, few_trees):
     def make(content, name="data.csv"):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -1,4 +1,4 @@
-"""What `mypy --strict` must accept of a user of mercer; run by `make types`, not by pytest."""
+"""What `mypy --strict` must accept of a user of mercer; checked by `make types`, not by pytest."""
 
 from pathlib import Path
 

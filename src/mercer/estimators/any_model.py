@@ -96,7 +96,7 @@ class Regressing(View):
         self.outputs_ = self.output_kernel_.as_outputs(y)
         self.decoder_ = Direct().fit(self.output_kernel_, self.outputs_)
         self.frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
-        self.flat = self.outputs_.shape[1:] == (1,) and np.ndim(y) == 1
+        self.flat = self.outputs_.shape[1:] == (1,) and np.asarray(y).ndim == 1
 
     def embed(self, X: Items) -> Embedding:
         """The predictions."""

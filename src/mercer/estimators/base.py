@@ -146,7 +146,7 @@ class StructuredEstimator(
             )
         # Plain numbers were made vectors of length one; ragged curves have no shape.
         single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
-        self.flat_ = single and np.ndim(y) == 1
+        self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -173,7 +173,15 @@ class StructuredEstimator(
         """
         check_is_fitted(self)
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        return replace(self.points_(checked), inputs=self._given(X, checked))
+        return replace(
+            self.points_(checked),
+            inputs=self._given(X, checked),
+            posterior=self._posterior(checked),
+        )
+
+    def _posterior(self, X: Items) -> Any:
+        """What knows the variance of points; None where nothing does."""
+        return None
 
     def _given(self, X: Items, checked: Items) -> Items:
         """The inputs for decoders that ask them: as the user gave them, in a form to slice."""

@@ -131,7 +131,7 @@ class RegressorDependency(StructuredEstimator):
         """
         kernel = as_output_kernel(self.output_kernel)
         outputs = kernel.as_outputs(y)
-        self.flat_ = kernel.on_vectors and outputs.shape[1:] == (1,) and np.ndim(y) == 1
+        self.flat_ = kernel.on_vectors and outputs.shape[1:] == (1,) and np.asarray(y).ndim == 1
         self.back_ = False
         self._prepare(outputs)
         return self

@@ -26,7 +26,7 @@ from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, over the number of windows."""
-SCORED = 64
+SCORED = 40
 """Fields that ridges are chosen on, left out."""
 SCALE = 3.0
 """The default length scale of windows over their median distance."""
@@ -156,7 +156,7 @@ class LocalLaw(StructuredEstimator):
     def _map(self, X: Array) -> LocalLawMap:
         """The map, laid out; nothing is learnt yet."""
         fields, shape = self.fields or Fields(), tuple(int(s) for s in X.shape[1:])
-        step = max(fields.grid(shape).spacing)
+        step = float(max(fields.grid(shape).spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
         kernel = Matern(nu=3.5) if self.kernel is None else as_kernel(self.kernel)
@@ -205,7 +205,7 @@ class LocalLaw(StructuredEstimator):
                 out = np.flatnonzero((fold == f) & scored)
                 if len(out):
                     path = (whole_sum - own).path(alphas, self.fit_intercept)
-                    errors.extend(np.stack([fit.errors(out, *found) for found in path], axis=1))
+                    errors.extend(fit.errors(out, path))
             self.errors_ = np.mean(errors, axis=0)
             alphas = [alphas[int(np.argmin(self.errors_))]]
         (self.alpha_,) = alphas

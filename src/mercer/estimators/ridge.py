@@ -210,21 +210,12 @@ class RidgeEstimator(Planned, StructuredEstimator):
 
     # -- points -------------------------------------------------------------------------------
 
-    def embed(self, X: Items) -> Embedding:
-        """The predicted points g(x) of the output feature space, with their posterior variance.
-
-        Parameters
-        ----------
-        X
-            Inputs such as the model was fitted on.
-        """
-        check_is_fitted(self)
-        checked = self._check_inputs(self.input_kernel_, X, reset=False)
+    def _posterior(self, X: Items) -> Any:
+        """The posterior variance, of the fitted model or as it was saved."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
-        posterior: Any = None if saved is None else SavedPosterior(saved, checked)
         if fitted is not None:
-            posterior = Posterior(fitted, checked, self.flat_)
-        return replace(self.points_(checked), inputs=self._given(X, checked), posterior=posterior)
+            return Posterior(fitted, X, self.flat_)
+        return None if saved is None else SavedPosterior(saved, X)
 
     # -- what was left out --------------------------------------------------------------------
 

@@ -77,14 +77,11 @@ class Squares:
     def safe_share(self, C: np.ndarray) -> float:
         """The largest share of weights C with nearly the best gain less its standard error.
 
-        That is 1 where models predict well, and 0 where they may be no better than the mean, or
-        are so on one row alone.
+        That is 1 where models predict well, and 0 where they may be no better than the mean.
         """
         gained, size = self._parts(C)
         gains = 2.0 * SHARES[:, None] * gained - SHARES[:, None] ** 2 * size
-        n = len(self.v)
-        sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(n)
-        sure = np.minimum(sure, (gains.sum(axis=1) - gains.max(axis=1)) / n)
+        sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
         return float(SHARES[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
 
     def _parts(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -51,6 +51,8 @@ def squared(A: Array, B: Array) -> Array:
     by one.
     """
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= COLUMNS:
+        if len(A) * len(B) < MANY:
+            return cdist(A, B, "sqeuclidean")
         D2 = np.empty((len(A), len(B)))
         in_passes(lambda rows: cdist(A[rows], B, "sqeuclidean", out=D2[rows]), *D2.shape)
         return D2

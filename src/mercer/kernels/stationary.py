@@ -238,11 +238,13 @@ class Matern(Stationary):
 def _matern(r: Array, nu: float) -> Array:
     """exp(-r) times a polynomial of degree nu - 1/2, by Horner's rule."""
     p = round(nu - 0.5)
-    polynomial: Array = 1.0
+    polynomial: Array = None
     for k in reversed(range(p)):
         ratio = 2.0 * (p - k) / ((k + 1) * (2 * p - k))  # of the coefficients of r^(k+1) and r^k
-        polynomial = 1.0 + (ratio * r) * polynomial
-    return polynomial * namespace(r).exp(-r)
+        polynomial = ratio * r if polynomial is None else (ratio * r) * polynomial
+        polynomial += 1.0
+    decay = namespace(r).exp(-r)
+    return decay if polynomial is None else polynomial * decay
 
 
 class Laplacian(Stationary):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -48,41 +49,23 @@ class Boxes(BaseEstimator):
         number = len(inputs.shape)
         size, overlap = each(self.size, "size", number), each(self.overlap, "overlap", number)
         begins, lengths = [], []
-        inside: list[np.ndarray | None] = []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
             begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
             lengths.append(size[axis] if known else n)
-        for name, n in zip(outputs.axes, outputs.shape, strict=True):
-            if name not in inputs.axes:
-                inside.append(None)
-                continue
-            axis = inputs.axes.index(name)
-            inside.append(_inside(n, inputs.shape[axis], begins[axis], lengths[axis]))
+        corners = np.array(list(product(*begins)))
         places = np.arange(inputs.size).reshape(inputs.shape)
-        boxes = []
-        for corner in np.ndindex(*(len(b) for b in begins)):
-            cut = tuple(
-                slice(b[i], b[i] + n) for b, i, n in zip(begins, corner, lengths, strict=True)
-            )
-            boxes.append(places[cut].reshape(-1))
-        return boxes, _members(inputs, outputs, inside, [len(b) for b in begins])
-
-
-def _members(
-    inputs: Grid, outputs: Grid, inside: list[np.ndarray | None], numbers: list[int]
-) -> np.ndarray:
-    """Whether each output place lies in each box, from the same along each axis."""
-    by_name = dict(zip(outputs.axes, inside, strict=True))
-    member = np.ones((*outputs.shape, *numbers), dtype=bool)
-    for axis, name in enumerate(inputs.axes):
-        own = by_name.get(name)
-        if own is not None:
-            shape = [1] * member.ndim
-            shape[outputs.axes.index(name)] = own.shape[0]
-            shape[len(outputs.shape) + axis] = own.shape[1]
-            member = member & own.reshape(shape)
-    return member.reshape(outputs.size, -1)
+        boxes = [
+            places[tuple(map(slice, corner, corner + lengths))].reshape(-1) for corner in corners
+        ]
+        member = np.ones((outputs.size, len(corners)), dtype=bool)
+        lines = zip(outputs.axes, outputs.shape, np.indices(outputs.shape), strict=True)
+        for name, n, at in lines:
+            if name in inputs.axes:
+                axis = inputs.axes.index(name)
+                scaled, begin = (at.reshape(-1, 1) + 0.5) * inputs.shape[axis] / n, corners[:, axis]
+                member &= (scaled > begin) & (scaled < begin + lengths[axis])
+        return boxes, member
 
 
 @parameters
@@ -264,13 +247,6 @@ def starts(length: int, size: int, overlap: int) -> list[int]:
         raise ValueError(f"overlap must be less than the patches' size {size}, got {overlap}.")
     places = list(range(0, length - size, size - overlap))
     return [*places, length - size]
-
-
-def _inside(outputs: int, inputs: int, places: list[int], size: int) -> np.ndarray:
-    """Whether each output position, scaled to the input, lies in each patch."""
-    at = (np.arange(outputs) + 0.5) * inputs / outputs
-    begin = np.array(places)
-    return (at[:, None] > begin) & (at[:, None] < begin + size)
 
 
 def each(value: Any, name: str, number: int = 2) -> tuple[int, ...]:

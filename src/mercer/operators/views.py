@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -150,9 +150,7 @@ class View:
         """Kernels that are no function of the distance, on windows with their indicators."""
         kernel, S = self.kernel, len(self.kernel.roots_)
         xp, n = namespace(own), own.shape[0]
-        full = xp.zeros(
-            (n, S, own.shape[1] // max(1, len(at))), dtype=own.dtype, device=_device(own)
-        )
+        full = like(np.zeros((n, S, own.shape[1] // max(1, len(at)))), own)
         full[:, like_index(at, own), :] = xp.reshape(own, (n, len(at), -1))
         known = like(np.repeat(self.windows.inside[c : c + 1].astype(float), n, axis=0), own)
         ours = Marks(xp.reshape(full, (n, -1)), known, None).whole(kernel.roots_, kernel.gauge_)
@@ -163,9 +161,3 @@ class View:
         """K((x, p), (x, p)) of a stationary kernel on windows, for each place."""
         near = self.kernel.position_
         return np.ones(len(self.positions)) if near is None else near.diag(self.positions)
-
-
-def _device(A: Array) -> Any:
-    from array_api_compat import device
-
-    return device(A)

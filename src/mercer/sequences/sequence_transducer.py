@@ -37,8 +37,9 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output),
 
     p(c | ·) being the softmax of the ridge scores over a temperature and p(output) an n-gram
-    model of the training outputs. The best few are compared with v log p(input, output) added, a
-    joint n-gram model of input symbols with their chunks.
+    model of the training outputs. The best few are compared with v log p(input, output) added, by
+    joint n-gram models of input symbols with their chunks: one of all, one that only tells vowels
+    apart.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     order
         The order of the n-gram model of outputs.
     temperature, lm_weight
-        Of the softmax, and of the n-gram model. None: chosen on pairs left out of the fit, by
-        likelihood the one and by exact matches the other.
+        Of the softmax, and of the n-gram model. None: chosen by likelihood on pairs left out of the
+        fit.
     beam
         The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
     folds
@@ -85,8 +86,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
         pairs, the given values being where the search begins.
     joint_weight
-        The weight of a joint n-gram model of input symbols with their chunks, by which the best few
-        outputs are compared. None: chosen with `temperature` and `lm_weight`, 0 where both are
+        The weight of the joint n-gram models of input symbols with their chunks, by which the best
+        few outputs are compared. None: chosen with `temperature` and `lm_weight`, 0 where both are
         given.
     symbol_kernel
         A kernel between input symbols: those beside a position are then compared by it as well,

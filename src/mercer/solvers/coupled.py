@@ -231,7 +231,7 @@ class Slotted(CoupledFactorization):
     def _spectral(self, gram: BlockGram, alpha: float) -> Array:
         whole = self.part
         C = whole.inputs.E @ part_coefficients(whole, alpha)
-        return gram.rows.join(whole.inputs.reduction.weighted(C))  # type: ignore[attr-defined]
+        return gram.rows.join(whole.inputs.reduction.weighted(C))
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions, the slots of an example (or group) together."""
@@ -261,9 +261,8 @@ class SlotInputs(InputSpectrum):
     def __init__(self, gram: BlockGram, weights: np.ndarray | None, intercept: bool):
         G = gram.matrix()
         self.total = float(gram.rows.n)
-        self.reduction = Reduction.of(weights, intercept, G, gram.rows.places)
-        self.roots, self.N = self.reduction.roots, self.reduction.N
-        self.s, self.E = self.reduction.spectrum(G + 0.0, "operator-valued Gram matrix")
+        places, what = gram.rows.places, "operator-valued Gram matrix"
+        self.factor(G + 0.0, weights, intercept, places, what)
 
 
 def require_products(n: int) -> None:

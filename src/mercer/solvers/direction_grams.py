@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, count, like, namespace, part
 from ..problem import Problem
-from .inputs import InputSpectrum, Reduction
+from .inputs import InputSpectrum
 from .left_out import Part
 
 DIAGONAL = 64
@@ -54,9 +54,7 @@ class GramInputs(InputSpectrum):
             share = np.full(problem.n, 1.0 / problem.n) if w is None else w / w.sum()
             self.level = like(share, K)
             self.means = self.level @ K
-        self.reduction = Reduction.of(w, problem.intercept, K)
-        self.roots, self.N = self.reduction.roots, self.reduction.N
-        self.s, self.E = self.reduction.spectrum(K + 0.0)
+        self.factor(K + 0.0, w, problem.intercept)
 
     def project(self, X: Items) -> Array:
         """(√w ∘ k_x) E."""

@@ -14,7 +14,7 @@ from scipy.linalg.blas import dgemv
 from scipy.sparse import issparse
 
 from .._arrays import Array, Items, is_foreign, like, namespace, take
-from .._threads import in_passes
+from .._threads import MANY, in_passes
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
@@ -48,6 +48,7 @@ class InputSpectrum:
     complete = True
     roots: Array | None = None
     total: float
+    reduction: Reduction
     refines = False
     """Whether `times` has the Gram matrix itself at hand."""
 
@@ -55,6 +56,23 @@ class InputSpectrum:
     def share(self) -> float:
         """What a constant at a new input weighs: 1/√Σw, or nothing without an intercept."""
         return 0.0 if self.N is None else self.total**-0.5
+
+    def factor(
+        self,
+        K: Array,
+        weights: np.ndarray | None,
+        intercept: bool,
+        places: np.ndarray | None = None,
+        what: str = "Gram matrix",
+    ) -> None:
+        """Factor √w K √w on what is not constant; `K` is destroyed."""
+        xp, reduction = namespace(K), Reduction.of(weights, intercept, K, places)
+        scale = float(xp.max(xp.linalg.diagonal(K)))  # to which rounding is relative
+        scale *= 1.0 if weights is None else float(weights.max())
+        A = reduction.reduced(K)
+        self.s, E = eigh(A, what, drop=False, scale=scale, overwrite=True)
+        self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
 
     def rows(self, index: Any) -> Array:
         """Some rows of E."""
@@ -140,20 +158,6 @@ class Reduction:
         """√w ∘ A."""
         return A if self.roots is None else self.roots * A
 
-    def spectrum(self, K: Array, what: str = "Gram matrix") -> tuple[Array, Array]:
-        """Eigenvalues s and vectors E of √w K √w on what is not constant.
-
-        `K` is left alone, since a kernel may keep what it returned.
-        """
-        xp = namespace(K)
-        scale = float(
-            xp.max(xp.linalg.diagonal(K))
-        )  # of all entries, to which rounding is relative
-        scale *= 1.0 if self.roots is None else float(xp.max(self.roots)) ** 2
-        A = self.reduced(K)
-        s, E = eigh(A, what, drop=False, scale=scale, overwrite=A is not K)
-        return s, self.back(A if E is None else E)  # E is None for an empty matrix alone
-
     def reduced(self, K: Array) -> Array:
         """Mᵀ(√w K √w)M for a symmetric K, which is returned itself where there is nothing to do."""
         if self.roots is not None:
@@ -164,6 +168,8 @@ class Reduction:
             v = self.R[:, 0]
             p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
+            if not is_foreign(K) and K.size < MANY:
+                return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
             return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
@@ -193,7 +199,7 @@ class Reduction:
             u = 2.0 * (
                 v[1:] @ A if is_foreign(A) or A.flags.f_contiguous else dgemv(1.0, A.T, v[1:])
             )
-            if is_foreign(A):
+            if is_foreign(A) or A.size < MANY:
                 rows = -v[:, None] * u[None, :]
                 rows[1:, :] += A
                 return rows
@@ -348,9 +354,10 @@ class ExactInputs(InputSpectrum):
 def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
     """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
     if is_foreign(A):
-        for a, b in pairs:
-            A = A - a[:, None] * b[None, :]
-        return A
+        left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
+        made = -namespace(A).matrix_transpose(left) @ right
+        made += A
+        return made
     made = np.empty(A.shape) if out is None else out
 
     def fill(rows: slice) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,12 +95,13 @@ class LawFit:
         scales = xp.concat([xp.ones_like(self.scales[:1]), self.scales])
         return W * (self.scale / scales)
 
-    def errors(self, fields: np.ndarray, coef: Array, constant: Array) -> np.ndarray:
-        """Relative errors of the solved fields; infinite where there is no solution."""
+    def errors(self, fields: np.ndarray, path: Iterable[tuple[Array, Array]]) -> np.ndarray:
+        """Relative errors of solved fields (row) for each of some fits; infinite without one."""
         map, at = self.map, like_index(fields, self.X)
         K = map.kernel._gram(map.windows(self.X[at, ...]), map.marks)
-        C = namespace(K).reshape(K @ self.weights(coef), (len(fields), len(constant), -1))
-        truth = host(self.Y[at, ...])
-        wrong = host(map.solved(C, constant * self.scale)) - truth
-        found = np.linalg.norm(wrong, axis=1) / np.maximum(np.linalg.norm(truth, axis=1), 1e-300)
-        return np.where(np.isfinite(found), found, np.inf)
+        fits = [map.law(K, self.weights(c), d * self.scale) for c, d in path]
+        truth, found = host(self.Y[at, ...]), host(map.solved(namespace(K).concat(fits)))
+        wrong = found.reshape(len(fits), *truth.shape) - truth
+        lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
+        relative = (np.linalg.norm(wrong, axis=2) / lengths).T
+        return np.where(np.isfinite(relative), relative, np.inf)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace
-from .._checks import Limits, array, must
+from .._checks import Limits, array, bounded, must
 from .._parameters import parameters
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -89,12 +89,22 @@ class LocalLawMap(FeatureMap):
     constant: Any = None
 
     def check_loaded(self, limits: Limits) -> None:
-        """One row a mark, one constant a place."""
+        """One row a mark, one constant a place; neighbours are no more than a file may ask for."""
+        must(isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4, "shape is no shape")
+        for size in self.shape:
+            bounded(size, "shape", 1, limits.size)
+        must(isinstance(self.fields, Fields), "fields are none")
+        grid, number = self._grid, float(np.prod([float(s) for s in self.shape]))
+        for radius in (self.radius, self.reach):
+            must(isinstance(radius, float) and radius > 0, "radius and reach are no lengths")
+            lines = zip(grid.shape, grid.spacing, strict=True)
+            around = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in lines])
+            must(number * around <= limits.size, "places and their neighbours are too many")
         m = len(array(self.marks, "marks", np.float64, None, None))
-        array(self.weights, "weights", np.float64, m, 1 + self._near.places.shape[1] + 1)
-        array(self.constant, "constant", np.float64, len(self._grid.live))
+        array(self.weights, "weights", np.float64, m, 2 + self._near.places.shape[1])
+        array(self.constant, "constant", np.float64, len(grid.live))
         for name in ("shift", "spread"):
-            array(getattr(self, name), name, np.float64, self._grid.channels)
+            array(getattr(self, name), name, np.float64, grid.channels)
         must(self.device is None or isinstance(self.device, str), "device is no name")
 
     # -- what places see ------------------------------------------------------------------------
@@ -146,9 +156,8 @@ class LocalLawMap(FeatureMap):
         step = max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // len(self.constant))
         found = []
         for rows in blocks(count(A), step):
-            C = self.kernel._gram(self.windows(A[rows, ...]), marks) @ weights
-            C = namespace(C).reshape(C, (-1, len(self.constant), C.shape[1]))
-            found.append(self.solved(C, like(self.constant, A)))
+            K = self.kernel._gram(self.windows(A[rows, ...]), marks)
+            found.append(self.solved(self.law(K, weights, like(self.constant, A))))
         return namespace(A).concat(found) if is_foreign(given) else host(namespace(A).concat(found))
 
     def moved(self, A: Array) -> Array:
@@ -159,12 +168,18 @@ class LocalLawMap(FeatureMap):
 
         return torch.asarray(A, device=self.device)
 
-    def solved(self, C: Array, constant: Array) -> Array:
-        """The fields of coefficients (n, places, 2 + neighbours), flat; zero at masked places."""
+    def law(self, K: Array, weights: Array, constant: Array) -> Array:
+        """Those of the law at every place, (n, places, 2 + neighbours), of kernel values."""
+        C = namespace(K).reshape(K @ weights, (-1, constant.shape[0], weights.shape[1]))
+        C[:, :, 0] += constant
+        return C
+
+    def solved(self, C: Array) -> Array:
+        """The fields of coefficients, flat; zero at masked places."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         own = deviations - xp.mean(deviations, axis=2)[:, :, None]
         own = own + (1.0 + mean) / own.shape[2]
-        right = C[:, :, 0] + constant
+        right = C[:, :, 0]
         Y = self._by_tables(own, right) if is_foreign(C) else self._by_rows(own, right)
         if self._grid.mask is None:
             return Y

@@ -11,6 +11,7 @@ from .._arrays import is_foreign, namespace
 from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
+from ..spaces import Fields
 from .outputs import Outputs
 from .place_left_out import left_out_residuals
 from .place_moments import Moments, PlaceData
@@ -78,7 +79,7 @@ class Search:
         self.scored = np.sort(random.permutation(learnt)[:SCORED])[:, None]
         self.rank = min(kernel.rank, rank)
         self.known: dict[tuple, float] = {}
-        shape = (kernel.fields or _plain()).grid(tuple(problem.inputs.items.shape[1:]))
+        shape = (kernel.fields or Fields()).grid(tuple(problem.inputs.items.shape[1:]))
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
 
     def kernel_of(self, at: dict[str, int]) -> Shared:
@@ -111,9 +112,3 @@ class Search:
         alphas = [ridge * moments.scale * data.n for ridge in RIDGES]
         found = left_out_residuals(data, moments, alphas, [self.scored])
         return min(float(namespace(E).mean(E * E)) for E in found)
-
-
-def _plain() -> Any:
-    from ..spaces import Fields
-
-    return Fields()

@@ -15,7 +15,7 @@ from .joint import BEGIN, CONTEXT, END, EVENT, ORDER
 
 KEPT = 3
 """Hypotheses kept at a place of the output."""
-Counts = namedtuple("Counts", "keys table values size")
+Counts = namedtuple("Counts", "keys table values size number")
 """The joint model, as in `JointNGram`."""
 
 
@@ -53,11 +53,11 @@ def joint_score(local, places, model, y):
             for c in range(local.first[s], local.first[s] + local.width[s]):
                 if not puts_out(local, c, y, j):
                     continue
-                to = j + local.lengths[c]
+                to, event = j + local.lengths[c], model.number[c] + 2
                 for k in range(KEPT):
                     if value[j, k] == -np.inf:
                         break
-                    v = value[j, k] + log_probability(model, past[j, k], c + 2)
+                    v = value[j, k] + log_probability(model, past[j, k], event)
                     if v <= after[to, KEPT - 1]:
                         continue
                     at = KEPT - 1
@@ -67,7 +67,7 @@ def joint_score(local, places, model, y):
                         at -= 1
                     after[to, at] = v
                     then[to, at, : ORDER - 2] = past[j, k, 1:]
-                    then[to, at, ORDER - 2] = c + 2
+                    then[to, at, ORDER - 2] = event
         value, past = after, then
     best = UNSEEN * (n + 1)
     for k in range(KEPT):

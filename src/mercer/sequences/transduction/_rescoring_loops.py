@@ -64,6 +64,15 @@ def language_score(y, language):
 
 
 @njit(cache=True)
+def language_scores(y, starts, language):
+    """Log-probabilities of all outputs by the n-gram model."""
+    scores = np.empty(len(starts) - 1)
+    for p in range(len(scores)):
+        scores[p] = language_score(y[starts[p] : starts[p + 1]], language)
+    return scores
+
+
+@njit(cache=True)
 def score(local, places, language, history, temperature, weight, y):
     """The score of one output of one input: that of its best cut into chunks."""
     n, m, longest = len(places), len(y), local.chunks.shape[1]

@@ -1,11 +1,14 @@
-"""Temperature and n-gram weight, chosen on pairs that the model has not seen."""
+"""Temperature and weights of n-gram models, chosen on pairs that the model has not seen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from ..._progress import Steps
@@ -16,10 +19,13 @@ from .inputs import sliced
 from .model import Aligned, Model
 
 TEMPERATURES = np.geomspace(0.03, 1.0, 22)
-WEIGHTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6)
+WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
+"""Weights of the n-gram model that are tried; the first is that of the lists."""
 ENOUGH = 2400
 """Pairs left out that settle two numbers; of a large set not every fold is needed."""
 JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45)
+Weights = tuple[float, float]
+"""Of the n-gram model of outputs, and of the joint one."""
 LISTED = 5
 """The best outputs of left-out pairs on which probabilities are calibrated."""
 
@@ -37,29 +43,43 @@ class Calibration:
 
 @dataclass(frozen=True)
 class BestLists:
-    """The best outputs of left-out pairs: scores, those of the joint model, and which is right."""
+    """The best outputs of left-out pairs, (pairs, `LISTED`).
 
-    values: np.ndarray
+    Attributes
+    ----------
+    local, language, joint
+        Their scores by the local map, by the n-gram model and by the joint one.
+    lengths
+        Of the inputs.
+    right
+        Which of them is right.
+    """
+
+    local: np.ndarray
+    language: np.ndarray
     joint: np.ndarray
     lengths: np.ndarray
     right: np.ndarray
 
-    def _scores(self, weight: float) -> np.ndarray:
-        return self.values + weight * self.joint
+    def _scores(self, weights: Weights) -> np.ndarray:
+        return self.local + weights[0] * self.language + weights[1] * self.joint
 
-    def likelihood(self, weight: float) -> float:
+    def likelihood(self, weights: Weights) -> float:
         """The mean log-probability of the right ones in their lists, at the best sharpness."""
         some = self.right.any(axis=1)
-        scores, right = self._scores(weight)[some], self.right[some]
+        scores, right = self._scores(weights)[some], self.right[some]
         if not len(scores):
             return 0.0
         own = scores[right]
-        sharpness = np.geomspace(0.2, 5.0, 15)
-        return max(float((b * own - logsumexp(b * scores, axis=1)).mean()) for b in sharpness)
 
-    def judged(self, weight: float) -> tuple[float, Confidence]:
+        def loss(sharpness: float) -> float:
+            return float((logsumexp(sharpness * scores, axis=1) - sharpness * own).mean())
+
+        return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
+
+    def judged(self, weights: Weights) -> tuple[float, Confidence]:
         """The share of pairs whose best output is right, and the probabilities of lists."""
-        scores = self._scores(weight)
+        scores = self._scores(weights)
         order = np.argsort(-scores, axis=1, kind="stable")
         scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
         none = np.hstack([right, np.ones((len(right), 1), dtype=bool)])
@@ -89,12 +109,8 @@ class Trial:
     steps: Steps
 
     def calibrate(self, labels: np.ndarray) -> Calibration:
-        """Choose parameters that are None: temperature by likelihood, weight by exact matches.
-
-        The weight of the joint n-gram model is chosen with them, by likelihood.
-        """
+        """Choose parameters that are None, all by likelihood of left-out pairs."""
         temperature, weight = self.model.temperature, self.model.lm_weight
-        joint_weight = self.model.joint_weight
         groups, labels = np.unique(labels, return_inverse=True)
         given = temperature is not None and weight is not None
         if given or len(groups) < 2:  # nothing is to be chosen, or can be left out
@@ -102,22 +118,26 @@ class Trial:
             return Calibration(
                 default.temperature if temperature is None else temperature,
                 default.weight if weight is None else weight,
-                joint_weight=joint_weight or 0.0,
+                joint_weight=self.model.joint_weight or 0.0,
             )
         folds = min(self.model.folds, len(groups))
         deal = self._dealt(len(groups))[labels] % folds
         models = self._models(deal, folds)
         if temperature is None:
             temperature = self._likeliest(models)
-        tried = WEIGHTS if weight is None else (weight,)
-        told = self.steps(models, "decoding left-out pairs")
-        hits = np.sum([self._hits(*trial, temperature, tried) for trial in told], axis=0)
-        weight = float(tried[int(np.argmax(hits))])
-        lists = self._lists(models, temperature, weight)
-        if joint_weight is None:
-            joint_weight = max(JOINT_WEIGHTS, key=lists.likelihood)
-        accuracy, confidence = lists.judged(joint_weight)
+        lists, (weight, joint_weight) = self._weighed(models, temperature)
+        accuracy, confidence = lists.judged((weight, joint_weight))
         return Calibration(temperature, weight, accuracy, confidence, joint_weight)
+
+    def _weighed(
+        self, models: list[tuple[Model, np.ndarray]], temperature: float
+    ) -> tuple[BestLists, Weights]:
+        """The best outputs of left-out pairs, and the likeliest weights of those to be tried."""
+        weight, joint = self.model.lm_weight, self.model.joint_weight
+        tried = WEIGHTS if weight is None else (weight,)
+        lists = self._lists(self.steps(models, "decoding left-out pairs"), temperature, tried[0])
+        pairs = product(tried, JOINT_WEIGHTS if joint is None else (joint,))
+        return lists, max(pairs, key=lists.likelihood)
 
     def _dealt(self, groups: int) -> np.ndarray:
         return np.random.default_rng(self.model.random_state).permutation(groups)
@@ -125,32 +145,31 @@ class Trial:
     def accuracy(self, labels: np.ndarray, n: int) -> float:
         """The share of a third of the pairs that a model of the others decodes rightly.
 
-        Temperature and weight are the best of a few. Of the n pairs those that could not be
-        aligned count as wrong.
+        Temperature and weights are the likeliest. Of the n pairs those that could not be aligned
+        count as wrong.
         """
         groups, labels = np.unique(labels, return_inverse=True)
         deal = self._dealt(len(groups))[labels] % 3
         rest, out = np.flatnonzero(deal != 0), np.flatnonzero(deal == 0)
-        model = self.pairs.fit(rest, self.ridge, self.model.order)
-        temperature = self._likeliest([(model, out)])
-        hits = max(self._hits(model, out, temperature, (0.05, 0.15, 0.3)))
-        return hits / len(out) * len(labels) / n
+        models = [(self.pairs.fit(rest, self.ridge, self.model.order), out)]
+        lists, weights = self._weighed(models, self._likeliest(models))
+        return lists.judged(weights)[0] * len(labels) / n
 
     def _lists(
-        self, models: list[tuple[Model, np.ndarray]], temperature: float, weight: float
+        self, models: Iterable[tuple[Model, np.ndarray]], temperature: float, weight: float
     ) -> BestLists:
         """The best outputs of left-out pairs."""
         parts = []
+        beam = None if self.model.beam is None else max(self.model.beam, 2 * LISTED)
         for model, words in models:
             inputs = self.pairs.inputs.take(words)
             prepared = model.prepare(inputs)
-            beam = None if self.model.beam is None else max(self.model.beam, 2 * LISTED)
-            found = model.search(prepared, temperature, weight, LISTED, beam)
-            joint = model.joint_of_found(prepared, *found)
-            out, sizes, values = found
+            out, sizes, values = model.search(prepared, temperature, weight, LISTED, beam)
+            language, joint = model.of_found(prepared, out, sizes, values)
             target, _ = sliced(self.pairs.alignment.target, words)
             right = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
-            parts.append((values, joint, inputs.last - inputs.first, right & np.isfinite(values)))
+            lengths, right = inputs.last - inputs.first, right & np.isfinite(values)
+            parts.append((values - weight * language, language, joint, lengths, right))
         return BestLists(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _models(self, deal: np.ndarray, folds: int) -> list[tuple[Model, np.ndarray]]:
@@ -167,15 +186,6 @@ class Trial:
     def _likeliest(self, models: list[tuple[Model, np.ndarray]]) -> float:
         gains = [len(out) * self.pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
         return float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
-
-    def _hits(
-        self, model: Model, words: np.ndarray, temperature: float, weights: tuple
-    ) -> list[int]:
-        """How many of the pairs are decoded into their output, at each weight."""
-        inputs = model.prepare(self.pairs.inputs.take(words))
-        target, _ = sliced(self.pairs.alignment.target, words)
-        found = [model.search(inputs, temperature, w, 1, self.model.beam) for w in weights]
-        return [int(_matches(target, out, sizes, 0).sum()) for out, sizes, _ in found]
 
 
 def _matches(target: Codes, out: np.ndarray, sizes: np.ndarray, k: int) -> np.ndarray:

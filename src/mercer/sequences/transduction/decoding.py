@@ -125,7 +125,7 @@ class Decoding:
         """Outputs that a search found, best first with the joint n-gram model."""
         if not self.joint_weight:
             return out, sizes, values
-        joint = self.model.joint_of_found(inputs, out, sizes, values)
+        _, joint = self.model.of_found(inputs, out, sizes, values)
         values = values + self.joint_weight * joint
         order = np.argsort(-values, axis=1, kind="stable")
         rows = np.arange(len(values))[:, None]

@@ -7,9 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._checks import Limits, array, bounded, finite, must
+from ..._checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
 from ._keys import mix, seed, table_size
+from .emission import Emissions
+from .tiers import Tiers
 
 ORDER = 6
 """Of the model: a symbol with its chunk, after five of them."""
@@ -37,11 +39,14 @@ class JointNGram:
         the discounted share.
     size
         The number of distinct events.
+    number
+        The event that each symbol with a chunk is; the last is for all that are very rare.
     """
 
     keys: np.ndarray
     values: np.ndarray
     size: int
+    number: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
         """A value for each key."""
@@ -49,6 +54,7 @@ class JointNGram:
         finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         bounded(self.size, "size", 1, limits.size)
+        indices(self.number, "number", 0, limits.size)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -58,8 +64,9 @@ class JointNGram:
         return hash_table(self.keys, table_size(len(self.keys)))
 
     @classmethod
-    def of(cls, codes: Codes) -> JointNGram:
-        """Count the n-grams of sequences of events, numbered from 0 on."""
+    def of(cls, codes: Codes, number: np.ndarray) -> JointNGram:
+        """Count the n-grams of sequences of symbols with chunks, each of them one of the events."""
+        codes = Codes(number[codes.flat], codes.starts)
         rows, keys, values = _windows(codes), [], []
         size = len(np.unique(codes.flat)) + 1
         for length in range(ORDER, 0, -1):
@@ -69,15 +76,33 @@ class JointNGram:
                 mix(mix(names, EVENT), rows[:, -1]), return_index=True, return_counts=True
             )
             rows, names = rows[at], names[at]
-            contexts, number = np.unique(names, return_inverse=True)
-            totals, distinct = np.bincount(number, weights=counts), np.bincount(number)
+            contexts, place = np.unique(names, return_inverse=True)
+            totals, distinct = np.bincount(place, weights=counts), np.bincount(place)
             once, twice = (counts == 1).sum(), (counts == 2).sum()
             discount = once / max(once + 2.0 * twice, 1.0)
             keys += [events, contexts]
-            values += [np.maximum(counts - discount, 0.0) / totals[number],
+            values += [np.maximum(counts - discount, 0.0) / totals[place],
                        discount * distinct / totals]  # fmt: skip
         joined, first = np.unique(np.concatenate(keys), return_index=True)
-        return cls(joined, np.concatenate(values)[first], size)
+        return cls(joined, np.concatenate(values)[first], size, number)
+
+
+def outlined(emissions: Emissions, tiers: Tiers | None) -> np.ndarray | None:
+    """The events of a joint model in which only vowels are told apart, of inputs and of outputs.
+
+    Any other symbol is one, and of a chunk remain its vowels and whether it is empty. None where
+    there are no vowels.
+    """
+    if tiers is None or not tiers.source.any() or not tiers.target.any():
+        return None
+    symbols = np.repeat(np.arange(len(emissions.width)), emissions.width)
+    chunks = emissions.chunks.symbols[emissions.chunk]
+    vowels = np.where((chunks >= 0) & tiers.target[chunks], chunks, -1)
+    vowels = np.take_along_axis(vowels, np.argsort(vowels < 0, axis=1, kind="stable"), axis=1)
+    own = np.where(tiers.source[symbols].any(axis=1), symbols, -1)
+    events = np.column_stack([own, chunks[:, :1] >= 0, vowels])
+    number = np.unique(events, axis=0, return_inverse=True)[1].ravel()
+    return np.append(number, number.max() + 1)
 
 
 def _windows(codes: Codes) -> np.ndarray:

@@ -14,7 +14,7 @@ from .alignment import Alignment
 from .contexts import Columns, Contexts
 from .emission import Chunks, Emissions, Numbered, Ridge
 from .inputs import Inputs, sliced
-from .joint import JointNGram
+from .joint import JointNGram, outlined
 from .ngram import NGram
 
 EVERYTHING = 2**62
@@ -41,13 +41,15 @@ class Model:
     """What decodes an input: argmax Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
     The first part is the softmax of the ridge scores over a temperature, the second the n-gram
-    model of outputs. The best few are compared by a joint n-gram model too.
+    model of outputs. The best few are compared by joint n-gram models too: one of all symbols, and
+    one of outlines, in which only vowels are told apart.
     """
 
     contexts: Contexts
     emissions: Emissions
     ngram: NGram
     joint: JointNGram | None = None
+    outline: JointNGram | None = None
 
     def check_loaded(self, limits: Limits) -> None:
         """Chunks of symbols that the n-gram model knows, and contexts as long as the history."""
@@ -60,6 +62,8 @@ class Model:
             must(len(tiers.source) == symbols, "tiers are of other inputs")
             must(len(tiers.target) == self.ngram.end, "tiers are of other outputs")
         must(similar is None or len(similar.coordinates) == symbols, "similar is of other inputs")
+        for joint in filter(None, (self.joint, self.outline)):
+            must(len(joint.number) > len(self.emissions.chunk), "joint models are of other chunks")
 
     @property
     def language(self) -> Any:
@@ -136,27 +140,34 @@ class Model:
         return values
 
     def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
-        """Log-probabilities of given outputs with their inputs by the joint n-gram model."""
+        """Log-probabilities of given outputs with their inputs, summed over the joint models."""
         from ._joint_loops import Counts, joint_scores
 
-        joint, values = self.joint, np.zeros(len(owner))
-        if joint is not None:
-            counts = Counts(joint.keys, joint.table, joint.values, joint.size)
-            local = self.local(inputs)
+        local, total = self.local(inputs), np.zeros(len(owner))
+        for joint in filter(None, (self.joint, self.outline)):
+            counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
+            values = np.empty(len(owner))
             joint_scores(local, counts, outputs.flat, outputs.starts, owner, values)
-        return values
+            total += values
+        return total
 
-    def joint_of_found(
+    def of_found(
         self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
-    ) -> np.ndarray:
-        """The same of outputs that a search found, (inputs, k); 0 where there is none."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of outputs that a search found by the n-gram model and by the joint one.
+
+        Both are (inputs, k), and 0 where there is no output.
+        """
+        from ._rescoring_loops import language_scores
+
         there = np.isfinite(values)
         rows = [row[:size] for row, size in zip(out[there], sizes[there], strict=True)]
         starts = np.concatenate([[0], np.cumsum(sizes[there])])
         flat = np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, dtype=np.int64)
-        found = np.zeros(values.shape)
-        found[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0])
-        return found
+        language, joint = np.zeros(values.shape), np.zeros(values.shape)
+        language[there] = language_scores(flat, starts, self.language)
+        joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0])
+        return language, joint
 
 
 @dataclass(frozen=True)
@@ -214,13 +225,15 @@ class Aligned:
         )
         outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
         ngram = NGram.of(outputs, self.n_targets, max(order, self.contexts.history + 1))
-        return Model(self.contexts, emissions, ngram, self._joint(emissions, source, places))
+        return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
 
-    def _joint(self, emissions: Emissions, source: Codes, places: np.ndarray) -> JointNGram:
-        """The joint n-gram model of some pairs; very rare chunks are one event."""
-        place = emissions.places(source.flat, self._chunks[1][places])
-        events = np.where(place < 0, len(emissions.chunk), emissions.first[source.flat] + place)
-        return JointNGram.of(Codes(events, source.starts))
+    def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
+        """The joint n-gram models of some pairs; very rare chunks are one event."""
+        place = E.places(source.flat, self._chunks[1][places])
+        events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
+        codes, outlines = Codes(events, source.starts), outlined(E, self.contexts.tiers)
+        numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
+        return [JointNGram.of(codes, number) for number in numbers]
 
     def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
         """The mean log-probability of the chunks of some pairs, at each temperature."""

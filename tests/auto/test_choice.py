@@ -1,0 +1,36 @@
+"""What AutoDependency takes of what it found."""
+
+import numpy as np
+import pytest
+
+from mercer import AutoDependency, KernelDependencyCV
+from mercer.auto.blending import clearly_better
+from mercer.estimators import Blend
+from mercer.kernels import RBF, Linear
+
+
+@pytest.fixture(scope="module")
+def blend():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = X[:, [0]] + 0.3 * rng.normal(size=(80, 1))
+    models = [KernelDependencyCV(Linear()), KernelDependencyCV(RBF(0.05), alphas=[1e-3])]
+    return Blend(models).fit(X, y)
+
+
+def test_a_single_model_of_numbers_is_better_row_by_row(blend):
+    linear, narrow = 0, 1
+    none = blend.reweighted([0.0, 0.0])
+    assert clearly_better(linear, 0.9, 0.0, none, "number")
+    assert not clearly_better(narrow, 0.9, 0.0, blend, "number")  # whatever its score
+    assert clearly_better(narrow, 0.9, 0.0, blend, "labels")
+    assert not clearly_better(linear, 0.9, 0.89, none, "number")
+
+
+def test_many_columns_are_tried_by_their_main_directions():
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(40, 2))
+    X = factors @ rng.normal(size=(2, 60)) + rng.normal(size=(40, 60))
+    model = AutoDependency(random_state=0).fit(X, factors)
+    tried = {row["family"]: row["score"] for row in model.leaderboard_}
+    assert tried["linear, main directions"] > tried["linear"]
