@@ -27,8 +27,9 @@ def molecule_graph(smiles: str) -> Any:
     """A molecule as a networkx graph without hydrogens, for the kernels on graphs.
 
     Atoms have the attribute "label": their element, the number of hydrogens where it is not the
-    one that the bonds imply, the charge, and a dot for every unpaired electron. Bonds have it too:
-    "single", "double", "triple" or "aromatic".
+    one that the bonds imply, the charge, and a dot for every unpaired electron; the attribute
+    "element" has the element alone. Bonds have a "label" too: "single", "double", "triple" or
+    "aromatic".
 
     Examples
     --------
@@ -47,7 +48,7 @@ def molecule_graph(smiles: str) -> Any:
         own, charge = atom.GetTotalNumHs(), atom.GetFormalCharge()
         label = atom.GetSymbol() + (f"H{own}" if own != hydrogens else "")
         label += (f"{charge:+d}" if charge else "") + "." * atom.GetNumRadicalElectrons()
-        graph.add_node(atom.GetIdx(), label=label)
+        graph.add_node(atom.GetIdx(), label=label, element=atom.GetSymbol())
     for bond in mol.GetBonds():
         kind = str(bond.GetBondType()).lower()
         graph.add_edge(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), label=kind)
