@@ -136,7 +136,7 @@ def shared_model(name, X, Y, device, rank):
 def law_model(name, X, Y, device, rank):
     """The law of neighbours; how far it reaches is chosen by left-out fields at a low rank."""
     grid, _ = fields_of(name, X, Y)
-    kept = {"fields": grid, "device": device, "n_windows": 2**19 if device else 10**5}
+    kept = {"fields": grid, "device": device, "n_windows": 2048 * rank if device else 10**5}
     few, reaches = slice(0, CHOICE if device else 50), ((1.0, 1.0), (1.5, 1.0), (1.5, 1.5))
     tried = [
         LocalLaw(radius=a * grid.spacing, reach=b * grid.spacing, rank=min(rank, 100), **kept)
@@ -146,14 +146,14 @@ def law_model(name, X, Y, device, rank):
     return lambda A, B: clone(best).set_params(rank=rank).fit(A, B)
 
 
-def mercer_rows(name, X, Y, test, truth, device, rank, kinds):
+def mercer_rows(name, X, Y, test, truth, device, rank, kinds, law_rank=150):
     """A row for each kind, and which of them the pairs held back would have taken."""
     made = {
         "global": lambda *p: global_model(name, *p, device),
         "shifts": lambda *p: shift_model(name, *p, device),
         "local": lambda *p: local_model(name, *p, device),
         "shared": lambda *p: shared_model(name, *p, device, rank),
-        "law": lambda *p: law_model(name, *p, device, 500 if device else 150),
+        "law": lambda *p: law_model(name, *p, device, law_rank),
     }
     rows, cut = [], len(X) - len(X) // 5
     for kind in kinds:

@@ -102,6 +102,7 @@ def main():
         "--kinds", nargs="+", default=["global", "shifts", "local", "shared", "law"]
     )
     parser.add_argument("--rank", type=int, default=16000)
+    parser.add_argument("--law-rank", type=int, default=1000)
     parser.add_argument("--epochs", type=int, default=300)
     parser.add_argument("--steps", type=int, default=6000, help="the fewest, whatever the epochs")
     parser.add_argument("--jobs", type=int, default=1)
@@ -140,7 +141,8 @@ def main():
                 from fields_kernels import mercer_rows, recipe_rows
 
                 if method == "mercer":
-                    keep(mercer_rows(name, *pairs, device, given.rank, given.kinds))
+                    ranks = given.rank, given.kinds, given.law_rank
+                    keep(mercer_rows(name, *pairs, device, *ranks))
                 else:
                     keep(recipe_rows(name, *pairs))
         if networks:
