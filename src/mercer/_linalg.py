@@ -16,7 +16,7 @@ SMALL = 512
 """Matrices of up to so many rows are factored by numpy, larger ones by scipy.
 
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
-longer than a small factorisation. Of larger ones scipy makes two while numpy makes one.
+longer than a small factorisation. Large ones take scipy half the time.
 """
 TALL = 128
 """Rows from which on it pays to look whether a matrix is triangular."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -60,8 +60,13 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
     contexts = [copy_context() for _ in range(number)]  # numpy's errstate among them
     _ONE_OF_MANY.reset(token)
     waiting = [_pool(number).submit(context.run, take_turns) for context in contexts]
-    for one in waiting:
-        one.result()
+    try:
+        for one in waiting:
+            one.result()
+    finally:
+        for _ in left:  # after an error nothing new begins, and what has begun ends first
+            pass
+        wait(waiting)
     return found
 
 
@@ -71,14 +76,23 @@ def _pool(number: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(number, thread_name_prefix="mercer")
 
 
+def _forked() -> None:
+    """In a child no thread has survived, and none of its own has asked for anything."""
+    _pool.cache_clear()
+    _Limit.lock, limits = threading.Lock(), _Limit.limits
+    if _Limit.asked:
+        _Limit.asked = 0
+        limits.restore_original_limits()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_forked)
 
 
 def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
     """Do something to blocks of rows that stay in the cache, side by side where there are many."""
     if _ONE_OF_MANY.get() and rows * columns <= MANY:
-        work(slice(0, rows))  # the calls themselves wait for each other
+        work(slice(0, rows))  # short calls: threads would wait for Python's lock
         return
     parts = blocks(rows, HELD // max(1, columns))
     if rows * columns < MANY:
@@ -115,8 +129,8 @@ class _Limit:
 def one_thread_each() -> Iterator[None]:
     """Products of one thread each; the first to enter limits them, the last to leave undoes it.
 
-    So it is where each of several threads makes products of its own, and for products so small
-    that numpy's threads and scipy's would only keep each other waiting.
+    For several threads that make products of their own, and for products so small that the
+    threads of numpy and scipy would only keep each other waiting.
     """
     with _Limit.lock:
         if _Limit.asked == 0:

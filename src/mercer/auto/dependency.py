@@ -148,6 +148,12 @@ class AutoDependency(LearntFromTable):
         if self.groups is not None:
             (name,) = table.names([self.groups])
             groups = table.columns[name]
+        weights = sample_weights(sample_weight, len(table))
+        if weights is not None and not weights.all():  # rows of weight zero count for nothing
+            kept = np.flatnonzero(weights)
+            table, known = table.rows(kept), known.rows(kept)
+            groups = None if groups is None else [groups[i] for i in kept]
+            weights = weights[kept]
         outputs = self._output_names(table) if y is None else list(known.columns)
         kinds = self.inputs if isinstance(self.inputs, dict) else None
         given = set(self.output.values()) if isinstance(self.output, dict) else set()
@@ -162,7 +168,6 @@ class AutoDependency(LearntFromTable):
         self.found_ |= described_outputs(known, self.outputs_, read)
         self.notes_ = notes_on(table, known, self.inputs_, self.outputs_)
         labels = None if groups is None else group_labels(groups, len(table))
-        weights = sample_weights(sample_weight, len(table))
         pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
         called = None if groups is None else np.array([str(group) for group in groups])
         self.training_ = Training(table, pairs, called)

@@ -8,14 +8,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count, host
+from .._arrays import Items, count, host, take
 from .._parameters import parameters, whole
 from ..decoders import Decoder, natural
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
-from ..problem import Problem, Side
+from ..problem import Problem, Side, repeats
 from ..solvers import Cache
 from .base import StructuredEstimator, afresh, warn_if_constant
 from .choice import calibrated
@@ -114,11 +114,12 @@ class ForestDependency(StructuredEstimator):
         kernel, output = self._input_kernel(), as_output_kernel(self.output_kernel)
         given = X
         X, y = self._check_pairs(kernel, output, X, y)
-        self.input_kernel_, self.output_kernel_ = kernel.fit(X), clone(output).fit(y)
-        warn_if_constant(self.output_kernel_, y)
-        self.outputs_ = y
         labels, w = group_labels(groups, count(y)), sample_weights(sample_weight, count(y))
         weights = np.ones(len(labels)) if w is None else w
+        counted = y if w is None else take(y, repeats(w))  # as the kernels of ridge regressions
+        self.input_kernel_, self.output_kernel_ = kernel.fit(X), clone(output).fit(counted)
+        warn_if_constant(self.output_kernel_, y)
+        self.outputs_ = y
         V, frame = self._coordinates(X, y)
         raw = features_of(self.input_kernel_, X)
         scaling = Scaling.of(raw)

@@ -240,8 +240,8 @@ class InputGram:
     """The mean of the finite features."""
     means: Any = None
     """The mean kernel value of each training input, where there is an intercept."""
-    reduction: Reduction = field(init=False)
-    """What weights and the intercept make of the matrix."""
+    reduction: Any = field(default=None, init=False)
+    """What weights and the intercept make of the matrix; files from before it lack it."""
     scale: float = 0.0
     """The largest entry of √w K √w, to which rounding is relative."""
     shared: bool = False

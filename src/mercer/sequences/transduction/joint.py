@@ -40,13 +40,14 @@ class JointNGram:
     size
         The number of distinct events.
     number
-        The event that each symbol with a chunk is; the last is for all that are very rare.
+        The event that each symbol with a chunk is; the last is for all that are very rare. None in
+        older files, where each is one of its own.
     """
 
     keys: np.ndarray
     values: np.ndarray
     size: int
-    number: np.ndarray
+    number: np.ndarray | None = None
 
     def check_loaded(self, limits: Limits) -> None:
         """A value for each key."""
@@ -54,7 +55,12 @@ class JointNGram:
         finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         bounded(self.size, "size", 1, limits.size)
-        indices(self.number, "number", 0, limits.size)
+        if self.number is not None:
+            indices(self.number, "number", 0, limits.size)
+
+    def events(self, chunks: int) -> np.ndarray:
+        """The event of each of so many symbols with chunks, and that of very rare ones."""
+        return np.arange(chunks + 1) if self.number is None else self.number
 
     @cached_property
     def table(self) -> np.ndarray:

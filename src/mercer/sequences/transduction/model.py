@@ -63,7 +63,8 @@ class Model:
             must(len(tiers.target) == self.ngram.end, "tiers are of other outputs")
         must(similar is None or len(similar.coordinates) == symbols, "similar is of other inputs")
         for joint in filter(None, (self.joint, self.outline)):
-            must(len(joint.number) > len(self.emissions.chunk), "joint models are of other chunks")
+            chunks = len(self.emissions.chunk)
+            must(len(joint.events(chunks)) > chunks, "joint models are of other chunks")
 
     @property
     def language(self) -> Any:
@@ -145,7 +146,8 @@ class Model:
 
         local, total = self.local(inputs), np.zeros(len(owner))
         for joint in filter(None, (self.joint, self.outline)):
-            counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
+            events = joint.events(len(self.emissions.chunk))
+            counts = Counts(joint.keys, joint.table, joint.values, joint.size, events)
             values = np.empty(len(owner))
             joint_scores(local, counts, outputs.flat, outputs.starts, owner, values)
             total += values

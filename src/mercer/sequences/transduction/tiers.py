@@ -114,7 +114,7 @@ def once_class(codes: Codes, n: int) -> np.ndarray:
     """
     none = np.zeros(n, dtype=bool)
     rows = np.flatnonzero(codes.lengths > 0)
-    if len(rows) < EVIDENCE * n:
+    if not len(rows) or len(rows) < EVIDENCE * n:
         return none
     counts = np.zeros((len(codes.lengths), n), dtype=np.int16)
     np.add.at(counts, (codes.rows, codes.flat), 1)
