@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependencyCV, LocalLaw, load, save
+from mercer.estimators import Blend
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
 from mercer.solvers.law_moments import LawFit
@@ -89,6 +90,38 @@ def test_few_fields_do_where_there_are_many():
     assert relative_error(Y, few.predict(LINE)) < 0.02
 
 
+def test_few_fields_are_never_of_one_group():
+    groups = np.arange(60) > 0
+    for seed in range(5):
+        few = LocalLaw(rank=20, n_windows=14 * 3, random_state=seed)
+        assert np.isfinite(few.fit(LINE, equilibrium(LINE), groups=groups).errors_).any()
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e200, 1e300])
+def test_units_change_nothing(unit):
+    Y = equilibrium(LINE)
+    expected = LocalLaw(rank=30).fit(LINE, Y).predict(LINE)
+    assert np.allclose(LocalLaw(rank=30).fit(LINE, Y * unit).predict(LINE) / unit, expected)
+    assert np.allclose(LocalLaw(rank=30).fit(LINE * unit, Y).predict(LINE * unit), expected)
+
+
+@pytest.mark.parametrize("alphas", [1e-300, [1e-300, 1e-290]])
+def test_ridges_that_rounding_takes_away_are_refused(alphas):
+    with pytest.raises(ValueError, match="Take larger alphas"):
+        LocalLaw(rank=40, alphas=alphas).fit(LINE, equilibrium(LINE))
+
+
+def test_equal_outputs_are_told():
+    with pytest.warns(UserWarning, match="all outputs in y are equal"):
+        model = LocalLaw(rank=20).fit(LINE, np.zeros_like(LINE))
+    assert not model.predict(LINE).any()
+
+
+def test_a_blend_refuses_a_model_without_left_out_points():
+    with pytest.raises(ValueError, match="LocalLaw has no left-out points"):
+        Blend([LocalLaw(rank=40), KernelDependencyCV()]).fit(LINE, equilibrium(LINE))
+
+
 def test_it_is_saved(tmp_path):
     Y = equilibrium(LINE)
     model = LocalLaw(Matern(9.0), rank=30, alphas=1e-6).fit(LINE, Y)
@@ -109,6 +142,10 @@ def test_a_device_gives_the_same():
         ({"radius": -1.0}, "radius must be a positive number"),
         ({"reach": 0.5}, "no place has a neighbour"),
         ({"alphas": "some"}, "alphas must be numbers"),
+        ({"alphas": []}, "alphas is empty"),
+        ({"alphas": None}, "alpha must be a positive number, got None"),
+        ({"fields": 3}, "fields must be Fields"),
+        ({"fit_intercept": "yes"}, "fit_intercept must be True or False"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, reason):

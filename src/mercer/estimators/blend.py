@@ -101,6 +101,12 @@ class Blend(StructuredEstimator):
         """
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
+        for model in self.models:
+            if not hasattr(model, "loo_embed"):
+                raise ValueError(
+                    f"{type(model).__name__} has no left-out points, which the weights of models "
+                    "are chosen on: blend models such as KernelDependencyCV."
+                )
         keywords = {"groups": groups, "sample_weight": sample_weight}
         self.models_ = [
             model if self.prefit else clone(model).fit(X, y, **keywords) for model in self.models

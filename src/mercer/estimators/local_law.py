@@ -9,19 +9,20 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, host, namespace, take
+from .._arrays import Array, Items, count, host, like, namespace, take
 from .._parameters import parameters, positive, whole
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import Explicit
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
-from ..problem import positive_alpha
-from ..solvers.law_moments import LawFit
+from ..operators.windows import like_index
+from ..solvers.law_moments import LawFit, LawMoments, largest
 from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
-from .base import StructuredEstimator, afresh
+from .base import StructuredEstimator, afresh, warn_if_constant
+from .choices import ridges_of
 from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
@@ -74,13 +75,15 @@ class LocalLaw(StructuredEstimator):
     alpha_
         The ridge.
     errors_
-        The mean relative error of left-out fields at every ridge.
+        The mean relative error of left-out fields at every ridge; there is none with a single one.
 
     Notes
     -----
     Use it where the output at equilibrium obeys a differential equation, on the grid of the input.
     A law that is not local (a wave of which the real part alone is seen, a state at a later time)
-    shows in `errors_`: compare them with those of `KernelDependencyCV`.
+    shows in `errors_`: compare them with those of `KernelDependencyCV`. Outputs are zero outside
+    the grid, and errors are relative to whole outputs: subtract a large background (a pressure of
+    1e6 all over) from outputs first, as it hides a law that fails.
 
     References
     ----------
@@ -125,16 +128,21 @@ class LocalLaw(StructuredEstimator):
         groups
             A label for each pair: pairs of one label are left out together.
         """
+        self._check_parameters()
         inputs, output = FieldL2(self.fields), Linear()
         X, y = self._check_pairs(inputs, output, X, y)
         self.input_kernel_, self.output_kernel_ = inputs.fit(X), output.fit(y)
+        warn_if_constant(self.output_kernel_, y)
         labels, random = group_labels(groups, count(y)), check_random_state(self.random_state)
         map, Y = self._map(X), self._flat(X, y)
         used = self._used(labels, map, random)
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         A, B = map.moved(take(X, used)), map.moved(Y[used])
         self._settle(map, A, random)
-        self._choose(LawFit(map, A, B), labels, random)
+        unit = largest(B[:, like_index(map._grid.live, B)])
+        self._choose(LawFit(map, A, B / unit), labels, random)
+        map.weights[:, 0] *= unit
+        map.constant *= unit
         for name in ("marks", "weights", "constant"):
             setattr(map, name, np.ascontiguousarray(host(getattr(map, name))))
         explicit = Explicit().fit(self.output_kernel_, y)
@@ -142,6 +150,17 @@ class LocalLaw(StructuredEstimator):
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
         self.outputs_, self.decoder_ = y, natural(output).fit(output, y)
         return self
+
+    def _check_parameters(self) -> None:
+        """Refuse what would fail later without a name."""
+        ridges_of(self)
+        if not isinstance(self.fields, Fields | None):
+            raise ValueError(
+                f"fields must be Fields(...), or None for a grid of spacing one, got "
+                f"{self.fields!r}."
+            )
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise ValueError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
 
     def _flat(self, X: Array, y: Array) -> Array:
         grid = (self.fields or Fields()).grid(tuple(X.shape[1:]))
@@ -163,18 +182,27 @@ class LocalLaw(StructuredEstimator):
         return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
 
     def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
-        """The fields that are learnt from."""
+        """The fields that are learnt from, of two groups at least."""
         n, most = len(labels), whole(self.n_windows, "n_windows") // len(map._grid.live)
         most = max(2, most)
-        return np.arange(n) if n <= most else np.sort(random.permutation(n)[:most])
+        if n <= most:
+            return np.arange(n)
+        order = random.permutation(n)
+        drawn, other = order[:most], order[labels[order] != labels[order[0]]]
+        if other[0] not in drawn:  # all are of one group, which cannot be left out
+            drawn[-1] = other[0]
+        return np.sort(drawn)
 
     def _settle(self, map: LocalLawMap, X: Array, random: Any) -> None:
         """What inputs are standardised by, landmarks, and the length scale."""
         xp, live = namespace(X), map._grid.split(X)
         if map._grid.mask is not None:
             live = live[:, map._grid.mask, :]
-        map.shift = np.array([float(v) for v in xp.mean(live, axis=(0, 1))])
-        map.spread = np.array([float(v) or 1.0 for v in xp.std(live, axis=(0, 1))])
+        units = np.array([largest(live[:, :, c]) for c in range(live.shape[2])])
+        live = live / like(units, live)
+        map.shift = units * [float(v) for v in xp.mean(live, axis=(0, 1))]
+        map.spread = units * [float(v) for v in xp.std(live, axis=(0, 1))]
+        map.spread[map.spread == 0.0] = 1.0
         places, rank = len(map._grid.live), whole(self.rank, "rank")
         drawn = random.choice(count(X) * places, min(rank, count(X) * places), replace=False)
         rows, at = np.unique(drawn // places, return_inverse=True)
@@ -185,32 +213,45 @@ class LocalLaw(StructuredEstimator):
 
     def _choose(self, fit: LawFit, labels: np.ndarray, random: Any) -> None:
         """Take the ridge of the smallest left-out error, and learn from all fields."""
-        map, n = fit.map, len(labels)
-        rows = n * len(map._grid.live)
-        given = self.alphas
-        if isinstance(given, str) and given != "auto":
-            raise ValueError(f'alphas must be numbers or "auto", got {given!r}.')
-        shares = [a * rows for a in RIDGES] if isinstance(given, str) else np.ravel(given)
-        alphas = [positive_alpha(float(a)) for a in shares]
+        n, alphas = len(labels), list(ridges_of(self))
+        if isinstance(self.alphas, str):
+            alphas = [float(a) * n * len(fit.map._grid.live) for a in RIDGES]
         order = random.permutation(int(labels.max()) + 1)
         number = min(whole(self.cv, "cv", 2), len(order))
         fold = (np.argsort(order) % number)[labels]
         scored = np.zeros(n, dtype=bool)
         scored[random.permutation(n)[:SCORED]] = True
         parts = [fit.moments(np.flatnonzero(fold == f)) for f in range(number)]
-        whole_sum = sum(parts[1:], start=parts[0])
+        moments = sum(parts[1:], start=parts[0])
         if len(alphas) > 1:
             errors: list[Sequence[float]] = []
             for f, own in enumerate(parts):
                 out = np.flatnonzero((fold == f) & scored)
                 if len(out):
-                    path = (whole_sum - own).path(alphas, self.fit_intercept)
+                    path = (moments - own).path(alphas, self.fit_intercept)
                     errors.extend(fit.errors(out, path))
             self.errors_ = np.mean(errors, axis=0)
+            self._refuse_unless(bool(np.isfinite(self.errors_).any()))
             alphas = [alphas[int(np.argmin(self.errors_))]]
         (self.alpha_,) = alphas
-        coef, constant = next(whole_sum.path(alphas, self.fit_intercept))
-        map.weights, map.constant = fit.weights(coef), constant * fit.scale
+        self._learn(fit, moments)
+
+    def _learn(self, fit: LawFit, moments: LawMoments) -> None:
+        """The law of a ridge, which must have a field at least for the first of the inputs."""
+        xp, (coef, constant) = (
+            namespace(fit.X),
+            next(moments.path([self.alpha_], self.fit_intercept)),
+        )
+        self._refuse_unless(bool(xp.all(xp.isfinite(coef))))
+        self._refuse_unless(bool(np.isfinite(fit.errors(np.arange(1), [(coef, constant)])).all()))
+        fit.map.weights, fit.map.constant = fit.weights(coef), constant * fit.scale
+
+    def _refuse_unless(self, finite: bool) -> None:
+        if not finite:
+            raise ValueError(
+                f"no law has finite fields with alphas={self.alphas!r}: rounding takes small "
+                'ridges away. Take larger alphas, or "auto".'
+            )
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [FieldL2(self.fields)]

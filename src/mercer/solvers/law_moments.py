@@ -17,6 +17,12 @@ JITTER = 1e-10
 """What is added to the diagonal of the landmarks' Gram matrix."""
 
 
+def largest(A: Array) -> float:
+    """The power of two below the largest absolute value, or 1: a unit in which squares exist."""
+    top = float(namespace(A).max(abs(A)))
+    return float(np.ldexp(1.0, int(np.frexp(top)[1]) - 1)) if top else 1.0
+
+
 class LawMoments(NamedTuple):
     """Sums over windows of some fields: D ᵀD, Dᵀt, and at each place those of D and t."""
 
@@ -103,5 +109,6 @@ class LawFit:
         truth, found = host(self.Y[at, ...]), host(map.solved(namespace(K).concat(fits)))
         wrong = found.reshape(len(fits), *truth.shape) - truth
         lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
-        relative = (np.linalg.norm(wrong, axis=2) / lengths).T
+        with np.errstate(over="ignore"):  # too large to be squared is infinite
+            relative = (np.linalg.norm(wrong, axis=2) / lengths).T
         return np.where(np.isfinite(relative), relative, np.inf)
