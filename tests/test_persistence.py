@@ -271,6 +271,8 @@ def test_files_of_older_versions_load(old, tmp_path):
         assert_allclose(predicted, expected["predicted"], rtol=1e-6, atol=1e-8)
     else:
         assert list(predicted) == expected["predicted"]
+    if "variance" in expected:
+        assert_allclose(model.embed(expected["X"]).variance(), expected["variance"], rtol=1e-6)
     assert model.get_params(False).keys() == type(model)().get_params(False).keys()
     again = mercer.load(mercer.save(model, tmp_path / "again.mercer"))
     assert str(again) == str(model)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -84,6 +85,34 @@ def test_an_error_of_one_thread_is_raised_and_the_limit_undone(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         _threads.striped(lambda parts: 1 / (parts[0].start - 10), 20, 10)
     assert threads_of_products() == before
+
+
+def test_after_an_error_nothing_goes_on(monkeypatch):
+    monkeypatch.setattr(_threads, "cores", lambda: 2)
+    ran = []
+
+    def work(i):
+        if i == 0:
+            raise ValueError("the first")
+        time.sleep(0.01)
+        ran.append(i)
+
+    with pytest.raises(ValueError, match="the first"):
+        _threads.side_by_side(work, range(40))
+    there = len(ran)
+    time.sleep(0.1)
+    assert len(ran) == there < 39
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_asks_for_nothing(monkeypatch):
+    with _threads.one_thread_each():
+        child = os.fork()
+        if not child:
+            with _threads.one_thread_each():
+                asked = _threads._Limit.asked
+            os._exit(asked)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
 @pytest.mark.parametrize("steady", [0.0, np.inf], ids=["turned", "bare"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from mercer import AutoDependency, KernelDependencyCV
 from mercer.auto.blending import clearly_better
@@ -34,3 +35,16 @@ def test_many_columns_are_tried_by_their_main_directions():
     model = AutoDependency(random_state=0).fit(X, factors)
     tried = {row["family"]: row["score"] for row in model.leaderboard_}
     assert tried["linear, main directions"] > tried["linear"]
+
+
+def test_weights_count_and_rows_of_weight_zero_do_not():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 3))
+    Y = X[:, :2] + 0.1 * rng.normal(size=(40, 2))
+    Y[30:] = 1e3
+    weights = np.where(np.arange(40) < 30, rng.integers(1, 3, size=40), 0)
+    weighted = AutoDependency(random_state=0).fit(X, Y, sample_weight=weights)
+    kept = AutoDependency(random_state=0).fit(X[:30], Y[:30], sample_weight=weights[:30])
+    assert_array_equal(weighted.predict(X), kept.predict(X))
+    assert weighted.loo_predict().shape == (30, 2)
+    assert weighted.loo_score_ > 0.9

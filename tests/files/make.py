@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mercer
-from mercer import KernelDependencyCV, SequenceTransducer
+from mercer import KernelDependency, KernelDependencyCV, SequenceTransducer
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels, Spectrum
 from mercer.operators import Covariance, Identity
@@ -34,6 +34,12 @@ MODELS = {
         WORDS,
         [word.replace("c", "k") for word in WORDS],
     ),
+    "joint": (
+        SequenceTransducer(order=2, history=1),
+        WORDS * 4,
+        [word.replace("c", "k") for word in WORDS * 4],
+    ),
+    "variances": (KernelDependency(RBF(0.3), alpha=0.1), T[:, None], CURVES),
 }
 
 
@@ -42,11 +48,14 @@ def main() -> None:
     folder.mkdir()
     expected = {}
     for name, (model, X, y) in MODELS.items():
-        mercer.save(model.fit(X, y), folder / f"{name}.mercer")
+        certain = {"variance": True} if name == "variances" else {}
+        mercer.save(model.fit(X, y), folder / f"{name}.mercer", **certain)
         expected[name] = {
             "X": list(map(_plain, X)),
             "predicted": list(map(_plain, model.predict(X))),
         }
+        if certain:
+            expected[name]["variance"] = model.embed(X).variance().tolist()
     (folder / "expected.json").write_text(json.dumps(expected) + "\n", "utf-8")
 
 
