@@ -17,7 +17,7 @@ from ..features import Explicit
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..operators.windows import like_index
-from ..solvers.law_moments import LawFit, LawMoments, largest
+from ..solvers.law_moments import LawFit, LawMoments, binary_unit
 from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
@@ -139,7 +139,7 @@ class LocalLaw(StructuredEstimator):
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         A, B = map.moved(take(X, used)), map.moved(Y[used])
         self._settle(map, A, random)
-        unit = largest(B[:, like_index(map._grid.live, B)])
+        unit = binary_unit(B[:, like_index(map._grid.live, B)])
         self._choose(LawFit(map, A, B / unit), labels, random)
         map.weights[:, 0] *= unit
         map.constant *= unit
@@ -198,7 +198,7 @@ class LocalLaw(StructuredEstimator):
         xp, live = namespace(X), map._grid.split(X)
         if map._grid.mask is not None:
             live = live[:, map._grid.mask, :]
-        units = np.array([largest(live[:, :, c]) for c in range(live.shape[2])])
+        units = np.array([binary_unit(live[:, :, c]) for c in range(live.shape[2])])
         live = live / like(units, live)
         map.shift = units * [float(v) for v in xp.mean(live, axis=(0, 1))]
         map.spread = units * [float(v) for v in xp.std(live, axis=(0, 1))]
@@ -238,10 +238,8 @@ class LocalLaw(StructuredEstimator):
 
     def _learn(self, fit: LawFit, moments: LawMoments) -> None:
         """The law of a ridge, which must have a field at least for the first of the inputs."""
-        xp, (coef, constant) = (
-            namespace(fit.X),
-            next(moments.path([self.alpha_], self.fit_intercept)),
-        )
+        xp = namespace(fit.X)
+        coef, constant = next(moments.path([self.alpha_], self.fit_intercept))
         self._refuse_unless(bool(xp.all(xp.isfinite(coef))))
         self._refuse_unless(bool(np.isfinite(fit.errors(np.arange(1), [(coef, constant)])).all()))
         fit.map.weights, fit.map.constant = fit.weights(coef), constant * fit.scale

@@ -17,7 +17,7 @@ JITTER = 1e-10
 """What is added to the diagonal of the landmarks' Gram matrix."""
 
 
-def largest(A: Array) -> float:
+def binary_unit(A: Array) -> float:
     """The power of two below the largest absolute value, or 1: a unit in which squares exist."""
     top = float(namespace(A).max(abs(A)))
     return float(np.ldexp(1.0, int(np.frexp(top)[1]) - 1)) if top else 1.0
