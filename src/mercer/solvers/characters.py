@@ -13,7 +13,7 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
-from .._plan import Route, Sizes
+from .._plan import Route, Sizes, Work
 from .._threads import cores, side_by_side
 from ..embedding import PointMap
 from ..features import Explicit
@@ -60,7 +60,7 @@ class Characters(Solver):
 
     def cost(self, sizes: Sizes) -> Route:
         """Less than any other way."""
-        return Route(self.name, 16.0 * sizes.n**2, 1.0 * sizes.n**3, None, sizes.free)
+        return Route(self.name, 16.0 * sizes.n**2, Work(1.0 * sizes.n**3), None, sizes.free)
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Fourier transform kernel values and outputs over the shifts."""
