@@ -251,10 +251,10 @@ def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
         C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
         misfit += alpha * float(xp.sum(C * C / D))
         if stream is not None:
-            misfit += stream.vv.trace() - float(xp.sum(C * C))
+            misfit += max(0.0, stream.vv.trace() - float(xp.sum(C * C)))
             rows = stream.n
         elif not part.inputs.complete:
-            misfit += float(xp.sum(part.outside * part.T))
+            misfit += float(xp.sum(part.outside**2))
         number += (rows - (part.inputs.N is not None)) * q
     return misfit / number
 
