@@ -7,7 +7,7 @@ from sklearn.base import clone
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
 from mercer.features import Exact, Explicit, IncompleteCholesky, Nystroem
-from mercer.kernels import RBF, Linear, Polynomial
+from mercer.kernels import RBF, Linear, Polynomial, Standardized
 from mercer.operators import Covariance, Identity
 
 
@@ -90,3 +90,23 @@ def test_variances_beside_a_row_far_away_are_positive():
     assert np.all(points.variance() > 0)
     left = model.predict(X)[:, 0] - Y[:, 0]
     assert points.posterior.noise > (left @ left) / 600 / 10
+
+
+# -- what is settled on the data is settled on weighted data, however they come -----------------
+
+
+@pytest.mark.parametrize("n", [60, 5000])
+@pytest.mark.parametrize("kernel", [RBF(), Standardized(Linear()), Standardized(RBF(1.0))])
+def test_scales_of_weighted_pairs_in_blocks(kernel, n):
+    X = np.random.default_rng(0).normal(size=(n, 2)) ** 3
+    Y, w = X[:, :1] + X[:, 1:] ** 2, np.arange(n) % 4 + 0.0
+    features = None if kernel.features else Nystroem(landmarks=np.array([[0.0, 0.0], [1.0, 2.0]]))
+    model = KernelDependency(kernel, Standardized(Linear()), features=features)
+    wanted = clone(model).fit(X, Y, sample_weight=w).predict(X[:9])
+    half = n // 2
+    blocks = [(X[:half], Y[:half], w[:half]), (X[half:], Y[half:], w[half:])]
+    assert np.allclose(model.fit(blocks).predict(X[:9]), wanted, rtol=0, atol=1e-9)
+    if n == 60:
+        times = w.astype(int)
+        again = model.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+        assert np.allclose(again.predict(X[:9]), wanted, rtol=0, atol=1e-9)
