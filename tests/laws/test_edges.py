@@ -8,7 +8,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
 from mercer.features import Exact, Explicit, IncompleteCholesky, Nystroem
 from mercer.kernels import RBF, Linear, Polynomial, Standardized
-from mercer.operators import Covariance, Identity
+from mercer.operators import Covariance, CurlFree, Identity, Shared
 
 
 @pytest.mark.parametrize("operator", [Identity(), Covariance()])
@@ -110,3 +110,18 @@ def test_scales_of_weighted_pairs_in_blocks(kernel, n):
         times = w.astype(int)
         again = model.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
         assert np.allclose(again.predict(X[:9]), wanted, rtol=0, atol=1e-9)
+
+
+def test_kernels_without_a_variance_say_so():
+    model = KernelDependency(CurlFree(1.0), alpha=0.1).fit(INPUTS, OUTPUTS - FAR)
+    for kind in ("outputs", "directions", "total"):
+        with pytest.raises(ValueError, match="no posterior variance"):
+            model.embed(INPUTS).variance(kind)
+
+
+def test_kernels_at_places_have_one_noise():
+    X = np.random.default_rng(0).normal(size=(6, 4, 4))
+    model = KernelDependency(Shared(RBF(2.0), RBF(2.0), 1.0, 0.1, rank=40)).fit(X, X[:, ::-1])
+    assert np.all(model.embed(X).variance() > 0)
+    with pytest.raises(ValueError, match='noise="left out" is not known'):
+        model.embed(X).variance(noise="left out")
