@@ -1,13 +1,15 @@
 """Laws at the edges of what data can be: constants, rows far away, a handful of pairs."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
-from mercer.features import Exact, Explicit, IncompleteCholesky, Nystroem
-from mercer.kernels import RBF, Linear, Polynomial, Standardized
+from mercer.features import Exact, Explicit, IncompleteCholesky, KernelPCA, Nystroem
+from mercer.kernels import RBF, Linear, Polynomial, Standardized, VectorKernel
 from mercer.operators import Covariance, CurlFree, Identity, Shared
 
 
@@ -125,3 +127,66 @@ def test_kernels_at_places_have_one_noise():
     assert np.all(model.embed(X).variance() > 0)
     with pytest.raises(ValueError, match='noise="left out" is not known'):
         model.embed(X).variance(noise="left out")
+
+
+# -- kernels of other people -------------------------------------------------------------------
+
+
+class Kept(VectorKernel):
+    """Keeps the matrices that it gives, which are then not ours to destroy."""
+
+    def _gram(self, A, B):
+        key = A.tobytes(), B.tobytes()
+        if key not in self.__dict__.setdefault("kept_", {}):
+            self.kept_[key] = RBF(1.0)(A, B)
+            self.kept_[key].flags.writeable = False
+        return self.kept_[key]
+
+
+class Single(VectorKernel):
+    """Gives single precision, in which small eigenvalues are negative."""
+
+    def _gram(self, A, B):
+        return (np.round(A) @ np.round(B).T).astype(np.float32)
+
+
+PARTS = {
+    "plain": {},
+    "spectral": {"solver": "spectral"},
+    "covariance": {"operator": Covariance()},
+    "exact features": {"features": Exact()},
+    "landmarks": {"features": Nystroem(landmarks=np.vstack([INPUTS[:5], INPUTS[:1]]))},
+    "outputs": {"output_kernel": True},
+    "centred outputs": {"output_kernel": True, "output_features": KernelPCA(2, center=True)},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "intercept"),
+    [*product(PARTS, [20], [False, True]), ("plain", 1001, False), ("covariance", 260, False)],
+)
+def test_matrices_that_a_kernel_keeps_stay_what_they_are(name, n, intercept):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    given = {"operator": Identity(), **PARTS[name]}
+
+    def predicted(make):
+        parts = {**given, "kernel": make() * given["operator"], "fit_intercept": intercept}
+        parts.pop("operator")
+        if "output_kernel" in parts:
+            parts["output_kernel"] = make()
+        models = [KernelDependency(**parts)]
+        if intercept or name != "centred outputs":
+            models.append(KernelDependencyCV(alphas=[1.0], **parts))
+        return [model.fit(X, X[:, ::-1]).embed(X).inner(X[:9]) for model in models]
+
+    for found, wanted in zip(predicted(Kept), predicted(lambda: RBF(1.0)), strict=True):
+        assert np.allclose(found, wanted, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_kernel_values_of_single_precision(intercept):
+    parts = {"alpha": 0.1, "fit_intercept": intercept}
+    model = KernelDependency(Single() * Covariance(), **parts).fit(INPUTS, OUTPUTS - FAR)
+    wanted = KernelDependency(Linear() * Covariance(), **parts)
+    wanted = wanted.fit(np.round(INPUTS), OUTPUTS - FAR).predict(np.round(INPUTS))
+    assert np.allclose(model.predict(INPUTS), wanted, rtol=0, atol=1e-9)
