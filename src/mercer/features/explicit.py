@@ -26,6 +26,7 @@ class Explicit(FeatureMap):
 
     sparse: bool = False
     trace_error_ = 0.0
+    projects = True
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
@@ -63,6 +64,10 @@ class Explicit(FeatureMap):
             )
         U = self.fit_transform(kernel, A)
         return Coordinates(self, U, None, (U.T @ U).toarray())
+
+    def sqnorms(self, A: Items) -> Array:
+        """The kernel's diagonal, which need not make the features."""
+        return self.kernel_.diag(A)
 
     def kernel_features(self, C: Array) -> Array:
         """The coordinates are the features."""

@@ -126,5 +126,5 @@ def inverse_root(K: Array) -> Array:
             return solve_triangular(L, like(np.eye(K.shape[0]), K)).T
     except np.linalg.LinAlgError:
         pass  # landmarks that repeat each other
-    s, P = eigh(K, "Gram matrix of the landmarks", overwrite=True)
+    s, P = eigh(K, "Gram matrix of the landmarks")
     return P / xp.sqrt(s)
