@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_score
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
-from mercer.features import IncompleteCholesky, KernelPCA
+from mercer.features import IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import (
     RBF,
     Fingerprint,
@@ -25,6 +25,14 @@ ALCOHOLS = ["CO", "CCO", "CCCO", "CCCCO"]
 AMINES = ["CN", "CCN", "CCCN", "CCCCN"]
 X = np.array([[n, kind] for kind in (0, 5) for n in range(1, 5)], dtype=float)
 Y = np.array(ALCOHOLS + AMINES, dtype=object)
+
+
+FEATURES = [
+    None,
+    IncompleteCholesky(20),
+    KernelPCA(10, center=True),
+    Nystroem(landmarks=["ab", "cab", "zzz", "abcabcabcabc"]),
+]
 
 
 def same_length(x):
@@ -105,7 +113,7 @@ def test_candidates_of_a_precomputed_kernel_are_indices():
     assert found.tolist() == [0, 2, 4]
 
 
-@pytest.mark.parametrize("features", [None, IncompleteCholesky(20), KernelPCA(10, center=True)])
+@pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("kernel", [Normalized(Spectrum(3, True)), 2.0 * Spectrum(2, width=2)])
 def test_sparse_features_score_as_kernel_values_do(kernel, features):
     rng = np.random.default_rng(4)

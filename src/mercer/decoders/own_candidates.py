@@ -136,7 +136,10 @@ def _in_features(points: Embedding) -> np.ndarray | None:
     except (NotImplementedError, ValueError):  # explicit coordinates, or scores
         return None
     F = features.rows(items)
-    return host(weights) @ F if len(points) * F.shape[1] <= ENTRIES else None
+    # Features leave out what the kernel was not fitted on, as landmarks of one's own may have.
+    complete = np.allclose(F.multiply(F).sum(axis=1), frame.kernel.diag(items))
+    small = len(points) * F.shape[1] <= ENTRIES
+    return host(weights) @ F if complete and small else None
 
 
 def _sparse_products(T: np.ndarray, F: Any) -> Products:
