@@ -118,9 +118,18 @@ class BlockConjugateGradient:
             roots = like(np.sqrt(w)[:, None], V)
             gram = WeightedGram(gram, roots)
         reduction = Reduction.of(w, intercept, V, slots.places)
-        system = _System(gram, alpha, reduction, self._preconditioner(gram, alpha))
+        precondition = self._preconditioner(gram, alpha)
+
+        def product(D: Array) -> Array:
+            """(G + αI) D, or the same without the means."""
+            return reduction.without(gram.apply(D)) + alpha * D
+
+        def nearly_solved(D: Array) -> Array:
+            return reduction.without(precondition(D))
+
         D = slots.split(V)
-        D, rounds, residual = self._iterate(system, system.kept(D if roots is None else roots * D))
+        D = reduction.without(D if roots is None else roots * D)
+        D, rounds, residual = self._iterate(product, nearly_solved, D)
         D = D if roots is None else roots * D
         if residual > self.tolerance:
             warnings.warn(
@@ -137,17 +146,19 @@ class BlockConjugateGradient:
             unchanged if self.preconditioner == "none" else preconditioner(gram, alpha, self.rank)
         )
 
-    def _iterate(self, system: _System, V: Array) -> tuple[Array, int, float]:
+    def _iterate(
+        self, product: Preconditioner, nearly_solved: Preconditioner, V: Array
+    ) -> tuple[Array, int, float]:
         D, R = namespace(V).zeros_like(V), V
         goal = _length(R)
         if goal == 0:
             return D, 0, 0.0
-        Z = system.nearly_solved(R)
+        Z = nearly_solved(R)
         P, now = Z, _inner(R, Z)
         done = 0
         while done < self.rounds:
             done += 1
-            GP = system.product(P)
+            GP = product(P)
             bent = _inner(P, GP)
             if bent <= 0:
                 raise NotPositiveSemidefinite(
@@ -156,10 +167,10 @@ class BlockConjugateGradient:
                 )
             step = now / bent
             D = D + step * P
-            R = V - system.product(D) if done % FRESH == 0 else R - step * GP
+            R = V - product(D) if done % FRESH == 0 else R - step * GP
             if _length(R) <= self.tolerance * goal:
                 break
-            Z = system.nearly_solved(R)
+            Z = nearly_solved(R)
             before, now = now, _inner(R, Z)
             P = Z + (now / before) * P
         return D, done, _length(R) / goal
@@ -184,25 +195,6 @@ class WeightedGram(BlockGram):
     def landmarks(self, number: int) -> np.ndarray:
         """As the Gram matrix."""
         return self.gram.landmarks(number)
-
-
-@dataclass(frozen=True)
-class _System:
-    """G + αI on rows of slots, or the same without the means."""
-
-    gram: BlockGram
-    alpha: float
-    reduction: Reduction
-    precondition: Preconditioner
-
-    def kept(self, D: Array) -> Array:
-        return self.reduction.without(D)
-
-    def product(self, D: Array) -> Array:
-        return self.kept(self.gram.apply(D)) + self.alpha * D
-
-    def nearly_solved(self, D: Array) -> Array:
-        return self.kept(self.precondition(D))
 
 
 def _inner(A: Array, B: Array) -> float:

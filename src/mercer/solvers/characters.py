@@ -15,16 +15,14 @@ from threadpoolctl import threadpool_limits
 from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
 from .._plan import Route, Sizes
 from .._threads import cores, side_by_side
-from ..embedding import PointMap
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Solution
 from .fourier_mode import Mode
 from .inputs import Reduction
 from .outputs import Outputs
-from .weights import LeastWeights
 
 INVARIANT = 1e-9
 """How much kernel values may change under shifts by rounding."""
@@ -173,10 +171,8 @@ class Modes(Factorization):
         C = C / len(self.group)
         coef = concatenated([act(C) for act in self.group.outputs])
         map = Spanned(problem.inputs.kernel, concatenated(self.images), coef)
-        frame = self.outputs.frame
         offset = self._offset(duals[0]) if problem.intercept else None
-        weigher = LeastWeights(frame, problem.outputs.items)
-        return Solution(PointMap(map, offset, frame, weigher), problem.kernel)
+        return Solution(self._point_map(map, offset), problem.kernel)
 
     def _offset(self, dual: Array) -> Array:
         """What the mean of the outputs has over that of the fit, the same at all shifts."""
@@ -194,7 +190,7 @@ class Modes(Factorization):
             ridge = alpha / self.uniform
             found = self._each(partial(Mode.left_out, alpha=ridge, groups=groups, once=once))
             E = self.outputs.unweighted(self.back(found))
-            yield LeftOut(alpha, (E * E).sum(axis=1), _Points(self, E))
+            yield self._residuals_at(alpha, E)
 
     def _each(self, work: Callable[[Mode], Array]) -> list[Array]:
         """What is to be had of all modes, as many at a time as there are cores."""
@@ -202,10 +198,6 @@ class Modes(Factorization):
             return [work(mode) for mode in self.modes]
         with threadpool_limits(1):
             return side_by_side(work, self.modes)
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
 
     @property
     def scale(self) -> float:

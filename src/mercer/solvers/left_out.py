@@ -205,15 +205,17 @@ class LeaveOneOut:
         self.smoother = smoother
         self.members = None if groups is None else members_by_size(groups)
 
-    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Left-out residuals for every α in turn."""
-        if self.members is None:
+    def path(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Left-out residuals for every α; `averaged` for generalised cross-validation."""
+        if averaged:
+            yield from map(self.averaged, alphas)
+        elif self.members is None:
             for R, rest in self.smoother.path(alphas):
                 xp = namespace(R)
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
-            return
-        for alpha in alphas:
-            yield self.solved(self.smoother.residuals(alpha), alpha)
+        else:
+            for alpha in alphas:
+                yield self.solved(self.smoother.residuals(alpha), alpha)
 
     def solved(self, R: Array, alpha: float) -> Array:
         """(I - H_gg)⁻¹ R_g for every group."""

@@ -22,7 +22,7 @@ from ..problem import Problem, Want
 from ..symmetric import SymMatrix, eigh
 from .base import Cache, Solver
 from .densities import left_out_density, unit_variance
-from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution, _Points
+from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
@@ -175,7 +175,7 @@ class Parts(Factorization):
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α, all directions rotated back when points are asked."""
         for alpha, E in zip(alphas, self.residuals(alphas, averaged), strict=True):
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
+            yield self._residuals_at(alpha, E)
 
     def left_out_points(self, E: Array) -> Embedding:
         """Points whose residuals are E."""
