@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, dense, is_foreign, like, namespace, take
 from ..kernels import Kernel
-from .base import FeatureMap
+from .base import FeatureMap, check_width
 from .landmarks import check_rank
 
 
@@ -79,11 +79,7 @@ class RandomFourier(FeatureMap):
     def transform(self, A: Items) -> Array:
         """Cosines, then sines, of the phases."""
         A = self.kernel_.check(A, "A")
-        if A.shape[1] != self.frequencies_.shape[1]:
-            raise ValueError(
-                f"these items have {A.shape[1]} features, but {self.frequencies_.shape[1]} "
-                "features are expected, as in the items that were fitted."
-            )
+        check_width(A.shape[1], self.frequencies_.shape[1], self.kernel_)
         omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
         phases = dense(A @ omega.T)
         xp = namespace(phases)

@@ -1,4 +1,4 @@
-"""Predictions as coordinates of the output feature space, and other models' as points of it."""
+"""What stands behind predictions: coordinates, other models' points, and training examples."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, is_foreign, take
+from .._arrays import Array, Items, blocks, count, host, is_foreign, one, take
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
 
+BLOCK = 1024
+"""Inputs whose weights are held at once."""
 
-class InCoordinates:
-    """What a fitted model knows of output coordinates, beside its predictions."""
+
+class BehindPredictions:
+    """What a fitted model knows of its points: their coordinates, and the examples behind them."""
 
     points_: Any
     outputs_: Any
+    input_kernel_: Any
     output_kernel_: Any
     embed: Any
 
@@ -90,3 +94,43 @@ class InCoordinates:
         """
         points = self.embed(X)
         return points.inner_points(points if X2 is None else self.embed(X2))
+
+    def explain(self, X: Items, k: int = 5) -> list[list[tuple[int, float, Any]]]:
+        """For each input the training examples that weigh most in its prediction.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        k
+            How many examples to name.
+
+        Returns
+        -------
+        For each input a list of (index, weight, output), by the size of the weight. Weights are
+        `embed(X).weights`: positive ones draw the prediction towards an output, negative ones push
+        it away.
+
+        Examples
+        --------
+        >>> from mercer import KernelDependency
+        >>> from mercer.kernels import RBF, Labels
+        >>> model = KernelDependency(RBF(1.0), Labels(), alpha=0.1)
+        >>> model = model.fit([[0.0], [1.0], [5.0]], [["sea"], ["sea", "sun"], ["rain"]])
+        >>> [(index, output) for index, _, output in model.explain([[4.0]], k=1)[0]]
+        [(2, ['rain'])]
+        """
+        check_is_fitted(self)
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be a positive whole number, got {k!r}.")
+        outputs = self.outputs_  # says so where a saved model does without
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
+        named = []
+        for rows in blocks(count(checked), BLOCK):
+            W = host(self.points_(take(checked, np.arange(rows.start, rows.stop))).weights)
+            best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
+            named += [
+                [(int(i), float(w[i]), one(outputs, int(i))) for i in row]
+                for w, row in zip(W, best, strict=True)
+            ]
+        return named
