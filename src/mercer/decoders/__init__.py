@@ -21,26 +21,10 @@ from .threshold import Threshold
 from .tree_chart import TreeChart
 
 __all__ = [
-    "Assignment",
-    "Borda",
-    "ByLoss",
-    "Candidates",
-    "Decoder",
-    "Direct",
-    "ExpectedF1",
-    "FixedPoint",
-    "Gradient",
-    "GromovWassersteinBarycenter",
-    "Kemeny",
-    "Lexicon",
-    "NGramPath",
-    "PerPosition",
-    "Simplex",
-    "Threshold",
-    "TreeChart",
-    "Viterbi",
-    "natural",
-]
+    "Assignment", "Borda", "ByLoss", "Candidates", "Decoder", "Direct", "ExpectedF1", "FixedPoint",
+    "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerPosition",
+    "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
+]  # fmt: skip
 
 
 def natural(kernel: Kernel) -> Decoder:

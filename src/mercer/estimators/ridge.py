@@ -29,7 +29,6 @@ from .pairs import group_labels, rows_of, sample_weights
 from .planned import Planned
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
-from .saved_posterior import SavedPosterior
 from .selective import confidence_of
 
 
@@ -208,7 +207,7 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
         if fitted is not None:
             return Posterior(fitted, X, self.flat_)
-        return None if saved is None else SavedPosterior(saved, X)
+        return None if saved is None else replace(saved, X=X)
 
     # -- what was left out --------------------------------------------------------------------
 

@@ -7,26 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._arrays import Array
+from ..kernels.gradients import prefixed
 
 Terms = list[tuple[float, Array]]
 """Derivatives in the Gram matrix K of the inputs: (c, M) stands for W M Wᵀ, W = (K + cI)⁻¹V."""
-
-
-@dataclass(frozen=True)
-class ComponentGradient:
-    """Derivatives of a kernel that is diagonal in the components of the outputs.
-
-    Attributes
-    ----------
-    values, most
-        The positive parameters by name, and the largest values that they may have.
-    vjp
-        (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ for each name.
-    """
-
-    values: dict[str, Any]
-    vjp: Callable[[Array, int, Array], dict[str, Any]]
-    most: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,12 +36,9 @@ class OperatorGradient:
 
         def vjp(G: Array) -> tuple[dict[str, Any], Terms]:
             slopes, terms = self.vjp(G)
-            return {f"{part}__{name}": slope for name, slope in slopes.items()}, terms
+            return prefixed(part, slopes), terms
 
-        values, most = (
-            {f"{part}__{name}": v for name, v in own.items()} for own in (self.values, self.most)
-        )
-        return OperatorGradient(values, vjp, most)
+        return OperatorGradient(prefixed(part, self.values), vjp, prefixed(part, self.most))
 
     def after(self, pull: Callable[[Array], Array]) -> OperatorGradient:
         """Those of a matrix made of B, whose derivative takes G to `pull(G)`."""

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, like
-from ..kernels.gradients import added, total
-from .gradients import ComponentGradient
+from ..kernels.gradients import ParameterGradient, added, total
 
 
-def local_gradient(kernel: Any) -> ComponentGradient:
+def local_gradient(kernel: Any) -> ParameterGradient:
     """Derivatives of a fitted `Local`, neighbourhood by neighbourhood."""
     inner = kernel.kernel_.parameter_gradient.under("kernel")
     weighted = hasattr(kernel, "roots_") and kernel.width is not None
@@ -29,7 +28,7 @@ def local_gradient(kernel: Any) -> ComponentGradient:
         seen = kernel._view(flat, label)
         return inner.vjp(seen, seen, C) | _weights(kernel, flat, seen, label, C, own)
 
-    return ComponentGradient(own | inner.values, vjp, dict(inner.most))
+    return ParameterGradient(own | inner.values, vjp, most=inner.most)
 
 
 def _weights(

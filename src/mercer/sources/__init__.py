@@ -17,21 +17,7 @@ from .shards import Shards
 from .stream import Rows, Stream, as_source, is_dask
 
 __all__ = [
-    "BadBlock",
-    "BadCheckpoint",
-    "Checkpoint",
-    "DaskStream",
-    "Expected",
-    "Gathering",
-    "Rows",
-    "Sample",
-    "Shards",
-    "Source",
-    "Stream",
-    "as_source",
-    "gathered",
-    "is_dask",
-    "mapped",
-    "sample_size",
-    "sampled_rows",
-]
+    "BadBlock", "BadCheckpoint", "Checkpoint", "DaskStream", "Expected", "Gathering", "Rows",
+    "Sample", "Shards", "Source", "Stream", "as_source", "gathered", "is_dask", "mapped",
+    "sample_size", "sampled_rows",
+]  # fmt: skip
