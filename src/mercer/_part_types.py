@@ -59,7 +59,17 @@ MOVED: dict[str, str] = {
         "sequence_transducer",
         "transduction",
     )
-} | {"streams.expected": "sources.blocks", "streams": "sources"}
+} | {
+    "auto.reader": "auto.frames",
+    "features.operator_fourier": "features.fourier",
+    "kernels.tanimoto": "kernels.histograms",
+    "operators.identity": "operators.matrix",
+    "operators.reduced_rank": "operators.learned",
+    "operators.scaled": "operators.sums",
+    "solvers.place_map": "solvers.place_moments",
+    "streams.expected": "sources.blocks",
+    "streams": "sources",
+}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
 DROPPED: dict[str, set[str]] = {"features.landmarks:Spanned": {"kernel_", "landmarks_", "weights_"}}

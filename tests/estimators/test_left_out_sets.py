@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 import mercer
 from mercer import AutoDependency, Blend, ConformalSets, ForestDependency, KernelDependencyCV
-from mercer.estimators.left_out_sets import LeftOutSets
+from mercer.estimators.left_out_sets import LeftOutSets, set_columns
 from mercer.kernels import RBF, Delta
 
 
@@ -31,6 +31,9 @@ def test_bands_cover_about_what_is_asked_for(model):
         inside = ((bands.lower <= Y[150:]) & (Y[150:] <= bands.upper)).all(axis=1)
         assert abs(inside.mean() - asked) < 0.09
     assert (wide.upper - wide.lower > narrow.upper - narrow.lower).all()
+    columns = set_columns(wide, ["a", "b"])
+    assert list(columns) == ["a lower", "a upper", "b lower", "b upper"]
+    np.testing.assert_array_equal(columns["b upper"], wide.upper[:, 1])
 
 
 def test_lists_of_classes(rng):
@@ -40,6 +43,8 @@ def test_lists_of_classes(rng):
     sets = LeftOutSets.of(KernelDependencyCV(RBF(1.0), Delta()).fit(X[:150], y[:150]))
     lists = sets.predict(X[150:], 0.9)
     assert abs(np.mean([a in some for a, some in zip(y[150:], lists, strict=True)]) - 0.9) < 0.08
+    columns = set_columns(lists, ["level"])
+    assert columns["level number"] == [len(some) for some in lists]
 
 
 def test_what_is_refused():
@@ -51,6 +56,9 @@ def test_what_is_refused():
         sets.predict(X, 0.99)
     with pytest.raises(ValueError, match="between 0 and 1"):
         sets.predict(X, 90)
+    balls = ConformalSets(KernelDependencyCV(RBF(1.0), alphas=[1.0]), 0.5).fit(X, Y).predict(X)
+    with pytest.raises(TypeError, match='use kind="band"'):
+        set_columns(balls, ["a", "b"])
 
 
 def test_sets_around_tables_read_them(tmp_path, few_trees):

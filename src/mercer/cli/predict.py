@@ -103,7 +103,7 @@ def _predicted(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
     """The rows of the table, with what is predicted for each; arrays are not repeated."""
-    from ..auto.set_columns import set_columns
+    from ..auto.outputs import set_columns
 
     kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
     given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]

@@ -28,8 +28,7 @@ from .choices import Choices, by_scalar, kernels_of
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import Gathered, held_out, separated
-from .judge import Judge
-from .nested import nested_score
+from .judge import Judge, nested_score
 from .pairs import informed, parted, refuse_in_streams
 from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries

@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import Items
 from .blend import Blend
 from .pairs import group_labels
-from .prediction_sets import predicted_directly, row_weights, weighted_quantile
+from .prediction_sets import Bands, predicted_directly, row_weights, weighted_quantile
 from .set_shapes import BandShape, CandidateShape
 
 
@@ -39,12 +39,12 @@ class LeftOutSets:
     --------
     >>> import numpy as np
     >>> from mercer import KernelDependencyCV
-    >>> from mercer.estimators.left_out_sets import LeftOutSets
+    >>> from mercer.estimators.left_out_sets import LeftOutSets, set_columns
     >>> X = np.linspace(0, 1, 60)[:, None]
     >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)])
     >>> sets = LeftOutSets.of(KernelDependencyCV().fit(X, Y))
-    >>> sets.predict(X[:1], coverage=0.9).lower.shape
-    (1, 2)
+    >>> set_columns(sets.predict(X[:1], coverage=0.9), ["sin", "cos"]).keys()
+    dict_keys(['sin lower', 'sin upper', 'cos lower', 'cos upper'])
     """
 
     model: Any
@@ -96,3 +96,25 @@ class LeftOutSets:
                 f"{ceil(float(coverage) / (1.0 - float(coverage)) - 1e-9)}."
             )
         return float(coverage)
+
+
+def set_columns(sets: Sequence, names: Sequence[Any]) -> dict[str, Any]:
+    """Sets as columns of a table: the ends of bands, or the lists and how long they are.
+
+    Parameters
+    ----------
+    sets
+        What `LeftOutSets` or `ConformalSets` predict.
+    names
+        Those of the output columns; one for each value of an output where sets are bands.
+    """
+    if isinstance(sets, Bands):
+        lower, upper = (np.reshape(A, (len(sets), -1)) for A in (sets.lower, sets.upper))
+        if lower.shape[1] != len(names):
+            names = [f"{names[0]} {j + 1}" for j in range(lower.shape[1])]
+        ends = zip(names, lower.T, upper.T, strict=True)
+        return {f"{name} {end}": v for name, *both in ends
+                for end, v in zip(("lower", "upper"), both, strict=True)}  # fmt: skip
+    if not isinstance(sets[0], list):
+        raise TypeError('balls are no columns: use kind="band".')
+    return {f"{names[0]} set": list(sets), f"{names[0]} number": [len(some) for some in sets]}

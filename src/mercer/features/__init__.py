@@ -6,10 +6,9 @@ solved in such coordinates, of the inputs (`features=`) and of the outputs (`out
 
 from .base import FeatureMap, check_map
 from .explicit import Explicit
-from .fourier import RandomFourier
+from .fourier import RandomFourier, RandomOperatorFourier
 from .landmarks import Exact, KernelPCA
 from .nystroem import Nystroem
-from .operator_fourier import RandomOperatorFourier
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [

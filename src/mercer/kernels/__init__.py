@@ -13,7 +13,7 @@ from .fields import FieldL2, FieldSobolev
 from .fingerprint import Fingerprint
 from .function import Function
 from .graph import ShortestPath, WeisfeilerLehman
-from .histograms import ChiSquare, Hellinger, Intersection
+from .histograms import ChiSquare, Hellinger, Intersection, Tanimoto
 from .labels import Labels
 from .laplacian_regularized import LaplacianRegularized
 from .local_window import LocalWindow
@@ -30,7 +30,6 @@ from .spectrum import Spectrum
 from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
-from .tanimoto import Tanimoto
 from .tf_idf import TfIdf
 from .tree import Productions, SubsetTree, Subtree
 from .vector_graph import VectorGraph

@@ -16,7 +16,7 @@ from ..spaces import Rows
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
-from .of_values import OfValues
+from .wrapper import OfValues
 
 
 class Pair(Kernel):

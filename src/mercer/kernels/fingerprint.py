@@ -11,8 +11,8 @@ from .._parameters import parameters
 from ..spaces import Molecules
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel
+from .histograms import Tanimoto
 from .molecules import Unparsable, molecule
-from .tanimoto import Tanimoto
 
 KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
 SIMILARITIES = ("tanimoto", "linear")

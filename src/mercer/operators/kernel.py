@@ -117,7 +117,7 @@ class OperatorKernel(BaseEstimator):
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __rmul__(self, factor: Any) -> OperatorKernel:
-        from .scaled import ScaledKernel
+        from .sums import ScaledKernel
 
         return ScaledKernel(self, float(factor)) if isinstance(factor, Real) else NotImplemented
 

@@ -17,7 +17,7 @@ from ..kernels.fields import FieldL2
 from ..spaces import Fields
 from ..spaces.grid import Grid
 from .components import ComponentGram, ComponentKernel
-from .local_gradient import local_gradient
+from .gradients import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16

@@ -22,8 +22,7 @@ from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import members_by_size
 from .outputs import Outputs
 from .place_left_out import left_out_residuals
-from .place_map import PlaceMap, joined
-from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData
+from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData, PlaceMap, joined
 
 CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""

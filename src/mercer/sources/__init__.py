@@ -9,7 +9,7 @@ whatever holds them.
 from .base import Source
 from .blocks import BadBlock, Expected
 from .checkpoint import BadCheckpoint, Checkpoint
-from .dask_map import mapped
+from .dask_blocks import mapped
 from .dask_stream import DaskStream
 from .gathering import Gathering, gathered
 from .sample import Sample, sample_size, sampled_rows

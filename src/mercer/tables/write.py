@@ -14,7 +14,7 @@ import numpy as np
 
 from .._extras import require
 from .._files import replacing
-from .formats import SUFFIXES, TEXT, by_suffix
+from .content import SUFFIXES, TEXT, by_suffix
 from .spreadsheet import write_sheet
 
 Rows = list[dict[str, Any]]
