@@ -62,6 +62,8 @@ MOVED: dict[str, str] = {
 } | {
     "auto.reader": "auto.frames",
     "features.operator_fourier": "features.fourier",
+    "kernels.on": "kernels.mapped",
+    "kernels.precomputed": "kernels.function",
     "kernels.tanimoto": "kernels.histograms",
     "operators.identity": "operators.matrix",
     "operators.reduced_rank": "operators.learned",

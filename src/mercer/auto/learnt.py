@@ -21,10 +21,9 @@ from ..estimators.choice import Told
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.prediction_sets import Bands
 from ..estimators.probabilities import has_classes
-from .diagnose import diagnosis
 from .frames import TableReader, as_table, in_kind
 from .inputs import Inputs
-from .measures import Made, ToldClasses, measures, scorer_of
+from .measures import Made, ToldClasses, diagnosis, measures, scorer_of
 from .outputs import Outputs
 from .search import Pairs
 

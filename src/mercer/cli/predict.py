@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from .facts import facts_of
 from .options import as_json as json_option
 from .options import as_learnt, data, model_file, model_of, reading, table_of
 from .out import STDOUT, check_table_out, written
-from .terminal import busy, one_sentence, tell, to_stdout
+from .terminal import busy, facts_of, one_sentence, tell, to_stdout
 
 
 @click.command()

@@ -10,9 +10,8 @@ from .face_files import load_faces, load_mpi_faces
 from .faces import Faces, load_cmu_faces
 from .fetching import FETCHABLE, fetch
 from .functional import load_burgers, load_canadian_weather, load_darcy, load_dti
-from .label_sets import load_bibtex, load_emotions
+from .label_sets import LABEL_RANKING, load_bibtex, load_emotions, load_label_ranking
 from .molecules import load_massbank, load_qm9
-from .rankings import LABEL_RANKING, load_label_ranking
 from .strings import load_cmudict, load_inflection, load_ocr_words, load_transliteration
 
 __all__ = [

@@ -15,7 +15,7 @@ from ..embedding import Embedding
 from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
-from ..solvers.left_out_weights import weighed
+from ..solvers.weights import weighed
 from .choice import AUTO, LIKELIHOODS, Told, Trial, beyond_luck, calibrated, judges, own_score
 from .pairs import group_labels, rows_of
 

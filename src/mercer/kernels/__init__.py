@@ -11,19 +11,17 @@ from .curves import L2, Sobolev
 from .delta import Delta
 from .fields import FieldL2, FieldSobolev
 from .fingerprint import Fingerprint
-from .function import Function
+from .function import Function, Precomputed
 from .graph import ShortestPath, WeisfeilerLehman
 from .histograms import ChiSquare, Hellinger, Intersection, Tanimoto
 from .labels import Labels
 from .laplacian_regularized import LaplacianRegularized
 from .local_window import LocalWindow
-from .mapped import Mapped
+from .mapped import Mapped, On
 from .mass_spectrum import MassSpectrum
 from .molecules import molecule_graph
-from .on import On
 from .polynomial import Polynomial
 from .positions import Positions
-from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
 from .smoothed import Smoothed
 from .spectrum import Spectrum

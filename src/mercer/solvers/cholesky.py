@@ -9,7 +9,7 @@ from scipy.linalg import lapack, solveh_banded
 
 from .._arrays import Array, Items, blocks, namespace
 from .._linalg import tridiagonalized
-from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes
+from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
 from .base import Cache, Solver
@@ -43,10 +43,6 @@ class Cholesky(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, one ridge, nothing left out."""
         return None if want.single else "several ridges or left-out predictions are wanted"
-
-    def cost(self, sizes: Sizes) -> Route:
-        """One Cholesky factorisation."""
-        return sizes.cholesky()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Nothing yet: the factor depends on α."""
@@ -122,10 +118,6 @@ class Tridiagonal(Solver):
         if not (scale > 0 and stands_out(smallest, problem.n, scale * heavy)):
             return "the smallest ridge is lost in rounding"
         return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """A third less than a spectrum."""
-        return sizes.tridiagonal()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Reduce the Gram matrix."""

@@ -256,7 +256,11 @@ class LeaveOneOut:
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:
     """Left-out residuals at one α from A = (K + αI)⁻¹ = (I - H)/α on what is not constant."""
-    R = A @ T
+    return divided(A, A @ T, groups)
+
+
+def divided(A: Array, R: Array, groups: np.ndarray | None) -> Array:
+    """A_gg⁻¹ R_g for every group, or R over the diagonal of A where each is left out alone."""
     xp = namespace(R)
     if groups is None:
         return R / xp.linalg.diagonal(A)[:, None]

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
-from .._plan import LEFT_OUT_SQUARES, Route, Sizes, require_exact
+from .._plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Deferred, Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem, Want
 from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution
-from .left_out import Part
+from .left_out import LeaveOneOut, Part
 from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .weights import factored
@@ -36,10 +36,6 @@ class SpannedLowRank(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, outputs without coordinates."""
         return None if needs_no_coordinates(problem, want) else "outputs have coordinates"
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Moments of the rank."""
-        return sizes.low_rank()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moment of the inputs."""
@@ -291,13 +287,10 @@ class Spanned(Factorization):
         n, w = self.problem.n, self.problem.weights
         require_exact(n, LEFT_OUT_SQUARES)
         R = self._rest_rows(alpha, np.arange(n))
-        xp = namespace(R)
         if self.problem.groups is None:
             R = R / self._rest(alpha)[:, None]
         else:
-            for own in members(self.problem.groups):
-                rest = self.part.rest_block_of(alpha, own)
-                R = put(R, own, xp.linalg.solve(rest, take(R, own)))
+            R = LeaveOneOut(self.part, self.problem.groups).solved(R, alpha)
         if w is not None:
             roots = like(np.sqrt(w), R)
             R = R * roots[None, :] / roots[:, None]

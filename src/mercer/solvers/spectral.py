@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, like, namespace, take
-from .._plan import SPECTRAL_SQUARES, Route, Sizes
+from .._plan import SPECTRAL_SQUARES
 from ..embedding import Embedding
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
@@ -55,10 +55,6 @@ class Spectral(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """Any operator that is not learnt, exact inputs."""
         return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Two eigendecompositions."""
-        return sizes.spectral()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor both sides."""
