@@ -13,8 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile
-from .._lean import Lean
+from .._from_file import FromFile, Lean
 from ..cells import Table
 from ..estimators.any_model import Piped
 from ..estimators.choice import Told

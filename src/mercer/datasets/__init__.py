@@ -5,9 +5,8 @@ the others the loader says in a sentence which file to put where.
 """
 
 from ._files import DataNotFound, WrongData, data_folder
-from .digits import load_digit_halves, load_usps
 from .face_files import load_faces, load_mpi_faces
-from .faces import Faces, load_cmu_faces
+from .faces import Faces, load_cmu_faces, load_digit_halves, load_usps
 from .fetching import FETCHABLE, fetch
 from .functional import load_burgers, load_canadian_weather, load_darcy, load_dti
 from .label_sets import LABEL_RANKING, load_bibtex, load_emotions, load_label_ranking

@@ -19,7 +19,7 @@ from .._arrays import (
     part,
     take,
 )
-from .._lean import Lean
+from .._from_file import Lean
 from .._parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel

@@ -26,8 +26,7 @@ from .._arrays import (
     namespace,
     take,
 )
-from .._from_file import MARK, FromFile
-from .._lean import Lean
+from .._from_file import MARK, FromFile, Lean
 from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected

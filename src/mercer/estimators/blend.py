@@ -17,8 +17,8 @@ from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
 from .base import StructuredEstimator, afresh
+from .behind_predictions import LeftOutPoints
 from .choice import calibrated
-from .left_out_points import LeftOutPoints
 from .pairs import group_labels, sample_weights
 from .squares import Squares
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from .._arrays import Items, host
-from .._same import fingerprint
+from .._parameters import fingerprint
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import RBF, Kernel

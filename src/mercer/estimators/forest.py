@@ -17,8 +17,8 @@ from ..operators import as_operator_kernel
 from ..problem import Problem, Side, repeats
 from ..solvers import Cache
 from .base import StructuredEstimator, afresh, warn_if_constant
+from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
-from .left_out_points import LeftOutPoints, finite_kernel
 from .pairs import group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
 

@@ -18,8 +18,8 @@ from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
 from .base import StructuredEstimator, afresh, warn_if_constant
+from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
-from .left_out_points import LeftOutPoints, finite_kernel
 from .pairs import group_labels, sample_weights
 
 RANK = 128

@@ -13,7 +13,7 @@ from ..kernels import Linear
 from ..operators.windows import like_index
 from ..solvers.place_moments import PlaceMap, joined
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 
 
 def predict_on(model: Any, X: Items, grid: Fields) -> Array:

@@ -21,9 +21,9 @@ from ..problem import Data, Problem, Side, Want
 from ..solvers import Factorization, Solution
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator, warn_if_constant
+from .behind_predictions import LeftOutPoints
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
-from .left_out_points import LeftOutPoints
 from .on_grid import predict_on
 from .pairs import group_labels, rows_of, sample_weights
 from .planned import Planned

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._arrays import Array, Items, power
-from .._same import same
+from .._parameters import same
 from ..spaces import Rows
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial

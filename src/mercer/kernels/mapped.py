@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, object_array
-from .._lean import Lean
+from .._from_file import Lean
 from ..spaces import Opaque, Rows, Space
 from .base import Kernel
 from .capabilities import Features

@@ -5,8 +5,7 @@ linearly: one wrong output then pulls no harder than a hundred others.
 """
 
 from .base import Loss, checked_loss, middle, shortened, tau_risk, typical
-from .epsilon_insensitive import EpsilonInsensitive
-from .huber import Huber
+from .huber import EpsilonInsensitive, Huber
 
 __all__ = [
     "EpsilonInsensitive", "Huber", "Loss", "checked_loss", "middle", "shortened", "tau_risk",

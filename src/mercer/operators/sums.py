@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items
-from .._same import same
+from .._parameters import same
 from ..kernels import Kernel, as_kernel
 from ..spaces import Fields
 from .block_gram import BlockGram, SumGram
