@@ -254,7 +254,7 @@ class _Groups:
     def divided(self, e: Array) -> Array:
         """G⁻¹e = α (I - H_gg)⁻¹ e."""
         left = LeaveOneOut(self.o.part, self.o.parts.problem.groups)
-        return self.o.alpha * left.solved(e, self.o.alpha)
+        return self.o.alpha * left.solved([e], [self.o.alpha])[0]
 
     def spread(self, a: Array, e: Array, F: Array) -> Array:
         """Σ_j T_j E diag(f_j), T_j made symmetric."""

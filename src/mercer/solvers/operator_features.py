@@ -120,6 +120,11 @@ class FeatureSmoother(Smoother):
         self.n, self.q = whole.outputs.rows.shape
         self.squares: Any = None
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """A residual for each slot, which all shrink alike."""
+        return self.n * self.q, 1
+
     def rows(self, examples: np.ndarray) -> Array:
         """Z of some examples, (examples · q, features)."""
         whole = self.whole
@@ -155,17 +160,19 @@ class FeatureSmoother(Smoother):
         w = np.ones(len(examples)) if problem.weights is None else problem.weights[examples]
         return like(w * (problem.intercept / problem.total), self.whole.outputs.rows)
 
-    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
+    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
         """I - H over groups of slots of whole examples."""
         groups, size = members.shape
         examples = members[:, :: self.q] // self.q
         xp, problem = namespace(self.E), self.whole.problem
         Z = xp.reshape(self.rows(examples.reshape(-1)), (groups, size, -1))
-        H = (Z / (self.e + alpha)) @ xp.matrix_transpose(Z)
+        turned = xp.matrix_transpose(Z)
+        H = xp.stack([(Z / (self.e + alpha)) @ turned for alpha in alphas], axis=1)
         rest = like(np.eye(size), Z) - H
         if problem.intercept:
             w = np.ones(problem.n) if problem.weights is None else problem.weights
             roots = np.repeat(np.sqrt(w[examples]), self.q, axis=1)
             same = np.tile(np.eye(self.q), (examples.shape[1], examples.shape[1]))
-            rest = rest - like(roots[:, :, None] * roots[:, None, :] * same / problem.total, Z)
-        return rest[:, None, :, :]
+            fixed = roots[:, :, None] * roots[:, None, :] * same / problem.total
+            rest = rest - like(fixed, Z)[:, None, :, :]
+        return rest[:, :, None, :, :]

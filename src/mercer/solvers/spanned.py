@@ -290,7 +290,7 @@ class Spanned(Factorization):
         if self.problem.groups is None:
             R = R / self._rest(alpha)[:, None]
         else:
-            R = LeaveOneOut(self.part, self.problem.groups).solved(R, alpha)
+            (R,) = LeaveOneOut(self.part, self.problem.groups).solved([R], [alpha])
         if w is not None:
             roots = like(np.sqrt(w), R)
             R = R * roots[None, :] / roots[:, None]
