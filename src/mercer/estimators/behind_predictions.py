@@ -151,7 +151,8 @@ class LeftOutPoints:
 
     def loo_predict(self) -> Items:
         """The decoded left-out prediction of every training example (or of its group)."""
-        return self._flattened(self.decoder_.decode(self.loo_embed()))  # type: ignore[attr-defined]
+        points = self.loo_embed()  # says so where nothing is fitted
+        return self._flattened(self.decoder_.decode(points))  # type: ignore[attr-defined]
 
 
 def finite_kernel(kernel: Any, why: str) -> Kernel:
