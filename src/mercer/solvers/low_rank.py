@@ -10,7 +10,6 @@ import numpy as np
 
 from .._arrays import Array, namespace, part, take
 from .._linalg import congruent
-from .._plan import Route, Sizes
 from .._threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
@@ -40,10 +39,6 @@ class LowRank(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """Any operator that is not learnt, outputs in coordinates."""
         return "the outputs need none" if needs_no_coordinates(problem, want) else None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Moments of the rank."""
-        return sizes.low_rank()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moments, or their Cholesky factor where one solution is wanted."""
