@@ -93,7 +93,7 @@ def test_blocks_of_all_threads_come_back_in_order(monkeypatch):
     monkeypatch.setattr(_threads, "cores", lambda: 3)
     before = threads_of_products()
     found = _threads.striped(lambda parts: [part.start for part in parts], 100, 10)
-    assert found == [[0, 27, 54, 81], [9, 36, 63, 90], [18, 45, 72, 99]]
+    assert found == [[0, 36, 72], [12, 48, 84], [24, 60, 96]]
     assert threads_of_products() == before
 
 

@@ -20,14 +20,13 @@ from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on
-from .frames import as_table, named
+from .frames import as_table, named, outputs_table
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
 from .measures import scorer_of
 from .outputs import Outputs
 from .progress import Progress
-from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
 LONG = re.compile(r"\d+\.\d{5,}")

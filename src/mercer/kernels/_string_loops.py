@@ -42,6 +42,17 @@ def _shifted_runs(s, t, shift, worth):
 
 
 @parallel
+def repeats(start, stop, flat, starts, worth, out):
+    """Out_i = Σ over pairs of places of a sequence of the worth of the run that ends there."""
+    for i in range(start, stop):
+        s = flat[starts[i] : starts[i + 1]]
+        total = _shifted_runs(s, s, 0, worth)
+        for shift in range(1, len(s)):
+            total += 2.0 * _shifted_runs(s, s, shift, worth)
+        out[i] = total
+
+
+@parallel
 def weighted_degree(
     start, stop, flat, starts, their_flat, their_starts, worth, gamma, symmetric, out
 ):

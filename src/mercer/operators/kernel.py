@@ -69,6 +69,11 @@ class OperatorKernel(BaseEstimator):
         """The scalar kernel that checks inputs: fitted where this one is, else as given."""
         raise NotImplementedError(f"{type(self).__name__} must name its kernel on inputs")
 
+    @property
+    def learnt(self) -> bool:
+        """Whether it separates, and its operator is learnt at the ridge."""
+        return self.separable and self.separated().operator.learnt
+
     def separated(self) -> Separable:
         """The same kernel as one scalar kernel times one operator, where it is `separable`."""
         raise NotImplementedError(f"{type(self).__name__} is no scalar kernel times an operator")
@@ -117,7 +122,7 @@ class OperatorKernel(BaseEstimator):
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __rmul__(self, factor: Any) -> OperatorKernel:
-        from .scaled import ScaledKernel
+        from .sums import ScaledKernel
 
         return ScaledKernel(self, float(factor)) if isinstance(factor, Real) else NotImplemented
 

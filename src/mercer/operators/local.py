@@ -15,9 +15,9 @@ from .._parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
-from .local_gradient import local_gradient
+from .gradients import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16

@@ -15,7 +15,7 @@ from .._parameters import parameters
 from ..kernels import as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
 from .slots import Slots

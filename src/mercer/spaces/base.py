@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
-from .._same import same
+from .._parameters import same
 from ..cells import BadTable, Table
 from ..cells.table import Name
 
