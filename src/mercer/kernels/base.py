@@ -150,8 +150,10 @@ class Kernel(BaseEstimator):
 
     def finite_values(self, K: Any) -> Array:
         """Values of this kernel in floating point, refused where they are not finite."""
-        K = as_float(K)
-        if not bool(namespace(K).all(namespace(K).isfinite(K))):
+        xp = namespace(K)
+        K = xp.asarray(K)
+        K = K if xp.isdtype(K.dtype, "real floating") else xp.astype(K, xp.float64)
+        if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "
                 "it, or it is no kernel on them. Rescale them, or choose another kernel."

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..cells import BadTable, Table
 from ..cells.notation import is_date, written_day
 from ..cells.table import Name
 from ..cells.values import notations_of, numbers
-from .base import Space, resolve
+from .base import Space
 
 NUMBERS = "fiub"
 """Kinds of numpy's plain numbers, of which an array needs no further look before scikit-learn's."""
@@ -75,8 +76,12 @@ class Vectors(Space):
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
-        radial = kernel.features is None and kernel.radial is not None
-        return resolve("decoders.FixedPoint")() if radial else super().decoder(kernel)
+        decoders = import_module("mercer.decoders")  # comes later: resolved on first use
+        features = kernel.features
+        if features is not None and features.inverse is not None:
+            return decoders.Direct()
+        radial = features is None and kernel.radial is not None
+        return decoders.FixedPoint() if radial else decoders.Candidates()
 
     def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """The numbers of training rows; how columns write them, and which hold dates, is kept."""
