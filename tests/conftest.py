@@ -3,8 +3,8 @@
 import os
 import shutil
 
-for _name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
-    # Before numpy and numba are loaded: pytest-xdist brings the cores.
+for _name in ("OPENBLAS", "OMP", "MKL"):
+    # Before numpy is loaded: pytest-xdist brings the cores.
     os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
 import threading

@@ -19,6 +19,7 @@ ORDER = [
         "_loops",
         "_memory",
         "_plan",
+        "_speed",
         "_extras",
         "_files",
         "_from_file",

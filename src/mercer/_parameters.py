@@ -45,6 +45,13 @@ def whole(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def boolean(value: Any, name: str) -> bool:
+    """A parameter that must be true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def _is_finite(value: Any) -> bool:
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and bool(np.isfinite(float(value)))

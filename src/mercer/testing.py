@@ -233,7 +233,7 @@ def check_feature_map(
         missed = 1.0 - (U * U).sum() / K.trace() if not map.centered else map.trace_error_
         _near(map.trace_error_, missed, "trace_error_ is not tr(K - UUᵀ) / tr K")
     excess = (U * U).sum(axis=1) - K.diagonal()
-    _claim(excess.max() < ROOT * scale or map.projects, "coordinates are longer than the items")
+    _claim(excess.max() < ROOT * scale or map.centered, "coordinates are longer than the items")
     M = np.random.default_rng(0).normal(size=(U.shape[1], 2))
     _close(host(map.compose(M).transform(items)), U @ M, ROOT * scale, "compose is not a product")
     bare, weights = map.unweighted()

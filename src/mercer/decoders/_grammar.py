@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from ..kernels._trees import nested
 
 Below = tuple[int, int, int]
 """A production, a place on its right side, and the production that is there."""
+MIXED = 1024
+"""Productions that are made of those of one label, at most."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,23 @@ class Grammar:
         Bracketed strings or nested tuples.
     pairs
         The weight of a pair of productions; 0 leaves pairs out.
+    mixed
+        Whether productions are added of which each child stands at its place in some production
+        of the same label.
     """
 
-    def __init__(self, trees: Sequence[Any], pairs: float):
+    def __init__(self, trees: Sequence[Any], pairs: float, mixed: bool = False):
         self.pair_weight = float(pairs)
         self.number: dict[Production, int] = {}
         self.roots: set[int] = set()
         self.below: dict[Below, int] = {}
         bags = [self._read(tree) for tree in trees]
+        for made in _mixtures(list(self.number)) if mixed else []:
+            self.number.setdefault(made, len(self.number))
         self.productions = list(self.number)
+        tops = {self.productions[p].label for p in self.roots}
+        if mixed:
+            self.roots = {p for made, p in self.number.items() if made.label in tops}
         width = len(self.productions)
         keys = [
             {f if isinstance(f, int) else width + self.below[f]: c for f, c in bag.items()}
@@ -120,6 +132,18 @@ class Grammar:
             elif not isinstance(f, int):
                 others[f] += 1
         return counts, float(sum(c * c for c in others.values()))
+
+
+def _mixtures(productions: list[Production]) -> Iterator[Production]:
+    """Productions whose children are mixed of those of one label, leaves at the same places."""
+    alike: dict[Any, list[Production]] = {}
+    for made in productions:
+        alike.setdefault((made.label, *(leaf for leaf, _ in made.children)), []).append(made)
+    for group in alike.values():
+        children = zip(*(made.children for made in group), strict=True)
+        places = [list(dict.fromkeys(place)) for place in children]
+        if prod(map(len, places)) <= MIXED:
+            yield from (Production(group[0].label, mixture) for mixture in product(*places))
 
 
 def production(node: Sequence[Any]) -> Production:

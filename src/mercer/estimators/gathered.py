@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count
+from .._arrays import Items, count, take
 from .._plan import require_moments
 from ..decoders import Decoder
 from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
 from ..operators import OperatorKernel, Separable
-from ..problem import Problem, Side, Want
+from ..problem import Problem, Side, Want, repeats
 from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums, StreamFactorization
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
@@ -66,8 +66,11 @@ class Gathered:
             )
         if count(sample.y) < 2:
             raise ValueError("a stream needs at least 2 samples, got n_samples = 1.")
-        kernels = [clone(kernel).fit(sample.X) for kernel in parts.kernels]
-        output_kernel = clone(parts.output_kernel).fit(sample.y)
+        X, y = sample.X, sample.y
+        if sample.w is not None:  # as often as they weigh
+            X, y = (take(items, repeats(sample.w)) for items in (X, y))
+        kernels = [clone(kernel).fit(X) for kernel in parts.kernels]
+        output_kernel = clone(parts.output_kernel).fit(y)
         outputs = _fitted("output_features", parts.output_features, output_kernel, sample.y)
         gatherings = []
         for kernel in kernels:

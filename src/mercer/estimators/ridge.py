@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count
+from .._parameters import boolean
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
@@ -80,6 +81,8 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         for name in ("features", "output_features"):
             if getattr(self, name) is not None:
                 check_map(getattr(self, name), name)
+        if type(self.fit_intercept) is not bool:
+            boolean(self.fit_intercept, "fit_intercept")
         given = X
         X, y = self._check_pairs(kernels[0], output_kernel, X, y)
         warn_if_constant(output_kernel, y)
@@ -116,7 +119,7 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
             on_device(clone(output_kernel), self.device),
             self.features,
             self.output_features,
-            self.fit_intercept,
+            boolean(self.fit_intercept, "fit_intercept"),
         )
 
     # -- problems -----------------------------------------------------------------------------

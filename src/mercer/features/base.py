@@ -29,7 +29,8 @@ class FeatureMap(BaseEstimator):
     """
 
     projects = False
-    """Whether distances are taken in the coordinates (Weston's kernel PCA), not in k's space."""
+    """Whether distances are taken in the coordinates alone: in finite features, which are all that
+    k has, and in Weston's kernel PCA."""
     operator_valued = False
     """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False

@@ -26,6 +26,7 @@ class Explicit(FeatureMap):
 
     sparse: bool = False
     trace_error_ = 0.0
+    projects = True
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
@@ -47,6 +48,10 @@ class Explicit(FeatureMap):
         F = features.rows(A) if self.sparse else features.transform(A)
         check_width(F.shape[1], self.width_, self.kernel_)
         return F
+
+    def sqnorms(self, A: Items) -> Array:
+        """The kernel's diagonal, which need not make the features."""
+        return self.kernel_.diag(A)
 
     def kernel_features(self, C: Array) -> Array:
         """The coordinates are the features."""

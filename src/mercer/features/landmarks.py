@@ -126,9 +126,9 @@ class Exact(LandmarkMap):
         xp = namespace(K)
         means: Array = xp.mean(K, axis=0) if center else None
         if center:
-            K -= means[None, :]
+            K = K - means[None, :]
             K -= xp.mean(K, axis=1)[:, None]
-        s, U = eigh(K, "Gram matrix", overwrite=True)
+        s, U = eigh(K, "Gram matrix", overwrite=center)  # a kernel may keep what it returned
         if center:  # next to a tiny eigenvalue rounding mixes the constant in, which must be out
             U -= xp.mean(U, axis=0)
         U *= xp.sqrt(s)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite, adjoint, ridged
-from .._plan import Route, Sizes
+from .._plan import Route, Sizes, Work
 from .._threads import cores, side_by_side
 from ..features import Explicit
 from ..features.landmarks import Spanned
@@ -59,7 +59,7 @@ class Characters(Solver):
 
     def cost(self, sizes: Sizes) -> Route:
         """Less than any other way."""
-        return Route(self.name, 16.0 * sizes.n**2, 1.0 * sizes.n**3, None, sizes.free)
+        return Route(self.name, 16.0 * sizes.n**2, Work(1.0 * sizes.n**3), None, sizes.free)
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Fourier transform kernel values and outputs over the shifts."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
 from .._memory import GIB, SHARE, available
-from .._plan import Route, Sizes
+from .._plan import Route, Sizes, Work
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
@@ -56,7 +56,7 @@ class CoupledSolver(Solver):
     def cost(self, sizes: Sizes) -> Route:
         """An estimate from the number of examples and output components."""
         slots = float(sizes.n * (sizes.q or 1))
-        return Route(self.name, 8 * DENSE_SQUARES * slots * slots, slots**3, None, sizes.free)
+        return Route(self.name, 8 * DENSE_SQUARES * slots * slots, Work(slots**3), None, sizes.free)
 
 
 def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:

@@ -77,8 +77,7 @@ class AtOneRidge(Factorization):
         K = gram.reduced()
         if gram.width is not None and gram.width < p.n:
             return self.spectral.solve(alpha)  # which tells rounding from what the features reach
-        K, reduction = K + 0.0 if gram.shared else K, gram.reduction
-        epsilon = p.kernel.operator.unexplained_at
+        reduction, epsilon = gram.reduction, p.kernel.operator.unexplained_at
         try:
             if epsilon is None or not p.spanned:
                 b, T, Q, outputs = self._in_coordinates(K, reduction)

@@ -265,7 +265,7 @@ class Spanned(Factorization):
 
     def _group_lengths(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
         xp, turn = namespace(shrunk), namespace(shrunk).matrix_transpose
-        lengths = xp.zeros_like(shrunk[:, 0])
+        lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
         for own in members(groups):
             G = take(shrunk, own)
             N = G @ self.inner @ turn(G)

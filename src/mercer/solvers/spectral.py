@@ -264,7 +264,7 @@ class Parts(Factorization):
             number += rows * q
             if not part.inputs.complete:  # directions that no feature reaches have eigenvalue α
                 unseen = rows - part.inputs.s.shape[0]
-                misfit += float(xp.sum(part.outside * part.T)) / alpha
+                misfit += float(xp.sum(part.outside**2)) / alpha
                 logs += unseen * q * log(alpha)
         weights = self.problem.weights
         extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]
