@@ -6,7 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items
 from ..kernels import Kernel
@@ -62,7 +62,9 @@ class OperatorKernel(BaseEstimator):
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
         """The kernel told of the shape of an output array; itself where that does not matter."""
-        return self
+        if getattr(self, "output_shape", shape) is not None:
+            return self
+        return clone(self).set_params(output_shape=tuple(shape))
 
     @property
     def inputs(self) -> Kernel:

@@ -115,13 +115,6 @@ class Local(ComponentKernel):
 
     inputs = property(lambda self: FieldL2(self.fields))
 
-    def for_outputs(self, shape: tuple[int, ...]) -> Local:
-        """The kernel told of the shape of an output array."""
-        if self.output_shape is not None:
-            return self
-        told: Local = clone(self)
-        return told.set_params(output_shape=tuple(shape))
-
     def scaled(self, factor: float) -> Local:
         """The kernel of the neighbourhoods, scaled."""
         copy: Local = clone(self)

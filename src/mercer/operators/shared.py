@@ -118,13 +118,6 @@ class Shared(CoupledKernel):
         names = ("window", "position", "width", "floor")
         return [name for name in names if isinstance(getattr(self, name), str)]
 
-    def for_outputs(self, shape: tuple[int, ...]) -> Shared:
-        """The kernel told of the shape of an output array."""
-        if self.output_shape is not None:
-            return self
-        told: Shared = clone(self)
-        return told.set_params(output_shape=tuple(shape))
-
     # -- grids --------------------------------------------------------------------------------
 
     @property

@@ -24,7 +24,7 @@ from .._arrays import (
 from ..cells import Table
 from ..cells.table import Name
 from ..cells.values import refused
-from .base import Space, resolve
+from .base import Space
 
 FEW = 10
 """Labels whose sets are written down, 1,024 at most."""
@@ -42,6 +42,7 @@ class LabelSets(Space):
 
     name = "label sets"
     KERNEL = "kernels.Labels"
+    DECODER = "decoders.Threshold"
     METRIC = "metrics.sample_f1"
 
     def check(self, A: Items, name: str = "y") -> Items:
@@ -78,11 +79,6 @@ class LabelSets(Space):
         return (
             chosen.astype(sample.dtype) if isinstance(sample, np.ndarray) else like(chosen, sample)
         )
-
-    def decoder(self, kernel: Any) -> Any:
-        """A threshold where labels enter linearly."""
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        return resolve("decoders.Threshold" if undone else "decoders.Candidates")()
 
     def learn(self, table: Table, names: Sequence[Name]) -> Items:
         """The sets; whether columns are indicators, and what separates labels, is kept."""

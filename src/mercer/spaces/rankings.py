@@ -60,7 +60,7 @@ class Rankings(Space):
     def decoder(self, kernel: Any) -> Any:
         """The one that is exact for the kernel; the best training ranking for others."""
         exact = first_named(kernel.multiple.kernel, self.DECODERS)
-        return resolve(self.DECODER)() if exact is None else exact
+        return resolve("decoders.Candidates")() if exact is None else exact
 
     def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """Ranks from 0; whether cells are ranks, orders or places, and the labels, are kept."""
