@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -212,6 +212,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     return part
 
 
+@lru_cache(4096)
 def _check_name(kind: type, name: str) -> None:
     """Refuse an attribute that would hide a method, a property or a fixed fact of the class."""
     must(name.isidentifier() and not name.startswith("__"), f"{name!r:.40} is no attribute")

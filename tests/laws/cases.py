@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -273,10 +274,16 @@ class Posed:
 
     def ridge(self, alpha: float, exactly: bool = False) -> literal.Ridge:
         """The literal problem, in float64 or with the digits that mpmath works with."""
-        read = literal.digits if exactly else np.asarray
+        return replace(self._read(literal.digits) if exactly else self._plain, alpha=alpha)
+
+    @cached_property
+    def _plain(self) -> literal.Ridge:
+        return self._read(np.asarray)
+
+    def _read(self, read: Callable) -> literal.Ridge:
         X, X_new, V, w = map(read, (self.X, self.X_new, self.outputs, self.weights))
         G, G_new = self._grams(X, X_new, V, w)
-        return literal.Ridge(G, G_new, V, w, alpha, self.condition.intercept)
+        return literal.Ridge(G, G_new, V, w, 1.0, self.condition.intercept)
 
     def _grams(self, X: Any, X_new: Any, V: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         centre = self.condition.intercept

@@ -87,7 +87,8 @@ class BlockGram:
         rows, columns = self.rows, self.columns
         q, p = rows.width * rows.repeats, columns.width * columns.repeats
         units = np.eye(columns.n * p).reshape(-1, columns.n, p)
-        values = np.stack([self @ unit for unit in units], axis=-1)
+        done = self.apply(np.concatenate([columns.split(unit) for unit in units], axis=1))
+        values = np.stack([rows.join(D) for D in np.split(done, len(units), axis=1)], axis=-1)
         return values.reshape(rows.n, q, columns.n, p).transpose(0, 2, 1, 3)
 
 

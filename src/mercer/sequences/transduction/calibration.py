@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
 from ..._progress import Steps
 from ...kernels._sequences import Codes
@@ -73,7 +72,7 @@ class BestLists:
         own = scores[right]
 
         def loss(sharpness: float) -> float:
-            return float((logsumexp(sharpness * scores, axis=1) - sharpness * own).mean())
+            return float((np.logaddexp.reduce(sharpness * scores, axis=1) - sharpness * own).mean())
 
         return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
