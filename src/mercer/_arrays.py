@@ -120,10 +120,7 @@ def _single_column(table: Any, name: str) -> Any:
 
 def object_array(items: Sequence[Any]) -> np.ndarray:
     """A 1-D object array filled item by item: numpy would unpack graphs and ragged lists."""
-    array = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        array[i] = item
-    return array
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def take(items: Items, index: Array) -> Items:

@@ -240,11 +240,6 @@ def check_feature_map(
     B = host(bare.transform(items))
     whole = B if weights is None else B @ host(weights)
     _close(whole, U, ROOT * scale, "unweighted() and its matrix are not the map")
-    coordinates = clone(map).fit_coordinates(kernel, items)
-    S = host(coordinates.moment)
-    rows = host(coordinates.rows)
-    S = np.diag(S) if S.ndim == 1 else S
-    _close(S, rows.T @ rows, ROOT * scale * count(items), "the moment is not that of the rows")
 
 
 def check_decoder(decoder: Decoder, kernel: Kernel, outputs: Items) -> None:

@@ -8,7 +8,16 @@ from sklearn.model_selection import cross_val_score
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
-from mercer.kernels import Fingerprint, Precomputed, SubsetTree, WeisfeilerLehman
+from mercer.features import IncompleteCholesky, KernelPCA, Nystroem
+from mercer.kernels import (
+    RBF,
+    Fingerprint,
+    Normalized,
+    Precomputed,
+    Spectrum,
+    SubsetTree,
+    WeisfeilerLehman,
+)
 from mercer.metrics import exact_match
 from mercer.spaces import Opaque
 
@@ -16,6 +25,14 @@ ALCOHOLS = ["CO", "CCO", "CCCO", "CCCCO"]
 AMINES = ["CN", "CCN", "CCCN", "CCCCN"]
 X = np.array([[n, kind] for kind in (0, 5) for n in range(1, 5)], dtype=float)
 Y = np.array(ALCOHOLS + AMINES, dtype=object)
+
+
+FEATURES = [
+    None,
+    IncompleteCholesky(20),
+    KernelPCA(10, center=True),
+    Nystroem(landmarks=["ab", "cab", "zzz", "abcabcabcabc"]),
+]
 
 
 def same_length(x):
@@ -94,3 +111,20 @@ def test_candidates_of_a_precomputed_kernel_are_indices():
     lists = [[0, 1], [3, 2], [5, 4]]
     found = model.predict(np.eye(3), candidates=lists, leave_out_candidates=False)
     assert found.tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("kernel", [Normalized(Spectrum(3, True)), 2.0 * Spectrum(2, width=2)])
+def test_sparse_features_score_as_kernel_values_do(kernel, features):
+    rng = np.random.default_rng(4)
+    words = ["".join(rng.choice(list("abc"), rng.integers(0, 6))) for _ in range(40)]
+    lists = [[*set(words[t : t + 5]), "zz", "", "abzc", "abcabcabc"] for t in range(7)]
+    X = rng.normal(size=(40, 2))
+    model = KernelDependency(
+        RBF(1.0), kernel, 0.1, output_features=features, decoder=Candidates()
+    ).fit(X, words)
+    found = model.predict_top(X[:7], 9, candidates=lists, leave_out_candidates=False)
+    for t, (row, ranked) in enumerate(zip(lists, found, strict=True)):
+        scores = dict(zip(row, model.embed(X[t : t + 1]).scores(row)[0], strict=True))
+        np.testing.assert_allclose([v for _, v in ranked], [scores[y] for y, _ in ranked])
+        assert [v for _, v in ranked] == sorted((v for _, v in ranked), reverse=True)

@@ -118,3 +118,29 @@ def test_refusals():
         TreeChart().fit(kernel, TREES).decode(points)
     with pytest.raises(ValueError, match="height must be 1 or 2"):
         Productions(height=3)(TREES)
+
+
+def test_productions_never_met_are_mixed_of_those_of_a_label():
+    """Nodes are named by what they are, so that many productions of new trees are new."""
+    rng = np.random.default_rng(0)
+
+    def expression(depth):
+        kind = 0 if depth == 0 else rng.integers(4)
+        parts = [expression(depth - 1) for _ in range(min(kind, 2))]
+        if kind == 0:
+            return ("Name", "abc"[rng.integers(3)])
+        if kind == 1:
+            return ("Not", "!", parts[0])
+        return ("Both", "(", parts[0], "&", parts[1], ")")
+
+    def spelled(tree):
+        return (
+            [tree] if isinstance(tree, str) else [s for child in tree[1:] for s in spelled(child)]
+        )
+
+    trees = {tuple(spelled(tree)): tree for tree in (expression(3) for _ in range(150))}
+    X, y = list(trees), list(trees.values())
+    model = KernelDependency(
+        Normalized(Spectrum(2, True)), Productions(), 0.1, decoder=TreeChart()
+    ).fit(X[:12], y[:12])
+    assert list(model.predict(X[12:])) == y[12:]

@@ -101,6 +101,23 @@ def test_long_sequences_do_not_underflow():
     assert (found.lengths == 1).all()
 
 
+def test_long_pairs_that_are_improbable_are_counted_as_by_logarithms():
+    """Cuts that fit are rare beside those that forward probabilities are spread over."""
+    n = 1200
+    lattice = Lattice.of(*encoded([("a" * n, "b" * n)]), 2)
+    chances = dict(zip(lattice.chunks.tolist(), [0.98, 0.01, 0.01], strict=True))
+    probability = np.array([chances[chunk] for chunk in lattice.chunks.tolist()])
+    counts, gained = lattice.expected(probability)
+    logs = np.full(n + 3, -np.inf)
+    logs[0] = 0.0
+    for _ in range(n):
+        shifted = [np.r_[np.full(k, -np.inf), logs[: n + 3 - k]] for k in range(3)]
+        steps = [np.log(p) + row for p, row in zip(probability, shifted, strict=True)]
+        logs = np.logaddexp(np.logaddexp(steps[0], steps[1]), steps[2])
+    assert gained == pytest.approx(logs[n], rel=1e-9)
+    assert counts.sum() == pytest.approx(n) and counts[1] + 2 * counts[2] == pytest.approx(n)
+
+
 def test_too_many_chunks_for_a_key_are_refused():
     rows = [([1], list(range(1 << 14)))]
     with pytest.raises(ValueError, match="lower max_chunk"):

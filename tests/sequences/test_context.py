@@ -85,6 +85,13 @@ def test_context_is_asked_for_and_refused_by_name(model, forms):
         SequenceTransducer(context_kernel=RBF(1.0)).fit(X, y)
 
 
+def test_a_context_of_another_kind_is_named(forms):
+    X, tags, y = parts(forms[0])
+    model = SequenceTransducer(LocalWindow(1)).fit(X, y, context=np.eye(len(X))[:, :3])
+    with pytest.raises(ValueError, match="context does not fit what the model was fitted with"):
+        model.predict(X, context=tags)
+
+
 def test_unknown_labels_are_left_aside(model, forms):
     X, _, _ = parts(forms[1][:2])
     predicted = model.predict(X, context=[["pos=N", "num=DU"], []])
@@ -107,6 +114,17 @@ def test_vectors_and_kernels_are_contexts(forms):
     assert vectors.score(X_new, y_new, context=V_new) > 0.7
     kernel = SequenceTransducer(LocalWindow(2), context_kernel=Labels()).fit(X, y, context=tags)
     assert kernel.score(X_new, y_new, context=tags_new) > 0.7
+
+
+def test_tables_and_rows_of_labels_are_contexts(forms):
+    pandas = pytest.importorskip("pandas")
+    X, tags, y = parts(forms[0])
+    given = [tuple((*labels, "-")[:3]) for labels in tags]
+    model = SequenceTransducer(LocalWindow(2)).fit(X, y, context=given)
+    rows = pandas.DataFrame(given, index=range(7, 7 + len(X)))
+    for other in (rows, rows.to_numpy(), np.array(given), pandas.Series(given, index=rows.index)):
+        same = SequenceTransducer(LocalWindow(2)).fit(X, y, context=other)
+        assert (same.predict(X, context=other) == model.predict(X, context=given)).all()
 
 
 def test_context_features_are_the_product_kernel(forms):

@@ -83,6 +83,18 @@ def test_lists_are_checked(model):
         model.predict(["a"], candidates=[[]])
 
 
+def test_candidate_lists_may_come_one_by_one(model):
+    lists = [["KSAN", "KAN"], ["B", "zzz"]]
+    found = model.predict(["can", "b"], candidates=iter(lists))
+    assert (found == model.predict(["can", "b"], candidates=lists)).all()
+
+
+def test_impossible_candidates_are_equally_probable(model):
+    """An empty input emits nothing."""
+    ((one, p), (other, q)) = model.predict_proba([""], candidates=[["KAN", "BAN"]])[0]
+    assert {one, other} == {"KAN", "BAN"} and p == q == 0.5
+
+
 def test_prefixes_of_a_lexicon():
     words = ["ab", "abc", "b", ""]
     alphabet = Alphabet("abc")

@@ -19,13 +19,12 @@ from .._arrays import (
     part,
     take,
 )
-from .._lean import Lean
+from .._from_file import Lean
 from .._parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
-from ._top import Best, merged
-from .base import Decoder, Ranked
+from .base import Best, Decoder, Ranked, merged
 from .own_candidates import OwnCandidates, sole_groups
 
 POINTS, CANDIDATES = 1024, 2048

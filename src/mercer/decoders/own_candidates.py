@@ -18,12 +18,14 @@ from .._arrays import (
     object_array,
     take,
 )
-from ..embedding import Embedding
+from ..embedding import Embedding, OrthonormalFrame
 from ..kernels import Kernel
 from .base import Ranked
 
 PAIRS, CANDIDATES = 1024, 2048
 """Scores and distinct candidates that are looked at together."""
+ENTRIES = 2**22
+"""Numbers that points may take in sparse features."""
 
 
 class CandidateLists:
@@ -93,19 +95,65 @@ class CandidateLists:
         """⟨g, Φ(y)⟩ and l(y, y) of each candidate for its owner; distinct ones are read once."""
         distinct = take(self.pool, self.places[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
-        C, xp = points.coordinates, namespace(points.coordinates)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
-        order = np.argsort(self.numbers, kind="stable")
+        order, pairwise = np.argsort(self.numbers, kind="stable"), _inner(points)
         for some in blocks(count(distinct), CANDIDATES):
             block = take(distinct, np.arange(some.start, some.stop))
-            E, norms = points.frame.evaluate(block), points.frame.sqnorms(block)
+            products, norms = pairwise(block), points.frame.sqnorms(block)
             first, last = np.searchsorted(self.numbers[order], [some.start, some.stop])
             for part in blocks(last - first, PAIRS):
                 pairs = order[first + part.start : first + part.stop]
                 own = self.numbers[pairs] - some.start
-                inner[pairs] = host(xp.sum(take(E, own) * take(C, owners[pairs]), axis=1))
+                inner[pairs] = products(owners[pairs], own)
                 squares[pairs] = host(take(norms, own))
         return inner, squares
+
+
+Products = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""⟨g_t, Φ(y_j)⟩ for points t and outputs j beside them."""
+
+
+def _inner(points: Embedding) -> Callable[[Items], Products]:
+    """The inner products of points with a batch of outputs, by sparse features where they are."""
+    T = _in_features(points)
+    if T is not None:
+        return lambda Y: _sparse_products(T, points.frame.kernel.features.rows(Y))
+    C, xp = points.coordinates, namespace(points.coordinates)
+
+    def dense(Y: Items) -> Products:
+        E = points.frame.evaluate(Y)
+        return lambda of, own: host(xp.sum(take(E, own) * take(C, of), axis=1))
+
+    return dense
+
+
+def _in_features(points: Embedding) -> np.ndarray | None:
+    """The points in the sparse features of the output kernel; None where they have none."""
+    frame = points.frame
+    features = frame.kernel.features
+    if features is None or features.sparse is None:
+        return None
+    if isinstance(frame, OrthonormalFrame) and frame.map.projects:  # other inner products
+        return None
+    try:
+        weights, items = frame.expansion(points.coordinates)
+    except (NotImplementedError, ValueError):  # explicit coordinates, or scores
+        return None
+    F = features.rows(items)
+    # Features leave out what the kernel was not fitted on, as landmarks of one's own may have.
+    complete = np.allclose(F.multiply(F).sum(axis=1), frame.kernel.diag(items))
+    small = len(points) * F.shape[1] <= ENTRIES
+    return host(weights) @ F if complete and small else None
+
+
+def _sparse_products(T: np.ndarray, F: Any) -> Products:
+    def products(of: np.ndarray, own: np.ndarray) -> np.ndarray:
+        rows = F[own]
+        owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
+        terms = rows.data * T[of[owner], rows.indices]
+        return np.bincount(owner, terms, minlength=len(own))
+
+    return products
 
 
 def _checked(row: Any, t: int) -> list:

@@ -13,8 +13,7 @@ from ..embedding import Embedding
 from ..kernels import Kernel, Productions
 from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
-from ._chart import Chart
-from ._grammar import Grammar, bracketed, listed
+from ._grammar import Chart, Grammar, bracketed, listed
 from .base import Decoder, Ranked, unsuited
 
 ROUNDS = 12
@@ -101,8 +100,9 @@ class TreeChart(Decoder):
     need not be among them.
 
     A production stands only where one did in a training tree: below the same production, at the
-    same place. Inputs that cannot be derived so are derived without that rule, and inputs that
-    cannot be derived at all get the best training tree.
+    same place. Inputs that cannot be derived so are derived without that rule, then with further
+    productions, each child of which stands at its place in some production of the same label.
+    Inputs that cannot be derived at all get the best training tree.
 
     Examples
     --------
@@ -141,14 +141,16 @@ class TreeChart(Decoder):
         """Whether the features of the kernel are those of the grammar."""
         return isinstance(self.kernel_.multiple.kernel, Productions)
 
-    def _grammar(self, trees: Items) -> Grammar:
+    def _grammar(self, trees: Items, mixed: bool) -> Grammar:
         """The grammar of some trees, read once."""
-        held = self.__dict__.get("_read")
+        held: tuple[Items, dict[bool, Grammar]] | None = self.__dict__.get("_read")
         if held is None or held[0] is not trees:
+            held = self.__dict__["_read"] = (trees, {})
+        if mixed not in held[1]:
             kernel = self.kernel_.multiple.kernel
             pairs = (kernel.decay if kernel.height > 1 else 0.0) if self._exact else 0.5
-            held = self.__dict__["_read"] = (trees, Grammar(trees, pairs))
-        return held[1]
+            held[1][mixed] = Grammar(trees, pairs, mixed)
+        return held[1][mixed]
 
     def decode(self, points: Embedding) -> np.ndarray:
         """The best tree of each point."""
@@ -169,12 +171,11 @@ class TreeChart(Decoder):
 
     def _ranked(self, points: Embedding) -> list[tuple[Ranked, float]]:
         weights, trees = points.frame.expansion(points.coordinates)
-        grammar = self._grammar(trees)
-        targets = host(weights) @ grammar.counts
+        weights = host(weights)
         size = self.max_size or max(len(tree.label) for tree in flattened(trees, "y"))
         ranked = []
         for t in range(len(points)):
-            search = self._searched(grammar, targets[t], self._spelled(points, t), size)
+            search = self._searched(weights[t], trees, self._spelled(points, t), size)
             ranked.append(self._settled(search, points, t))
         return ranked
 
@@ -192,12 +193,14 @@ class TreeChart(Decoder):
         return list(x)
 
     def _searched(
-        self, grammar: Grammar, g: np.ndarray, symbols: list[Hashable] | None, size: int
+        self, weights: np.ndarray, trees: Items, symbols: list[Hashable] | None, size: int
     ) -> _Search:
-        """Search trees whose productions stand where such did; else wherever they may."""
+        """Search trees whose productions stand where such did; else wherever they may; else all."""
         search = _Search()
-        for seen in (True, False):
-            _climb(search, grammar, g, partial(Chart, grammar, symbols, size, seen))
+        for mixed, seen in ((False, True), (False, False), (True, False)):
+            grammar = self._grammar(trees, mixed)
+            chart = partial(Chart, grammar, symbols, size, seen)
+            _climb(search, grammar, weights @ grammar.counts, chart)
             if search.found:
                 break
         return search

@@ -22,7 +22,7 @@ from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
 from .base import StructuredEstimator, afresh, warn_if_constant
-from .choices import ridges_of
+from .choice import ridges_of
 from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))

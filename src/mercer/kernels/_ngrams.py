@@ -53,8 +53,7 @@ class NGrams:
 
     def _extended(self, codes: Codes, ids: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Where known (m-1)-grams have a next symbol, and the key of the m-gram there."""
-        left = np.repeat(codes.lengths, codes.lengths) - codes.positions
-        at = np.flatnonzero((left >= m) & (ids >= 0))
+        at = np.flatnonzero((codes.left >= m) & (ids >= 0))
         last = codes.flat[at + m - 1]
         at, last = at[last >= 0], last[last >= 0]
         return at, ids[at] * len(self.alphabet) + last
@@ -67,7 +66,6 @@ class NGrams:
         """The known n-grams of other sequences, one entry a length."""
         codes = self.alphabet.encode(items)
         ids = np.zeros(len(codes.flat), dtype=np.int64)
-        rows, front, lengths = codes.rows, codes.positions, codes.lengths
         found = []
         for m, level in enumerate(self.keys, start=1):
             at, key = self._extended(codes, ids, m)
@@ -77,6 +75,7 @@ class NGrams:
             at, places = at[known], places[known]
             ids = np.full(len(codes.flat), -1, dtype=np.int64)
             ids[at] = places
-            back = lengths[rows[at]] - m - front[at]
-            found.append(Occurrences(rows[at], places, front[at], back))
+            found.append(
+                Occurrences(codes.rows[at], places, codes.positions[at], codes.left[at] - m)
+            )
         return found

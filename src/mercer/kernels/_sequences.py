@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Items, object_array
 from .._checks import Limits, must
-from ..spaces.sequences import as_sequences, described  # noqa: F401 (others import them here)
+from ..spaces.sequences import all_texts, as_sequences, described  # noqa: F401 (others import them here)
 
 
 @dataclass(frozen=True)
@@ -23,20 +24,25 @@ class Codes:
     flat: np.ndarray
     starts: np.ndarray
 
-    @property
+    @cached_property
     def lengths(self) -> np.ndarray:
         """The number of symbols of each item."""
         return np.diff(self.starts)
 
-    @property
+    @cached_property
     def rows(self) -> np.ndarray:
         """The item of each symbol."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
-    @property
+    @cached_property
     def positions(self) -> np.ndarray:
         """The place of each symbol in its item."""
         return np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.lengths)
+
+    @cached_property
+    def left(self) -> np.ndarray:
+        """The number of symbols from each on, itself included."""
+        return np.repeat(self.starts[1:], self.lengths) - np.arange(len(self.flat))
 
 
 class Alphabet:
@@ -49,7 +55,7 @@ class Alphabet:
     @classmethod
     def of(cls, items: Items) -> Alphabet:
         """All symbols of a batch: in their natural order where they have one, else as met."""
-        if all(isinstance(item, str) for item in items):
+        if all_texts(items):
             return cls(sorted(set("".join(items))))
         symbols = list(dict.fromkeys(_plain(symbol) for item in items for symbol in item))
         try:
@@ -69,7 +75,7 @@ class Alphabet:
     def encode(self, items: Items) -> Codes:
         """A batch as numbers."""
         starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
-        if all(isinstance(item, str) for item in items) and self._of_characters:
+        if all_texts(items) and self._of_characters:
             return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
         find = self.number.get
         flat = [find(symbol, -1) for item in items for symbol in item]

@@ -10,12 +10,15 @@ from .._checks import Limits, bounded
 from .._parameters import parameters, whole
 from ..spaces import Sequences
 from ._ngrams import NGrams
+from ._sequences import Alphabet, Codes
 from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, Values
 
 USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
+REPEATS = 1000
+"""The length up to which places of a sequence are compared in pairs."""
 
 
 @parameters
@@ -128,7 +131,7 @@ class Spectrum(Kernel):
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        ngrams = NGrams(A if A is B else np.concatenate([A, B]), whole(self.n, "n"))
+        ngrams = NGrams(min(A, B, key=len), whole(self.n, "n"))  # others are not shared
         return self._bags(ngrams, A, B) if self.width is None else self._places(ngrams, A, B)
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -143,7 +146,7 @@ class Spectrum(Kernel):
     def _bag(self, ngrams: NGrams, A: np.ndarray) -> sparse.csr_array:
         rows, ids, _, _ = self.occurrences(ngrams, A)
         worth = self.worths(ngrams)
-        return _csr(np.sqrt(worth)[ids], rows, ids, (len(A), len(worth)))
+        return sparse.csr_array((np.sqrt(worth)[ids], (rows, ids)), (len(A), len(worth)))
 
     def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         from ._string_loops import placed
@@ -166,8 +169,22 @@ class Spectrum(Kernel):
         return [column[order] for column in (rows, ids, front, back)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
-        F = self._map(NGrams(A, whole(self.n, "n")), A, max(map(len, A)))
+        codes = Alphabet.of(A).encode(A)
+        if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
+            return self._repeats(codes)
+        F = self._map(NGrams(A, whole(self.n, "n")), A, int(codes.lengths.max()))
         return np.asarray(F.multiply(F).sum(axis=1)).reshape(-1)
+
+    def _repeats(self, codes: Codes) -> np.ndarray:
+        """k(s, s) by comparing all pairs of places, which is fastest for short sequences."""
+        from ._string_loops import repeats
+
+        worth = np.zeros(1 + whole(self.n, "n"))
+        for m, weight in self.lengths().items():
+            worth[m:] += weight
+        out = np.empty(len(codes.lengths))
+        repeats(codes.flat, codes.starts, worth, out)
+        return out
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
@@ -215,11 +232,4 @@ class Spectrum(Kernel):
                 column = (ids * 2 + end) * cells + place + step
                 parts.append((value[inside], rows[inside], column[inside]))
         data, at, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return _csr(data, at, columns, (len(A), 2 * cells * len(worth)))
-
-
-def _csr(data: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple) -> sparse.csr_array:
-    """A sparse matrix with equal places added up and columns in order."""
-    F = sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
-    F.sum_duplicates()
-    return F
+        return sparse.csr_array((data, (at, columns)), (len(A), 2 * cells * len(worth)))

@@ -16,6 +16,7 @@ from ..metrics import exact_match
 from .transduction.confidence import Confidence, with_probabilities
 from .transduction.decoding import Decoding, output_of, top_of_both
 from .transduction.inputs import InputCoder
+from .transduction.side_information import as_context
 
 
 class TransducerPrediction:
@@ -89,8 +90,11 @@ class TransducerPrediction:
         check_is_fitted(self)
         if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
             return []
-        decoder = self._decoding
-        twin, X = self.__dict__.get("backward_"), as_sequences(X)
+        if candidates is not None and not hasattr(candidates, "__len__"):
+            candidates = list(candidates)
+        decoder, X = self._decoding, as_sequences(X)
+        context = None if context is None else as_context(context, len(X))
+        twin = self.__dict__.get("backward_")
         if twin is None:
             return decoder.top(X, k, context, candidates, lexicon)
         return top_of_both(decoder, twin, X, k, context, candidates, lexicon)

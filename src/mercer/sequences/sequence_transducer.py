@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile
-from .._lean import Lean
+from .._from_file import FromFile, Lean
 from .._parameters import parameters
 from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
@@ -20,7 +19,7 @@ from .transduction.checks import checked_pairs, checked_setting
 from .transduction.choice import best_setting
 from .transduction.decoding import Decoding
 from .transduction.setting import Setting
-from .transduction.side_information import check_context
+from .transduction.side_information import as_context
 from .transduction.task import Task, equal_pairs
 
 
@@ -197,7 +196,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         setting, operator = checked_setting(self)
         X, y = checked_pairs(X, y)
         if context is not None:
-            check_context(context, len(X))
+            context = as_context(context, len(X))
         labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
         task = Task(
             self, X, y, labels, context,

@@ -8,13 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, like, namespace, take
+from .._arrays import Array, blocks, host, is_foreign, like, namespace, take
+from .._threads import cores, one_thread_each, side_by_side
 from .inputs import InputSpectrum
 
 BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
+COLUMNS = 20
+"""Shrinkages from which on products of all pairs of rows pay, in large groups; fewer in small."""
 
 
 class Smoother:
@@ -32,8 +35,16 @@ class Smoother:
         """T - HT."""
         return next(self.path([alpha]))[0]
 
-    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
-        """I - H over groups of one size, (groups, directions, size, size), or 1 for directions."""
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many residuals there are at one α, and how many directions shrink differently."""
+        raise NotImplementedError
+
+    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
+        """I - H over groups of one size for every α: (groups, α, directions, size, size).
+
+        There is one direction where all shrink alike.
+        """
         raise NotImplementedError
 
 
@@ -79,6 +90,12 @@ class Part(Smoother):
     def alike(self) -> bool:
         """Whether all directions shrink alike, as under the identity."""
         return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """As many residuals as outputs have coordinates."""
+        n, q = self.T.shape
+        return n * q, 1 if self.alike else q
 
     def _reach(self) -> Array:
         """S b, one column where all directions shrink alike."""
@@ -135,23 +152,18 @@ class Part(Smoother):
                     rest[:, i * width : (i + 1) * width],
                 )
 
-    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
+    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
         """E_g diag(d) E_gᵀ, and what is not spanned."""
         xp, (groups, size) = namespace(self.T), members.shape
-        d = self.shrinkage(alpha)
+        d = xp.concat([self.shrinkage(alpha) for alpha in alphas], axis=1)
         E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
-        if d.shape[1] <= size:
-            turned = xp.matrix_transpose(E)
-            H = xp.stack([(E * d[:, j]) @ turned for j in range(d.shape[1])], axis=1)
-        else:
-            rows = [(E * E[:, i : i + 1, :]) @ d for i in range(size)]  # (group, member, direction)
-            H = xp.permute_dims(xp.stack(rows), (1, 3, 0, 2))
+        H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self._unspanned(E, members)
-        return H if extra is None else H + extra[:, None, :, :]
+        return H if extra is None else H + extra[:, None, None, :, :]
 
     def rest_block_of(self, alpha: float, own: np.ndarray) -> Array:
         """I - H over one group, where directions shrink alike, (size, size)."""
-        return self.rest_block(alpha, own[None, :])[0, 0, :, :]
+        return self.rest_blocks([alpha], own[None, :])[0, 0, 0, :, :]
 
     def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
         """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
@@ -205,36 +217,60 @@ class LeaveOneOut:
         self.smoother = smoother
         self.members = None if groups is None else members_by_size(groups)
 
-    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Left-out residuals for every α in turn."""
-        if self.members is None:
+    def path(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Left-out residuals for every α; `averaged` for generalised cross-validation."""
+        if averaged:
+            yield from map(self.averaged, alphas)
+        elif self.members is None:
             for R, rest in self.smoother.path(alphas):
                 xp = namespace(R)
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
-            return
-        for alpha in alphas:
-            yield self.solved(self.smoother.residuals(alpha), alpha)
-
-    def solved(self, R: Array, alpha: float) -> Array:
-        """(I - H_gg)⁻¹ R_g for every group."""
-        found, order = [], []
-        directions = int(R.shape[1])
-        for members in _batches(self.members or [], directions):
-            found.append(self._solved(R, alpha, members))
-            order.append(members.reshape(-1))
-        return take(namespace(R).concat(found), np.argsort(np.concatenate(order)))
-
-    def _solved(self, R: Array, alpha: float, members: np.ndarray) -> Array:
-        """(I - H_gg)⁻¹ R_g for groups of one size, all groups and directions at once."""
-        xp, (groups, size) = namespace(R), members.shape
-        rest = self.smoother.rest_block(alpha, members)
-        rows = xp.reshape(take(R, members.reshape(-1)), (groups, size, -1))
-        if rest.shape[1] == 1:
-            solved = xp.linalg.solve(rest[:, 0, :, :], rows)
         else:
-            columns = xp.linalg.solve(rest, xp.matrix_transpose(rows)[:, :, :, None])[:, :, :, 0]
+            for some in blocks(len(alphas), self._together()):
+                path = self.smoother.path(alphas[some])
+                yield from self.solved([R for R, _ in path], alphas[some])
+
+    def _together(self) -> int:
+        """For how many α residuals and the matrices of the largest group are held at once."""
+        residuals, directions = self.smoother.sizes
+        largest = max(same.shape[1] for same in self.members or [])
+        return max(1, min(BATCH // (directions * largest**2), BLOCK // max(1, residuals)))
+
+    def solved(self, R: Sequence[Array], alphas: Sequence[float]) -> list[Array]:
+        """(I - H_gg)⁻¹ R_g for every group, at every α with its own R."""
+        xp, batches = namespace(R[0]), list(self._batches(self.smoother.sizes[1] * len(alphas)))
+
+        def solve(members: np.ndarray) -> Array:
+            return self.solved_groups(R, alphas, members)
+
+        if is_foreign(R[0]) or len(batches) < cores():
+            found = [solve(members) for members in batches]
+        else:
+            with one_thread_each():
+                found = side_by_side(solve, batches)
+        order = np.argsort(np.concatenate([members.reshape(-1) for members in batches]))
+        return [take(xp.concat([A[i, :, :] for A in found]), order) for i in range(len(alphas))]
+
+    def solved_groups(
+        self, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray
+    ) -> Array:
+        """(I - H_gg)⁻¹ R_g for groups of one size, (α, rows, directions), all at once."""
+        xp, (groups, size) = namespace(R[0]), members.shape
+        rest = self.smoother.rest_blocks(alphas, members)
+        own = [xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in R]
+        rows = xp.stack(own, axis=1)
+        if rest.shape[2] == 1:
+            solved = xp.linalg.solve(rest[:, :, 0, :, :], rows)
+        else:
+            columns = xp.linalg.solve(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
             solved = xp.matrix_transpose(columns)
-        return xp.reshape(solved, (groups * size, -1))
+        return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), groups * size, -1))
+
+    def _batches(self, matrices: int) -> Iterator[np.ndarray]:
+        """Groups of one size, as many at a time as keep their matrices within BATCH numbers."""
+        for same in self.members or []:
+            step = max(1, BATCH // (matrices * same.shape[1] ** 2))
+            yield from (same[rows] for rows in blocks(len(same), step))
 
     def averaged(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation."""
@@ -254,7 +290,11 @@ class LeaveOneOut:
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:
     """Left-out residuals at one α from A = (K + αI)⁻¹ = (I - H)/α on what is not constant."""
-    R = A @ T
+    return divided(A, A @ T, groups)
+
+
+def divided(A: Array, R: Array, groups: np.ndarray | None) -> Array:
+    """A_gg⁻¹ R_g for every group, or R over the diagonal of A where each is left out alone."""
     xp = namespace(R)
     if groups is None:
         return R / xp.linalg.diagonal(A)[:, None]
@@ -284,8 +324,16 @@ def members_by_size(groups: Array) -> list[np.ndarray]:
     return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
 
 
-def _batches(members: list[np.ndarray], directions: int) -> Iterator[np.ndarray]:
-    """Groups of one size, as many at a time as keep their matrices within BATCH numbers."""
-    for same in members:
-        step = max(1, BATCH // (directions * same.shape[1] ** 2))
-        yield from (same[rows] for rows in blocks(len(same), step))
+def _congruences(E: Array, d: Array) -> Array:
+    """E_g diag(d_j) E_gᵀ for the rows E_g of every group and every column j, (groups, j, ·, ·)."""
+    xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
+    if columns * (size + 2 * COLUMNS) <= COLUMNS * size:
+        turned = xp.matrix_transpose(E)
+        return xp.stack([(E * d[:, j]) @ turned for j in range(columns)], axis=1)
+    # one product for all columns, of the entries on and above the diagonal alone
+    upper = xp.concat([(E[:, i:, :] * E[:, i : i + 1, :]) @ d for i in range(size)], axis=1)
+    place = np.zeros((size, size), dtype=np.int64)
+    place[np.triu_indices(size)] = np.arange(upper.shape[1])
+    place = np.maximum(place, place.T).reshape(-1)
+    whole = take(xp.permute_dims(upper, (1, 2, 0)), place)
+    return xp.permute_dims(xp.reshape(whole, (size, size, columns, -1)), (3, 2, 0, 1))

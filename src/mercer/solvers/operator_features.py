@@ -10,16 +10,14 @@ from sklearn.base import clone
 
 from .._arrays import Array, blocks, like, namespace, part, take
 from .._plan import Route, Sizes
-from ..embedding import PointMap
 from ..operators import OperatorKernel
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .base import Cache, Solver
 from .coupled import fitted_kernel
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Solution
 from .left_out import LeaveOneOut, Smoother
 from .outputs import Outputs
-from .weights import LeastWeights
 
 ROWS = 4096
 """Examples whose features are held at once."""
@@ -81,10 +79,9 @@ class FeatureFactorization(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         coef = self.map.solve(self.uu, self.vu, alpha)
-        mean, frame = self.outputs.mean, self.outputs.frame
+        mean = self.outputs.mean
         offset = None if mean is None else mean - self.mean @ coef
-        weigher = LeastWeights(frame, self.problem.outputs.items)
-        return Solution(PointMap(self.map.compose(coef), offset, frame, weigher), self.kernel)
+        return Solution(self._point_map(self.map.compose(coef), offset), self.kernel)
 
     @property
     def smoother(self) -> FeatureSmoother:
@@ -96,15 +93,11 @@ class FeatureFactorization(Factorization):
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions, the components of an example (or group) together."""
         n, q = self.outputs.rows.shape
-        loo = LeaveOneOut(self.smoother, np.repeat(self.problem.left_out_labels, q))
-        path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
+        labels = np.repeat(self.problem.left_out_labels, q)
+        path = LeaveOneOut(self.smoother, labels).path(alphas, averaged)
         for alpha, E in zip(alphas, path, strict=True):
             E = self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+            yield self._residuals_at(alpha, E)
 
     @property
     def scale(self) -> float:
@@ -126,6 +119,11 @@ class FeatureSmoother(Smoother):
         self.right = namespace(self.E).matrix_transpose(self.E) @ right
         self.n, self.q = whole.outputs.rows.shape
         self.squares: Any = None
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """A residual for each slot, which all shrink alike."""
+        return self.n * self.q, 1
 
     def rows(self, examples: np.ndarray) -> Array:
         """Z of some examples, (examples · q, features)."""
@@ -162,17 +160,19 @@ class FeatureSmoother(Smoother):
         w = np.ones(len(examples)) if problem.weights is None else problem.weights[examples]
         return like(w * (problem.intercept / problem.total), self.whole.outputs.rows)
 
-    def rest_block(self, alpha: float, members: np.ndarray) -> Array:
+    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
         """I - H over groups of slots of whole examples."""
         groups, size = members.shape
         examples = members[:, :: self.q] // self.q
         xp, problem = namespace(self.E), self.whole.problem
         Z = xp.reshape(self.rows(examples.reshape(-1)), (groups, size, -1))
-        H = (Z / (self.e + alpha)) @ xp.matrix_transpose(Z)
+        turned = xp.matrix_transpose(Z)
+        H = xp.stack([(Z / (self.e + alpha)) @ turned for alpha in alphas], axis=1)
         rest = like(np.eye(size), Z) - H
         if problem.intercept:
             w = np.ones(problem.n) if problem.weights is None else problem.weights
             roots = np.repeat(np.sqrt(w[examples]), self.q, axis=1)
             same = np.tile(np.eye(self.q), (examples.shape[1], examples.shape[1]))
-            rest = rest - like(roots[:, :, None] * roots[:, None, :] * same / problem.total, Z)
-        return rest[:, None, :, :]
+            fixed = roots[:, :, None] * roots[:, None, :] * same / problem.total
+            rest = rest - like(fixed, Z)[:, None, :, :]
+        return rest[:, :, None, :, :]

@@ -33,7 +33,7 @@ def moved(part: Part, R: Array, X: Items, alpha: float, sets: Sequence[np.ndarra
     Z, loo = part.inputs.project(X), LeaveOneOut(part)
 
     def move(own: np.ndarray, rows: np.ndarray) -> Array:
-        e = loo._solved(R, alpha, own[None, :])
+        e = loo.solved_groups([R], [alpha], own[None, :])[0, :, :]
         return _weighed(part, take(Z, rows), alpha, own, e)
 
     none = like(np.zeros((len(sets), int(R.shape[1]))), R)

@@ -37,7 +37,9 @@ class Sequences(Space):
 
     def key(self, item: Any) -> Hashable:
         """A string itself, other sequences with their type."""
-        if self.vectors or isinstance(item, str):
+        if isinstance(item, str):
+            return item
+        if self.vectors:
             return super().key(item)
         return type(item).__name__, tuple(item)
 
@@ -69,10 +71,15 @@ def as_sequences(A: Items, name: str = "X") -> np.ndarray:
     if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
         A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
     items = as_items(A, name)
-    for i, item in enumerate(items):
+    for i, item in enumerate([] if all_texts(items) else items):
         if not isinstance(item, str):
             _refuse(item, i, name)
     return items
+
+
+def all_texts(items: Items) -> bool:
+    """Whether all items are strings, without a loop in Python."""
+    return set(map(type, items)) <= {str}
 
 
 def _refuse(item: Any, i: int, name: str) -> None:

@@ -90,6 +90,11 @@ class Lattice:
             self.source.starts, self.target.starts, self.longest, self.start, self.cells,
             probability, counts,
         )  # fmt: skip
+        if np.isnan(gained):
+            raise ValueError(
+                f"some pair is too long to be aligned (up to {self.source.lengths.max()} input "
+                "symbols): cut long pairs into shorter ones."
+            )
         return counts, float(gained)
 
     def best(self, probability: np.ndarray) -> np.ndarray:

@@ -70,6 +70,8 @@ def with_probabilities(
     found = []
     for row, length in zip(ranked, lengths, strict=True):
         scores = np.array([[score for _, score in row]])
+        if closed and not np.isfinite(scores).any():  # none is possible: all are alike
+            scores = np.zeros_like(scores)
         logp = confidence.log_probabilities(scores, np.array([length]))[0, :-1]
         p = np.exp(logp - logsumexp(logp)) if closed else np.exp(logp)
         found.append([(output, float(q)) for (output, _), q in zip(row, p, strict=True)])

@@ -13,7 +13,7 @@ from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, as_given, as_sequences
 from .inputs import InputCoder
 from .model import NO_TRIE, Model, Prepared
-from .side_information import check_context, taken
+from .side_information import taken
 from .task import directed
 from .trie import prefix_tree
 
@@ -87,8 +87,6 @@ class Decoding:
             raise ValueError("the model was fitted with a context: pass context=… here too.")
         if self.coder.context is None and context is not None:
             raise ValueError("the model was fitted without a context: leave context out here.")
-        if context is not None:
-            check_context(context, len(X))
         if candidates is not None and lexicon is not None:
             raise ValueError("give candidates for each input or a lexicon for all, not both.")
         if candidates is not None and len(candidates) != len(X):

@@ -101,19 +101,23 @@ class KernelContext:
 
     def keys(self, context: Items) -> tuple[np.ndarray, np.ndarray]:
         """Return a key for each coordinate, and the coordinates."""
-        checked = self.features.kernel_.check(context, "context")
+        try:
+            checked = self.features.kernel_.check(context, "context")
+        except (TypeError, ValueError) as problem:
+            raise ValueError(
+                f"context does not fit what the model was fitted with: {problem}"
+            ) from None
         U = self.scale * host(self.features.transform(checked)).astype(np.float64)
         keys = mix(seed(902), np.arange(U.shape[1]))
         return np.tile(keys, (len(U), 1)), U
 
 
-def context_coder(context: Items, kernel: Any, n: int) -> Any:
-    """Return the coder of the contexts of n training pairs; None where there is no context."""
+def context_coder(context: Items, kernel: Any) -> Any:
+    """Return the coder of the contexts of training pairs; None where there is no context."""
     if context is None:
         if kernel is not None:
             raise ValueError("context_kernel is given but no context: pass fit(…, context=…).")
         return None
-    check_context(context, n)
     numeric = isinstance(context, np.ndarray) and context.dtype.kind in "biuf" and context.ndim == 2
     if kernel is None and not numeric:
         return LabelContext.of(context)
@@ -121,12 +125,15 @@ def context_coder(context: Items, kernel: Any, n: int) -> Any:
     return KernelContext.of(context, RBF("median") if kernel is None else as_kernel(kernel), labels)
 
 
-def check_context(context: Items, n: int) -> None:
-    """Refuse a context that has not one item for each input."""
+def as_context(context: Items, n: int) -> Items:
+    """A context with one item for each of n inputs; tables as arrays, rows of labels as tuples."""
+    context = context.to_numpy() if hasattr(context, "to_numpy") else context
     if isinstance(context, str) or not hasattr(context, "__len__"):
         raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")
     if len(context) != n:
         raise ValueError(f"context must have one item for each of {n} inputs, got {len(context)}.")
+    rows = isinstance(context, np.ndarray) and context.ndim == 2
+    return [tuple(row) for row in context] if rows and context.dtype.kind in "OUST" else context
 
 
 def label_lists(context: Items) -> list[tuple]:

@@ -88,7 +88,7 @@ class Task:
     def ready(self, setting: Setting) -> Readied:
         """Encode and align the pairs."""
         model, backward = self.model, setting.backward
-        context = context_coder(self.context, model.context_kernel, len(self.X))
+        context = context_coder(self.context, model.context_kernel)
         coder = InputCoder.of(self.X, context, self.context, backward, model.symbol_kernel)
         targets = Alphabet.of(self.y)
         target = directed(targets.encode(self.y), backward)
