@@ -20,7 +20,7 @@ from mercer._arrays import object_array
 from mercer.datasets import load_qm9
 from mercer.decoders import Candidates, GromovWassersteinBarycenter
 from mercer.kernels import RBF, Kernel, Normalized, ShortestPath, WeisfeilerLehman, molecule_graph
-from mercer.kernels.molecules import molecule
+from mercer.kernels.fingerprint import molecule
 from mercer.metrics import graph_distance
 
 from .report import Report

@@ -16,8 +16,8 @@ from mercer._arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_cmudict
 from mercer.datasets._files import find
 from mercer.estimators.any_model import Listing
+from mercer.estimators.list_summaries import LOSSES, controlled_radius, risk_at, steps
 from mercer.estimators.prediction_sets import row_weights
-from mercer.estimators.risk_control import LOSSES, controlled_radius, risk_at, steps
 from mercer.estimators.set_shapes import CandidateShape, RankedShape
 from mercer.kernels import RBF, Labels, Tanimoto
 

@@ -3,8 +3,8 @@
 import os
 import shutil
 
-for _name in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
-    # Before numpy and numba are loaded: pytest-xdist brings the cores.
+for _name in ("OPENBLAS", "OMP", "MKL"):
+    # Before numpy is loaded: pytest-xdist brings the cores.
     os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
 import threading
@@ -17,21 +17,6 @@ from threadpoolctl import threadpool_limits
 
 settings.register_profile("mercer", deadline=None, derandomize=True)
 settings.load_profile("mercer")  # the same examples for everybody
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """One worker for each file, and one for all sequence models: compiling them takes a minute."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class ByFile(LoadFileScheduling):
-        def _split_scope(self, nodeid):
-            scope = super()._split_scope(nodeid)
-            return "sequences" if scope.startswith("tests/sequences/") else scope
-
-    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -254,7 +254,6 @@ UNLISTED = {
     "kernels.Kernel": "abstract",
     "kernels.VectorKernel": "abstract",
     "features.FeatureMap": "abstract",
-    "features.Coordinates": "lives during a fit",
     "operators.Operator": "abstract",
     "operators.OperatorKernel": "abstract",
     "operators.CoupledKernel": "abstract",

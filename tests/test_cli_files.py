@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from mercer.cli import main, options
-from mercer.tables.formats import FORMATS
+from mercer.tables.content import FORMATS
 
 
 @pytest.fixture

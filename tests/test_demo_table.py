@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from mercer import load
-from mercer.demo.answers import plain
-from mercer.demo.table import Tables
+from mercer.demo.table import Tables, plain
 
 
 def sent(text, name="t.csv"):

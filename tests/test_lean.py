@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer._lean import Lean
+from mercer._from_file import Lean
 from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Kendall, Labels

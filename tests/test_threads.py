@@ -7,12 +7,13 @@ import time
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
-from mercer import KernelDependency, KernelDependencyCV, _threads
+from mercer import KernelDependency, KernelDependencyCV, _loops, _threads
 from mercer.features import Nystroem, RandomPivotedCholesky
-from mercer.kernels import RBF
+from mercer.kernels import RBF, Spectrum, Subsequences, WeightedDegree
+from mercer.solvers._tridiagonal_loops import inverse_diagonals
 
 FORK = """
 import multiprocessing
@@ -41,10 +42,10 @@ print("done")
 """
 
 
-def ran(code, **environment):
+def ran(code):
     return subprocess.run(
         [sys.executable, "-c", code],
-        env=os.environ | {"NUMBA_NUM_THREADS": "2"} | environment,
+        env=os.environ | {"OMP_NUM_THREADS": "2"},
         capture_output=True,
         text=True,
         timeout=180,
@@ -60,11 +61,28 @@ def test_a_fork_pool_works_after_a_parallel_loop(tmp_path):
     assert result.stdout.split("\n")[:2] == ["2.0", "[2.0, 2.0, 2.0, 2.0]"], result.stderr
 
 
-@pytest.mark.parametrize("layer", ["workqueue", "default"])
-def test_eight_threads_at_once(layer):
-    result = ran(THREADS, NUMBA_THREADING_LAYER=layer)
+def test_eight_threads_at_once():
+    result = ran(THREADS)
     assert result.returncode == 0, result.stderr[-2000:]
     assert result.stdout == "done\n"
+
+
+def test_loops_on_several_cores_give_what_one_gives(rng, monkeypatch):
+    words = ["".join(rng.choice(list("abc"), rng.integers(0, 9))) for _ in range(50)]
+    kernels = [Spectrum(2), Spectrum(2, width=2), Subsequences(2), WeightedDegree(2)]
+    rows, off = rng.normal(size=(200, 30)), np.full(29, 0.5)
+    alphas = np.logspace(-2, 2, 5)
+
+    def found():
+        grams = [k(A, B) for k in kernels for A, B in ((words, None), (words[:7], words))]
+        return [*grams, inverse_diagonals(rows, np.full(30, 3.0), off, alphas)]
+
+    monkeypatch.setattr(_loops, "cores", lambda: 1)
+    alone = found()
+    monkeypatch.setattr(_loops, "cores", lambda: 3)
+    monkeypatch.setattr(_threads, "cores", lambda: 3)
+    for here, there in zip(found(), alone, strict=True):
+        assert_array_equal(here, there)
 
 
 def threads_of_products():
@@ -75,7 +93,7 @@ def test_blocks_of_all_threads_come_back_in_order(monkeypatch):
     monkeypatch.setattr(_threads, "cores", lambda: 3)
     before = threads_of_products()
     found = _threads.striped(lambda parts: [part.start for part in parts], 100, 10)
-    assert found == [[0, 27, 54, 81], [9, 36, 63, 90], [18, 45, 72, 99]]
+    assert found == [[0, 36, 72], [12, 48, 84], [24, 60, 96]]
     assert threads_of_products() == before
 
 

@@ -1,4 +1,4 @@
-"""Estimators that came from a file: where they fail because they do not fit together, they say so.
+"""Parts of models in files: what is left out of a file, and refusals of files that do not fit.
 
 Each part checks its own arrays when it is loaded. Whether the parts fit each other can show when
 one predicts: then a stranger's model fails with `DamagedModel`, not with an error of numpy's.
@@ -6,11 +6,12 @@ one predicts: then a stranger's model fails with `DamagedModel`, not with an err
 
 from __future__ import annotations
 
+import copy
 import dis
 from collections.abc import Callable
 from functools import wraps
 from inspect import isfunction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._checks import DamagedModel
 
@@ -80,3 +81,39 @@ def _is_said(problem: Exception) -> bool:
     code, package = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__", "")
     raised = dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
     return raised and package.split(".")[0] not in FOREIGN
+
+
+class NotSaved(ValueError, AttributeError):
+    """What was asked for is training data that the file of a model leaves out."""
+
+
+class Lean:
+    """A part of a model that drops training data when it is saved, and says so when asked for it.
+
+    Attributes
+    ----------
+    dropped
+        The attributes that a file leaves out, each with what to call it.
+    """
+
+    __slots__ = ()  # parts may have slots of their own
+    dropped: ClassVar[dict[str, str]] = {}
+
+    def lean(self) -> Any:
+        """A copy with what `predict` needs and no more: what `mercer.save` writes."""
+        bare = copy.copy(self)
+        for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's: who watched the fit
+            bare.__dict__.pop(name, None)
+        return bare
+
+    if not TYPE_CHECKING:  # or every attribute would pass for one that exists
+
+        def __getattr__(self, name: str) -> Any:
+            """Only called for what is not there."""
+            if name in type(self).dropped and any(key.endswith("_") for key in self.__dict__):
+                raise NotSaved(
+                    f"{name} is not there: a saved {type(self).__name__} does without "
+                    f"{self.dropped[name]}, which no prediction needs. Ask the model before it "
+                    "is saved, or fit it again."
+                )
+            return object.__getattribute__(self, name)  # says why: it may be a property's error

@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import wraps
-from threading import Lock
-from types import FunctionType
 from typing import Any
 
 import numba
 
-_one_at_a_time = Lock()
-"""numba's workqueue layer aborts the process when two threads start parallel loops."""
-_forked = False
+from ._arrays import blocks
+from ._threads import cores, side_by_side
+
+compiled = numba.njit(cache=True, no_cfunc_wrapper=True)
+"""Compile a function once for all processes; without the wrapper for C that nobody calls."""
+inlined = numba.njit(inline="always")
+"""Write a function into the compiled one that calls it: alone it would be compiled once more."""
+PARTS = 4
+"""Parts for each core: rounds that take longer than others do not keep the rest waiting."""
 
 
 def parallel(loop: Any) -> Callable:
-    """Compile a loop over `numba.prange` for all cores.
+    """Compile loop(start, stop, ...), and share its rounds among the cores.
 
-    A process that was forked after a parallel loop had run has no worker threads, and numba ends
-    it when it asks for them: there the loop is compiled for one core.
+    The last argument has a row for each round; the caller gives all but `start` and `stop`.
+    Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to
+    compile, aborts when two threads start it at once, and does not survive a fork.
     """
-    on_all_cores = numba.njit(cache=True, parallel=True)(loop)
-    on_one_core = numba.njit(cache=True)(_renamed(loop))
+    without_lock = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True)(loop)
 
     @wraps(loop)
-    def run(*arguments: Any) -> Any:
-        if _forked:
-            return on_one_core(*arguments)
-        with _one_at_a_time:
-            return on_all_cores(*arguments)
+    def run(*arguments: Any) -> None:
+        rounds, number = len(arguments[-1]), cores()
+        parts = PARTS * number if number > 1 else 1
+        side_by_side(
+            lambda part: without_lock(part.start, part.stop, *arguments),
+            blocks(rounds, -(-rounds // parts)),
+        )
 
     return run
-
-
-def _renamed(loop: FunctionType) -> FunctionType:
-    """Return a copy under another name: numba's cache on disk goes by name, not by options."""
-    copy = FunctionType(loop.__code__, loop.__globals__, loop.__name__, loop.__defaults__)
-    copy.__module__ = loop.__module__
-    copy.__qualname__ = f"{loop.__qualname__}_on_one_core"
-    return copy
-
-
-def _after_fork() -> None:
-    global _forked
-    try:
-        numba.threading_layer()
-    except ValueError:  # no parallel loop has run yet
-        return
-    _forked = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -1,12 +1,15 @@
-"""The parameters of a part: declared as fields, and the checks that many of them share."""
+"""The parameters of a part: declared as fields, checked, and whether two parts are equal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from pickle import PicklingError
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
+from joblib import hash as digest
+from sklearn.base import BaseEstimator
 
 T = TypeVar("T")
 
@@ -42,6 +45,31 @@ def whole(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def boolean(value: Any, name: str) -> bool:
+    """A parameter that must be true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def _is_finite(value: Any) -> bool:
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and bool(np.isfinite(float(value)))
+
+
+def same(a: BaseEstimator, b: BaseEstimator) -> bool:
+    """Whether two kernels or operators are equal, fitted or not."""
+    if a is b or type(a).__qualname__ != type(b).__qualname__:
+        return a is b
+    return fingerprint(a) == fingerprint(b)
+
+
+def fingerprint(part: Any) -> str:
+    """What equal parts have in common, fitted or not, so that a factorisation can be shared."""
+    if isinstance(part, BaseEstimator):
+        params = part.get_params(deep=False).items()
+        return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])
+    try:
+        return digest(part)
+    except PicklingError:  # a lambda, which is equal to itself only
+        return str(id(part))

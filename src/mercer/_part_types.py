@@ -33,7 +33,7 @@ RENAMED: dict[str, str] = {
         f"kernels._labelled_graphs:{name}": f"spaces._labelled_graphs:{name}"
         for name in ("Alphabet", "Form", "LabelledGraph")
     },
-    "tables.spaces.words:Words": "kernels.words:Words",
+    "tables.spaces.words:Words": "kernels.tf_idf:Words",
     "estimators.prediction_sets:Candidates": "estimators.set_shapes:CandidateShape",
     "estimators.prediction_sets:Balls": "estimators.set_shapes:BallShape",
     "estimators.prediction_sets:Bands": "estimators.set_shapes:BandShape",
@@ -59,7 +59,25 @@ MOVED: dict[str, str] = {
         "sequence_transducer",
         "transduction",
     )
-} | {"streams.expected": "sources.blocks", "streams": "sources"}
+} | {
+    "auto.reader": "auto.frames",
+    "decoders.simplex": "decoders.direct",
+    "features.operator_fourier": "features.fourier",
+    "kernels.delta": "kernels.labels",
+    "kernels.on": "kernels.mapped",
+    "kernels.precomputed": "kernels.function",
+    "kernels.tanimoto": "kernels.histograms",
+    "kernels.words": "kernels.tf_idf",
+    "losses.epsilon_insensitive": "losses.huber",
+    "operators.identity": "operators.matrix",
+    "operators.reduced_rank": "operators.learned",
+    "operators.scaled": "operators.sums",
+    "solvers.conjugate_gradient": "solvers.block_conjugate_gradient",
+    "solvers.place_map": "solvers.place_moments",
+    "spaces.grid": "spaces.fields",
+    "streams.expected": "sources.blocks",
+    "streams": "sources",
+}
 """Modules and packages that have moved with all their classes: old name in files, present name."""
 
 DROPPED: dict[str, set[str]] = {"features.landmarks:Spanned": {"kernel_", "landmarks_", "weights_"}}

@@ -14,8 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import host, is_foreign
-from ._from_file import MARK
-from ._lean import Lean
+from ._from_file import MARK, Lean
 from ._part_types import part_name, slots
 from ._reader import Reader
 

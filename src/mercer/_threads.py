@@ -19,6 +19,11 @@ HELD = 2**16
 """Numbers that stay in the cache of a core."""
 MANY = 2**20
 """Numbers from which on threads pay."""
+AT_ONCE, MOST_ROWS = 2**19, 4096
+"""Numbers, and rows, of a block that one of several threads makes at once.
+
+Of smaller blocks threads would mostly wait for Python's lock.
+"""
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
@@ -105,16 +110,22 @@ def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
 def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
     """What the function gives for the blocks of each thread, products having one thread each.
 
-    Blocks have at most `step` rows.
+    Blocks have about `step` rows, and there are no more threads than such blocks.
     The same blocks go to the same thread in every run, so that sums are the same too.
     """
-    rounds = -(-rows // (max(1, step) * cores()))
-    parts = list(blocks(rows, -(-rows // max(1, rounds * cores()))))  # as many for each
-    number = min(cores(), len(parts))
+    number = max(1, min(cores(), round(rows / max(1, step))))
+    rounds = max(1, round(rows / (max(1, step) * number)))
+    parts = list(blocks(rows, -(-rows // (rounds * number)) or 1))  # as many for each
+    number = min(number, len(parts))
     if number < 2:
         return [work(parts)]
     with one_thread_each():
         return side_by_side(work, [parts[i::number] for i in range(number)])
+
+
+def rows_at_once(columns: int) -> int:
+    """Rows of a block of so many columns for `striped`."""
+    return max(1, min(MOST_ROWS, AT_ONCE // max(1, columns)))
 
 
 class _Limit:

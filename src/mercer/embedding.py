@@ -34,6 +34,8 @@ class Frame:
     kernel: Kernel
     compact: ClassVar[bool] = False
     """Whether the vectors are orthonormal coordinates rather than the training outputs."""
+    whole = False
+    """Whether outputs are vectors and distances those of their coordinates."""
 
     def evaluate(self, Y: Items) -> Array:
         """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
@@ -72,6 +74,11 @@ class OrthonormalFrame(Frame):
         """The output kernel."""
         return self.map.kernel_
 
+    @property
+    def whole(self) -> bool:  # type: ignore[override]
+        """As the map says."""
+        return self.map.projects and self.kernel.on_vectors
+
     def evaluate(self, Y: Items) -> Array:
         """The coordinates of the outputs."""
         return self.map.transform(Y)
@@ -95,6 +102,32 @@ class OrthonormalFrame(Frame):
     def kernel_features(self, C: Array) -> Array:
         """As the map is made of the kernel."""
         return self.map.kernel_features(C)
+
+
+@dataclass(frozen=True)
+class Moved(Frame):
+    """Coordinates that are all there is, about another origin than zero."""
+
+    frame: Frame
+    origin: Array = field(compare=False)
+    compact: ClassVar[bool] = True
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        """The output kernel."""
+        return self.frame.kernel
+
+    def evaluate(self, Y: Items) -> Array:
+        """The coordinates of the outputs."""
+        return self.frame.evaluate(Y) - self.origin
+
+    def sqnorms(self, Y: Items) -> Array:
+        """‖Φ(y) - origin‖²."""
+        return self.points_sqnorm(self.evaluate(Y))
+
+    def points_sqnorm(self, C: Array) -> Array:
+        """The squared length of the coordinates."""
+        return self.frame.points_sqnorm(C)
 
 
 @dataclass(frozen=True)
@@ -201,17 +234,37 @@ class Embedding:
 
     def distances(self, Y: Items) -> Array:
         """‖g(x) - Φ(y)‖, one row a point, one column an output."""
-        Y = self.frame.kernel.as_outputs(Y)
-        D2 = self.sqnorm()[:, None] - 2.0 * self.inner(Y) + self.frame.sqnorms(Y)[None, :]
-        xp = namespace(D2)
+        C, E, points, outputs = self._beside(Y)
+        xp = namespace(E)
+        D2 = points[:, None] - 2.0 * (C @ xp.matrix_transpose(E)) + outputs[None, :]
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:
         """‖g(x_t) - Φ(y_t)‖² for each point and the output beside it."""
+        C, E, points, outputs = self._beside(Y)
+        xp = namespace(E)
+        D2 = points - 2.0 * xp.sum(C * E, axis=1) + outputs
+        return xp.where(D2 > 0, D2, xp.zeros_like(D2))
+
+    def _beside(self, Y: Items) -> tuple[Array, Array, Array, Array]:
+        """Coordinates of points and outputs about one origin, and the squared lengths of both."""
         Y = self.frame.kernel.as_outputs(Y)
-        inner = self.coordinates * self.frame.evaluate(Y)
-        D2 = self.sqnorm() - 2.0 * namespace(inner).sum(inner, axis=1) + self.frame.sqnorms(Y)
-        return namespace(D2).where(D2 > 0, D2, namespace(D2).zeros_like(D2))
+        points = self.about(Y)[0]
+        C, frame = points.coordinates, points.frame
+        return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
+
+    def about(self, Y: Items) -> tuple[Embedding, Array | float]:
+        """The points about the first of some outputs as origin, and what `scores` lose by that.
+
+        What tells outputs apart that lie far from zero keeps its digits so. Points stay as they
+        are where distances are not those of coordinates of vectors.
+        """
+        if not self.frame.whole:
+            return self, 0.0
+        C, origin = self.coordinates, self.frame.evaluate(take(Y, [0]))[0, :]
+        moved = Moved(self.frame, origin)
+        lost = 2.0 * (C @ origin) - origin @ origin
+        return Embedding(C - origin, moved, self.left_out, self.inputs), lost
 
     def scores(self, Y: Items) -> Array:
         """2⟨g(x), Φ(y)⟩ - ‖Φ(y)‖²: what decoding maximises."""

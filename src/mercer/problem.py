@@ -251,18 +251,20 @@ class Data:
     def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
         """Inputs or outputs under a kernel, a clone of which is fitted here.
 
-        It is fitted on the sample, as sources that are not held whole do. Finite features name
-        what occurs in the data (labels, n-grams), and so does whatever a kernel that has seen the
-        sample alone refuses: then on all.
+        It is fitted on the sample, each item as often as it weighs, as sources that are not held
+        whole do. Finite features of structures name what occurs in the data (labels, n-grams), and
+        so does whatever a kernel that has seen the sample alone refuses: then on all.
         """
         fitted = clone(kernel)
         seen = kernel.check(items, "X") if items is self.X else items
-        if self.sample is None or kernel.features is not None:
-            if self.weights is not None and not kernel.pairwise:
-                seen = take(seen, repeats(self.weights))  # as often as they weigh
-            fitted.fit(seen)
-        else:
-            fitted.fit(take(seen, self.sample))
+        rows = self.sample
+        if rows is not None and kernel.features is not None and not kernel.on_vectors:
+            rows = None
+        if self.weights is not None and not kernel.pairwise:
+            every = np.arange(len(self.weights)) if rows is None else rows
+            rows = every[repeats(self.weights[every])]
+        fitted.fit(seen if rows is None else take(seen, rows))
+        if self.sample is not None:
             try:
                 fitted.check(seen)
             except ValueError:

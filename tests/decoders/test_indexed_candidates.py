@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mercer import KernelDependency
 from mercer.decoders import Candidates, candidates
-from mercer.decoders._top import merged
+from mercer.decoders.base import merged
 from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
 from mercer.features import Explicit, IncompleteCholesky, RandomFourier
 from mercer.kernels import RBF, Linear

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Simplex
-from mercer.decoders.simplex import on_sphere, project
+from mercer.decoders.direct import on_sphere, project
 from mercer.kernels import L2, RBF, ChiSquare, Hellinger, Linear, Sobolev
 from mercer.operators import Covariance
 from mercer.testing import check_decoder

@@ -7,8 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer.estimators.radii import radii_at, settled_radii
-from mercer.estimators.risk_control import controlled_radius, risk_at
+from mercer.estimators.list_summaries import controlled_radius, risk_at
+from mercer.estimators.prediction_sets import radii_at, settled_radii
 from mercer.kernels import RBF, Labels
 from mercer.metrics import edit_distance, sample_f1
 

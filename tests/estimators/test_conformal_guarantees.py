@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV
-from mercer.estimators.all_given import made_of_data
+from mercer.estimators.guarantees import made_of_data
 from mercer.estimators.prediction_sets import largest_share
 from mercer.features import IncompleteCholesky, Nystroem, RandomFourier
 from mercer.kernels import RBF, Centered, Kendall, Labels, Linear, Spectrum

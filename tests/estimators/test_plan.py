@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, _memory
-from mercer._plan import GIB, SHARE, Sizes
+from mercer._plan import GIB, SHARE, Route, Sizes, Work
+from mercer._speed import Speed, speed
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance
@@ -95,6 +96,18 @@ def test_the_table_reads(room):
     assert "low rank, rank 500" in text and "8 GiB free: ranks up to" in text
     with pytest.raises(KeyError, match="no route 'magic'"):
         KernelDependency().plan(10)["magic"]
+
+
+def test_seconds_are_those_of_this_machine(monkeypatch):
+    monkeypatch.setattr("mercer._plan.speed", lambda: Speed(1e-10, 1e-8, 1e-9))
+    work = Work(products=1e10, values=1e8, spectra=1e9)
+    assert Route("spectral", 0.0, work, None, 0.0).seconds == pytest.approx(3.0)
+    for plan in (KernelDependency().plan(2000), KernelDependencyCV().plan(2000)):
+        assert all(route.seconds >= 1e-10 * route.work.products for route in plan)
+
+
+def test_speed_is_measured():
+    assert all(0 < each < 1e-3 for each in speed())
 
 
 @pytest.mark.parametrize("bad", [{"n": 0}, {"n": 2.5}, {"n": 9, "p": 0}, {"n": 9, "rank": -1}])

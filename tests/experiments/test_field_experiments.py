@@ -39,10 +39,10 @@ def test_neighbourhoods_help_darcy():
 
 def test_darcy_runs(tmp_path, monkeypatch):
     held = [A[:30] for A in loaded(load_darcy)]
-    fine = [*held[:2], *(A[:6] for A in load_darcy(fine=True)[2:])]
+    fine = [*held[:2], *(A[:3] for A in load_darcy(fine=True)[2:])]
     monkeypatch.setattr(darcy, "load_darcy", lambda fine=False: fine_or(fine))
-    monkeypatch.setattr(darcy, "QUICK_RANK", 30)
-    monkeypatch.setattr(place_choice, "STAGES", ((30, 30, 1), (30, 30, 1)))  # one short look
+    monkeypatch.setattr(darcy, "QUICK_RANK", 20)
+    monkeypatch.setattr(place_choice, "STAGES", ((12, 12, 1), (30, 20, 0)))  # short looks
 
     def fine_or(finer):
         return fine if finer else held

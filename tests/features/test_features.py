@@ -43,23 +43,12 @@ def test_points_can_be_written_over_items(map, A, rng):
         assert_allclose(weights @ Linear()(items, A), C @ map.transform(A).T, rtol=0, atol=ROOT)
 
 
-@pytest.mark.parametrize("center", [False, True])
-def test_exact_coordinates_have_a_diagonal_moment(center, A):
-    at = Exact().fit_coordinates(RBF(1.0), A, center=center)
-    assert_allclose(at.rows.T @ at.rows, np.diag(at.moment), rtol=0, atol=IDENTITY)
-    H = np.eye(N) - center / N
-    assert_allclose(at.rows @ at.rows.T, H @ RBF(1.0)(A) @ H, rtol=0, atol=IDENTITY)
-    mean = 0.0 if at.mean is None else at.mean
-    assert_allclose(at.map.transform(A) - mean, at.rows, rtol=0, atol=IDENTITY)
-    assert (at.mean is None) is not center
-
-
-@pytest.mark.parametrize("map", [KernelPCA(4), IncompleteCholesky(4), Explicit()], ids=str)
-def test_coordinates_of_any_map_are_centred_on_demand(map, A):
-    at = map.fit_coordinates(Linear(), A, center=True)
-    assert_allclose(at.rows.mean(axis=0), 0, atol=IDENTITY)
-    assert_allclose(at.moment, at.rows.T @ at.rows, rtol=0, atol=IDENTITY)
-    assert_allclose(at.map.transform(A) - at.mean, at.rows, rtol=0, atol=IDENTITY)
+def test_exact_coordinates_have_a_diagonal_moment(A):
+    map = Exact()
+    U = map.fit_transform(RBF(1.0), A)
+    assert_allclose(U.T @ U, np.diag(map.spectrum_), rtol=0, atol=IDENTITY)
+    assert_allclose(U @ U.T, RBF(1.0)(A), rtol=0, atol=IDENTITY)
+    assert_allclose(map.transform(A), U, rtol=0, atol=IDENTITY)
 
 
 def test_duplicates_do_not_add_coordinates(A):

@@ -94,11 +94,11 @@ def child(folder, cases, seed):
 
 
 def _check_bounds():
-    """Compile loops with checks of their indices; not in parallel, where errors are lost."""
+    """Compile loops with checks of their indices."""
     import numba
 
     plain = numba.njit
-    numba.njit = lambda **how: plain(**{**how, "parallel": False, "boundscheck": True})
+    numba.njit = lambda **how: plain(**how, boundscheck=True)
 
 
 def _warm(folder, names, mercer):
@@ -184,7 +184,7 @@ def _told(folder, cases, seed, bounds):
     """Messages of a child that works through cases; the last is of its death where it dies."""
     (folder / "cases.json").write_text(json.dumps([seed, cases]))
     here = os.pathsep.join(filter(None, sys.path))
-    environment = os.environ | {"NUMBA_NUM_THREADS": "1", "PYTHONPATH": here}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": here}
     if bounds:
         environment |= {BOUNDS: "1", "NUMBA_CACHE_DIR": str(folder / "bounds")}
     command = [sys.executable, "-m", "hostile.fuzz", "--child", str(folder)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._arrays import count, take
-from mercer._same import same
+from mercer._parameters import same
 from mercer.decoders import Assignment, Borda, Candidates, Kemeny, Threshold, natural
 from mercer.embedding import Embedding, SpanFrame
 from mercer.kernels import Kendall, Labels, Normalized

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mercer import KernelDependency
 from mercer.decoders import Direct
 from mercer.kernels import L2, Gaussian, Sobolev
-from mercer.kernels.quadrature import quadrature, roughness, smoother
+from mercer.kernels.curves import quadrature, roughness, smoother
 from mercer.operators import Covariance
 from mercer.testing import check_decoder, check_kernel, check_structured_estimator
 

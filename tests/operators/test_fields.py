@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Laplacian, Matern
 from mercer.operators import CurlFree, DivergenceFree
-from mercer.operators._field_gram import FieldGram
+from mercer.operators.fields import FieldGram
 from tolerances import DERIVATIVE, IDENTITY
 
 POTENTIALS = [None, Matern(1.3, nu=2.5), 2.0 * RBF(1.0) + RBF(0.5) * RBF(2.0)]

@@ -50,9 +50,10 @@ def test_a_power_of_zero_is_the_projection_on_the_span(rng):
 def test_moments_known_to_be_diagonal_give_the_same(rng):
     """Exact coordinates travel with their diagonal moment only."""
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
-    U, V = (Exact().fit_coordinates(RBF(1.0), A) for A in (X, Y))
-    short = Moments(N, U.moment, V.rows.T @ U.rows, V.moment)
-    full = Moments.of(U.rows, V.rows)
+    maps = Exact(), Exact()
+    U, V = (map.fit_transform(RBF(1.0), A) for map, A in zip(maps, (X, Y), strict=True))
+    short = Moments(N, maps[0].spectrum_, V.T @ U, maps[1].spectrum_)
+    full = Moments.of(U, V)
     for operator in (Identity(), Covariance(), Covariance(0.5), ConditionalCovariance(0.1)):
         B, wanted = operator.matrix(short), operator.matrix(full)
         B, wanted = (np.diag(S) if S.ndim == 1 else S for S in (B, wanted))

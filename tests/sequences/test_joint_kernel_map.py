@@ -12,7 +12,7 @@ from mercer.decoders import Candidates, Threshold
 from mercer.kernels import RBF, Function, Kernel, Linear
 from mercer.operators import Covariance, Identity, Patchwise, Pointwise, joint
 from mercer.sequences import joint_kernel_map
-from mercer.solvers.margins import JointMargins, MarginAscent, PointMargins
+from mercer.solvers.margins import JointMargins, PointMargins, margin_ascent
 from mercer.testing import check_structured_estimator
 
 KERNELS = [RBF(1.0), RBF(1.0) * Covariance(), Patchwise(RBF(1.0), size=1, overlap=0),
@@ -97,7 +97,7 @@ def test_both_ways_to_keep_scores_agree(pairs):
     losses = (V**2).sum(axis=1)[:, None] - V @ V.T
     own = np.arange(6)
     found = [
-        MarginAscent(2.0, 1e-6, 5000).solve(margins, losses, own)
+        margin_ascent(margins, losses, own, C=2.0, tol=1e-6)
         for margins in (JointMargins(kernel.gram(X).joint(V)), PointMargins(kernel.gram(X), V))
     ]
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-5)

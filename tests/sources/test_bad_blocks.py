@@ -83,7 +83,7 @@ class Wild(VectorKernel):
 
 
 def test_kernel_values_that_are_not_finite(monkeypatch):
-    monkeypatch.setattr("mercer.sources.gathering.ROWS", 7)
+    monkeypatch.setattr("mercer._threads.MOST_ROWS", 7)
     fitted = KernelDependency(Wild(), alpha=0.1, features=Nystroem(landmarks=np.eye(3)))
     fitted.partial_fit(X, Y)
     before = fitted.stream_.gatherings[0].moments
@@ -108,3 +108,12 @@ def test_single_pairs_and_lists():
     fitted.partial_fit(X[:2].tolist(), Y[:2].tolist()).partial_fit(X[2:3].tolist(), Y[2:3].tolist())
     assert_allclose(fitted.predict(X), fitted.fit(X[:3], Y[:3]).predict(X), atol=1e-8)
     assert fitted.fit(Stream([(X[:1], Y[:1]), (X[1:], Y[1:])])).n_features_in_ == 3
+
+
+def test_a_block_may_happen_to_have_whole_numbers():
+    """As a table read in pieces gives them."""
+    pieces = [(X[:30], Y[:30]), (np.round(X[30:]).astype(int), Y[30:] > 0)]
+    whole = np.vstack([X[:30], np.round(X[30:])]), np.vstack([Y[:30], Y[30:] > 0])
+    wanted = model().fit(*whole).predict(X)
+    assert_allclose(model().fit(pieces).predict(X), wanted, atol=IDENTITY * 100)
+    assert_allclose(model().fit(pieces[::-1]).predict(X), wanted, atol=IDENTITY * 100)

@@ -319,10 +319,27 @@ def test_fit_forgets_and_partial_fit_goes_on(pairs):
     model = KernelDependency(Linear(), alpha=0.1)
     model.fit(cut(X[:100], Y[:100], 50)).partial_fit(X[100:], Y[100:])
     assert_allclose(model.predict(X), clone(model).fit(X, Y).predict(X), atol=AGREE)
-    model.fit(X, Y)
-    assert "stream_" not in vars(model)
+    assert "stream_" not in vars(model.fit(X, Y))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("features", [None, IncompleteCholesky(10)])
+def test_partial_fit_goes_on_from_pairs_held_whole(pairs, features, flat, weighted):
+    X, Y = pairs
+    Y = Y[:, 0] if flat else Y
+    w = 1.0 + np.arange(len(X)) % 3 if weighted else None
+    first, more = (None, None) if w is None else (w[:60], w[60:])
+    model = KernelDependency(Linear(), alpha=0.1, features=features)
+    grown = clone(model).fit(X[:60], Y[:60], sample_weight=first)
+    grown.partial_fit(X[60:], Y[60:], sample_weight=more)
+    assert_allclose(grown.predict(X), model.fit(X, Y, sample_weight=w).predict(X), atol=AGREE)
+
+
+def test_a_lean_model_does_not_go_on(pairs):
+    lean = KernelDependency(Linear()).fit(*pairs).lean()
     with pytest.raises(ValueError, match="kept no moments to add to"):
-        model.partial_fit(X, Y)
+        lean.partial_fit(*pairs)
 
 
 def test_a_saved_model_goes_on(pairs, tmp_path):

@@ -15,7 +15,6 @@ from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import Moments
 from mercer.sources import Gathering
-from mercer.sources import gathering as module
 from tolerances import IDENTITY
 
 FIELDS = ("uu", "vu", "vv", "u", "v")
@@ -76,7 +75,7 @@ MAPS = {
 @pytest.mark.parametrize("name", MAPS)
 def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng, monkeypatch):
     monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
-    monkeypatch.setattr(module, "ROWS", 7)
+    monkeypatch.setattr("mercer._threads.MOST_ROWS", 7)
     X, Y = rng.normal(size=(60, 3)) + 2, rng.normal(size=(60, 2)) + 5
     inputs = MAPS[name]().fit(Linear() if name == "explicit" else RBF(1.0), X)
     outputs = Explicit().fit(Linear(), Y)
@@ -95,7 +94,7 @@ def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng
 @pytest.mark.parametrize("center", [False, True])
 def test_weighted_moments_are_those_of_repeated_rows(center, steady, rng, monkeypatch):
     monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
-    monkeypatch.setattr(module, "ROWS", 7)
+    monkeypatch.setattr("mercer._threads.MOST_ROWS", 7)
     X, Y, times = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), np.arange(30) % 4
     inputs, outputs = Nystroem(landmarks=X[:8]).fit(RBF(1.0), X), Explicit().fit(Linear(), Y)
     gathering = Gathering.of(inputs, outputs, X, Y, center)

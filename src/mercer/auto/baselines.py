@@ -18,7 +18,7 @@ from ..decoders import natural
 from ..embedding import Embedding, OrthonormalFrame
 from ..estimators.choice import calibrated
 from ..features import Explicit
-from .inputs import NUMBERS, Inputs
+from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
 from .search import Clock, Pairs
@@ -71,12 +71,12 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
         return X
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
 
-    parts = [np.stack([row[NUMBERS] for row in X])]
+    parts = [inputs.scaled_numbers(X)]
     for name in inputs.texts:
         cells = [row[str(name)] for row in X]
         if inputs.kinds_[name] == "graph":
             continue
-        how: dict[str, Any] = {"analyzer": _labels} if inputs.kinds_[name] == "labels" else {}
+        how: dict[str, Any] = {"analyzer": list} if inputs.kinds_[name] == "labels" else {}
         if inputs.kinds_[name] == "smiles" or not any(" " in str(cell) for cell in cells):
             how = how or {"analyzer": "char", "ngram_range": (1, 3)}
         try:
@@ -84,10 +84,6 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
         except ValueError:  # no words at all
             continue
     return np.hstack(parts)
-
-
-def _labels(cell: list) -> list:
-    return list(cell)
 
 
 def _models(seed: int, width: int) -> dict[str, Any]:

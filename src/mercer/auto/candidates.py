@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import sqrt
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -48,12 +50,12 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
 
     X are rows as `inputs` reads them.
     """
-    numbers = _on_numbers(inputs, numbers_in(inputs, X)) if inputs.width_ else {}
+    numbers = _on_numbers(inputs, inputs.scaled_numbers(X)) if inputs.width_ else {}
     if not inputs.texts:
         return numbers
     many = len(X) > MANY
     texts = {
-        name: _sum([On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
+        name: reduce(add, [On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
         for name, make in _text_kernels(are_sentences(inputs, X), many).items()
     }
     if many or not numbers:  # of many rows, the blend adds them up
@@ -93,12 +95,7 @@ def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
     pieces = ("words", 1, 1) if are_sentences(inputs, X) else ("letters", 2, 4)
     parts: list[Kernel] = [On(NUMBERS, Linear())] if inputs.width_ else []
     parts += [On(str(name), TfIdf(*pieces, TOPICS)) for name in texts]
-    return _sum(parts) if parts else None
-
-
-def numbers_in(inputs: Inputs, X: Items) -> np.ndarray:
-    """The numbers of some rows, in units of the columns."""
-    return np.stack([row[NUMBERS] for row in X]) if inputs.texts else X
+    return reduce(add, parts) if parts else None
 
 
 def are_sentences(inputs: Inputs, X: Items) -> bool:
@@ -175,10 +172,3 @@ def _on_text(kind: str, make: Any) -> Kernel:
     if kind == "graph":
         return Normalized(WeisfeilerLehman())
     return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()
-
-
-def _sum(kernels: list[Kernel]) -> Kernel:
-    total = kernels[0]
-    for kernel in kernels[1:]:
-        total = total + kernel
-    return total

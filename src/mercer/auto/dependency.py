@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
@@ -19,19 +18,16 @@ from ..estimators.doubts import warn_of_data
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
 from .baselines import baselines
-from .describe import described_inputs, described_outputs, notes_on
-from .frames import as_table, named
+from .describe import described_inputs, described_outputs, notes_on, rounded
+from .frames import as_table, named, outputs_table
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
 from .measures import scorer_of
 from .outputs import Outputs
 from .progress import Progress
-from .reader import outputs_table
 from .search import Clock, Pairs, Search
 
-LONG = re.compile(r"\d+\.\d{5,}")
-"""Numbers with more digits than anybody reads."""
 SETS = 4000
 """Rows up to which a model keeps what prediction sets need, asked for or not."""
 
@@ -229,10 +225,7 @@ class AutoDependency(LearntFromTable):
 
 def _called(best: str, model: Any, search: Search) -> str:
     """What was chosen in words: the models of a blend with their weights."""
-    models = {
-        row["family"]: LONG.sub(lambda m: f"{float(m[0]):.4g}", row["model"])
-        for row in search.board
-    }
+    models = {row["family"]: rounded(row["model"]) for row in search.board}
     if best != "blend":
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ from .outputs import ARRAYS, Outputs
 
 MOST = 200
 """Columns that are described."""
+LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
+"""Numbers with more digits than anybody reads."""
+
+
+def rounded(text: str) -> str:
+    """A text with its long numbers made short."""
+    return LONG.sub(lambda m: f"{float(m[0]):.4g}", text)
 
 
 def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:

@@ -12,8 +12,8 @@ import numpy as np
 from ..cells import MISSING, BadTable, Table
 from ..cells.table import Name
 from ..cells.values import is_numeric, numbers, refuse_mixed
-from ..spaces._label_cells import label_separator
-from ..spaces._ranking_cells import BETTER, places, ranks_alike, separator_of
+from ..spaces.label_sets import label_separator
+from ..spaces.rankings import BETTER, places, ranks_alike, separator_of
 
 LOOK = 200
 """Rows that a guess looks at, spread over the table."""

@@ -128,9 +128,13 @@ class Inputs(BaseEstimator):
             ]
         )
 
+    def scaled_numbers(self, X: Any) -> np.ndarray:
+        """The numbers of rows that `transform` made, in units of the columns."""
+        return np.stack([row[NUMBERS] for row in X]) if self.texts else np.asarray(X)
+
     def numbers_of(self, X: Any) -> np.ndarray:
         """The numbers of rows that `transform` made, in their own units."""
-        Z = np.stack([row[NUMBERS] for row in X]) if self.texts else np.asarray(X)
+        Z = self.scaled_numbers(X)
         n = int(self.varies_.sum())
         return np.hstack(
             [Z[:, :n] * self.spread_[self.varies_] + self.mean_[self.varies_], Z[:, n:]]

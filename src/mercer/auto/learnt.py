@@ -13,20 +13,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile
-from .._lean import Lean
+from .._from_file import FromFile, Lean
 from ..cells import Table
 from ..estimators.any_model import Piped
 from ..estimators.choice import Told
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.prediction_sets import Bands
 from ..estimators.probabilities import has_classes
-from .diagnose import diagnosis
-from .frames import as_table, in_kind
+from .frames import TableReader, as_table, in_kind
 from .inputs import Inputs
-from .measures import Made, ToldClasses, measures, scorer_of
+from .measures import Made, ToldClasses, diagnosis, measures, scorer_of
 from .outputs import Outputs
-from .reader import TableReader
 from .search import Pairs
 
 

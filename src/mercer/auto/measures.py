@@ -1,4 +1,4 @@
-"""How good predictions are: several measures of each kind of output, and the error of each row."""
+"""How good predictions are, row by row and all together, and where they err."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
 from .._arrays import Items
@@ -17,6 +18,7 @@ from ..estimators.choice import Told
 from ..estimators.probabilities import Probabilities
 from ..kernels import Kernel
 from ..metrics import character_error_rate, subset_accuracy
+from .inputs import Inputs
 from .outputs import ARRAYS, Outputs
 
 Made = Callable[[], tuple[np.ndarray, np.ndarray]]
@@ -92,3 +94,152 @@ def scorer_of(scoring: Any) -> Any:
         )
     lower = any(word in scoring for word in ("error", "loss", "distance"))
     return make_scorer(metric, greater_is_better=not lower)
+
+
+REGIONS = 8
+"""Regions that errors are told by, at most."""
+WORST = 10
+Rows = list[dict[str, Any]]
+
+
+def diagnosis(
+    inputs: Inputs,
+    outputs: Outputs,
+    X: Items,
+    truth: Items,
+    left_out: Items,
+    groups: np.ndarray | None,
+) -> dict[str, Rows]:
+    """Tables of left-out errors: "groups", "labels", "regions" and "worst".
+
+    Parameters
+    ----------
+    inputs, outputs
+        How columns are read.
+    X, truth, left_out
+        The training rows as `inputs` reads them, their outputs, and the left-out predictions.
+    groups
+        The name of each row's group; None for no groups.
+    """
+    errors = row_errors(outputs, truth, left_out)
+    worst = np.argsort(-errors, kind="stable")[:WORST]
+    return {
+        "groups": [] if groups is None else _by_group(errors, groups),
+        "labels": _by_label(outputs, truth, left_out),
+        "regions": _by_region(inputs, inputs.numbers_of(X), errors),
+        "worst": [{"row": int(i), "error": float(errors[i])} for i in worst],
+    }
+
+
+def _by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
+    """Mean errors, the largest first."""
+    names, number = np.unique(groups.astype(str), return_inverse=True)
+    sizes = np.bincount(number)
+    means = np.bincount(number, errors) / sizes
+    order = np.argsort(-means, kind="stable")
+    return [
+        {"group": str(names[g]), "rows": int(sizes[g]), "error": float(means[g])} for g in order
+    ]
+
+
+def _by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+    kinds = {"number": _columns, "labels": _label_scores, "class": _label_scores, "ranking": _ranks}
+    return kinds.get(outputs.kind_, lambda *_: [])(outputs, truth, left_out)
+
+
+def _columns(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+    """R² and root mean squared error of each column of numbers."""
+    Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
+    squares = (Y - np.asarray(left_out).reshape(Y.shape)) ** 2
+    spread = Y.var(axis=0)
+    names = outputs.columns_ if len(outputs.columns_) == Y.shape[1] else list(range(Y.shape[1]))
+    return [
+        {
+            "column": str(name),
+            "R²": float(1.0 - squares[:, j].mean() / spread[j]) if spread[j] > 0 else 0.0,
+            "root mean squared error": float(np.sqrt(squares[:, j].mean())),
+        }
+        for j, name in enumerate(names)
+    ]
+
+
+def _label_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+    """How often each label is there, is predicted, and F1, the most frequent first."""
+    A, B = (_as_sets(outputs, items) for items in (truth, left_out))
+    labels = sorted({label for one in A for label in one}, key=str)
+    rows = []
+    for label in labels:
+        real, told = (np.array([label in one for one in sets]) for sets in (A, B))
+        both = int((real & told).sum())
+        rows.append(
+            {
+                "label": str(label),
+                "rows": int(real.sum()),
+                "predicted": int(told.sum()),
+                "precision": both / max(int(told.sum()), 1),
+                "recall": both / max(int(real.sum()), 1),
+                "F1": 2.0 * both / max(int(real.sum() + told.sum()), 1),
+            }
+        )
+    return sorted(rows, key=lambda row: -row["rows"])
+
+
+def _as_sets(outputs: Outputs, items: Items) -> list[set]:
+    if outputs.kind_ == "class":
+        return [{str(item)} for item in items]
+    if not outputs.space_.indicators_:
+        return [set(item) for item in items]
+    columns = outputs.columns_
+    names = columns if len(columns) > 1 else list(range(np.shape(items)[1]))
+    return [{names[j] for j in np.flatnonzero(row)} for row in np.asarray(items)]
+
+
+def _ranks(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+    """By how many places each label is misplaced on average."""
+    space: Any = outputs.space_
+    gaps = np.abs(np.asarray(truth) - np.asarray(left_out)).mean(axis=0)
+    several = len(outputs.columns_) == len(gaps)
+    names = space.labels_ or (outputs.columns_ if several else list(range(len(gaps))))
+    return [{"label": str(n), "places off": float(g)} for n, g in zip(names, gaps, strict=True)]
+
+
+def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
+    """Mean errors in the leaves of a small tree on the inputs, the largest first."""
+    n = len(errors)
+    if not raw.shape[1] or n < 40 or not np.ptp(errors) > 0:
+        return []
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=REGIONS, max_depth=3, min_samples_leaf=max(10, n // 20), random_state=0
+    ).fit(raw, errors)
+    names = inputs.feature_names()
+    leaves = tree.apply(raw)
+    found = []
+    for leaf, conditions in _conditions(tree.tree_, names):
+        rows = leaves == leaf
+        where = " and ".join(conditions.values()) or "everywhere"
+        found.append(
+            {"region": where, "rows": int(rows.sum()), "error": float(errors[rows].mean())}
+        )
+    return sorted(found, key=lambda row: -row["error"])
+
+
+def _conditions(tree: Any, names: list[str]) -> list[tuple[int, dict[str, str]]]:
+    """The leaves of a tree, each with what leads to it; a later bound replaces a wider one."""
+    found: list[tuple[int, dict[str, str]]] = []
+    waiting: list[tuple[int, dict[str, str]]] = [(0, {})]
+    while waiting:
+        node, conditions = waiting.pop()
+        if tree.children_left[node] < 0:
+            found.append((node, conditions))
+            continue
+        name, at = names[tree.feature[node]], float(tree.threshold[node])
+        no, yes = _sides(name, at)
+        waiting.append((tree.children_left[node], conditions | {f"{name} ≤": no}))
+        waiting.append((tree.children_right[node], conditions | {f"{name} >": yes}))
+    return found
+
+
+def _sides(name: str, at: float) -> tuple[str, str]:
+    if " = " in name or name.endswith(" is empty"):
+        return f"not {name}", name
+    return f"{name} ≤ {at:.4g}", f"{name} > {at:.4g}"

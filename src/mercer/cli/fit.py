@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from .facts import facts_of, show_columns, verdict
 from .options import data, reading, table_of
 from .out import STDOUT, check_model_out, check_report_out, written
-from .terminal import one_sentence, tell, to_stdout
+from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, verdict
 
 
 @click.command()

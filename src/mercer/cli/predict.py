@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from .facts import facts_of
 from .options import as_json as json_option
 from .options import as_learnt, data, model_file, model_of, reading, table_of
 from .out import STDOUT, check_table_out, written
-from .terminal import busy, one_sentence, tell, to_stdout
+from .terminal import busy, facts_of, one_sentence, tell, to_stdout
 
 
 @click.command()
@@ -103,7 +102,7 @@ def _predicted(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
     """The rows of the table, with what is predicted for each; arrays are not repeated."""
-    from ..auto.set_columns import set_columns
+    from ..auto.outputs import set_columns
 
     kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
     given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]

@@ -5,17 +5,13 @@ the others the loader says in a sentence which file to put where.
 """
 
 from ._files import DataNotFound, WrongData, data_folder
-from .cmudict import load_cmudict
-from .digits import load_digit_halves, load_usps
 from .face_files import load_faces, load_mpi_faces
-from .faces import Faces, load_cmu_faces
+from .faces import Faces, load_cmu_faces, load_digit_halves, load_usps
 from .fetching import FETCHABLE, fetch
-from .functional import load_canadian_weather, load_dti
-from .label_sets import load_bibtex, load_emotions
+from .functional import load_burgers, load_canadian_weather, load_darcy, load_dti
+from .label_sets import LABEL_RANKING, load_bibtex, load_emotions, load_label_ranking
 from .molecules import load_massbank, load_qm9
-from .pde import load_burgers, load_darcy
-from .rankings import LABEL_RANKING, load_label_ranking
-from .strings import load_inflection, load_ocr_words, load_transliteration
+from .strings import load_cmudict, load_inflection, load_ocr_words, load_transliteration
 
 __all__ = [
     "FETCHABLE", "LABEL_RANKING", "DataNotFound", "Faces", "WrongData", "data_folder", "fetch",

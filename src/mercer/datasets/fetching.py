@@ -13,10 +13,9 @@ import numpy as np
 from .._extras import require
 from .._files import replacing
 from ._files import WrongData, content_hash, data_folder, file_hash
-from .digits import USPS_CONTENT
+from .faces import USPS_CONTENT
+from .label_sets import LABEL_RANKING, RANKING_CONTENT
 from .molecules import QM9_HASH
-from .rankings import CONTENT as RANKING_CONTENT
-from .rankings import LABEL_RANKING
 from .strings import INFLECTION, NAMES, OCR_CONTENT
 
 ESL = "https://hastie.su.domains/ElemStatLearn/datasets"

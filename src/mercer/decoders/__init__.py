@@ -9,38 +9,21 @@ from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .by_loss import ByLoss
 from .candidates import Candidates
-from .direct import Direct
+from .direct import Direct, Simplex
 from .expected_f1 import ExpectedF1
 from .lexicon import Lexicon
 from .ngram_path import NGramPath
 from .positions import PerPosition, Viterbi
 from .rankings import Assignment, Borda, Kemeny
 from .refinement import FixedPoint, Gradient
-from .simplex import Simplex
 from .threshold import Threshold
 from .tree_chart import TreeChart
 
 __all__ = [
-    "Assignment",
-    "Borda",
-    "ByLoss",
-    "Candidates",
-    "Decoder",
-    "Direct",
-    "ExpectedF1",
-    "FixedPoint",
-    "Gradient",
-    "GromovWassersteinBarycenter",
-    "Kemeny",
-    "Lexicon",
-    "NGramPath",
-    "PerPosition",
-    "Simplex",
-    "Threshold",
-    "TreeChart",
-    "Viterbi",
-    "natural",
-]
+    "Assignment", "Borda", "ByLoss", "Candidates", "Decoder", "Direct", "ExpectedF1", "FixedPoint",
+    "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerPosition",
+    "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
+]  # fmt: skip
 
 
 def natural(kernel: Kernel) -> Decoder:

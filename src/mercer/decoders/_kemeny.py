@@ -5,29 +5,33 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numba import njit, prange
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 SUBSETS = 16
 """Up to this many labels all subsets are gone through."""
 
 
-@parallel
 def subset_orders(W: np.ndarray) -> np.ndarray:
     """For each (m, m) matrix an order of the labels, best first, with the most Σ_{i before j} W_ij.
 
     best[S], the most that the labels of S win among themselves, is the best over the label that
     comes last in S. What S wins against a label is looked up in two halves: O(2^m m) in all.
     """
-    n, m = W.shape[0], W.shape[1]
+    orders = np.empty(W.shape[:2], dtype=np.int64)
+    _subset_orders(W, orders)
+    return orders
+
+
+@parallel
+def _subset_orders(start, stop, W, orders):
+    m = W.shape[1]
     half = m // 2
     mask = (1 << half) - 1
-    orders = np.empty((n, m), dtype=np.int64)
-    for t in prange(n):
+    for t in range(start, stop):
         low, high = _sums(W[t, :half]), _sums(W[t, half:])
         best = np.zeros(1 << m)
         last = np.zeros(1 << m, dtype=np.int8)
@@ -45,10 +49,9 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
         for place in range(m - 1, -1, -1):
             orders[t, place] = last[S]
             S ^= 1 << last[S]
-    return orders
 
 
-@njit(cache=True)
+@compiled
 def _sums(rows: np.ndarray) -> np.ndarray:
     """The sum of every subset of the rows, by the number whose bits the subset is."""
     sums = np.zeros((1 << rows.shape[0], rows.shape[1]))

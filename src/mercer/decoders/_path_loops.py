@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 
 @parallel
-def weighted_rows(weights, indptr, indices, data, out):
+def weighted_rows(start, stop, weights, indptr, indices, data, out):
     """Out += weights @ F for a sparse F (CSR), row by row: each row of `out` stays in cache."""
-    for t in prange(out.shape[0]):
+    for t in range(start, stop):
         for i in range(weights.shape[1]):
             for a in range(indptr[i], indptr[i + 1]):
                 out[t, indices[a]] += weights[t, i] * data[a]
 
 
 @parallel
-def viterbi(scores, table, wanted, codes, ends):
+def viterbi(start, stop, scores, table, wanted, codes, ends):
     """Write the best sequence of every point into `codes`, its length into `ends`.
 
     table[context, c] scores symbol c after a context, c = |alphabet| being the end; a context is a
     number in base |alphabet| + 1 whose digits are the symbols before, the border symbol at first.
     A wanted length of -1 leaves the length open.
     """
-    n, places, size = scores.shape
+    _, places, size = scores.shape
     states = table.shape[0]
-    for t in prange(n):
+    for t in range(start, stop):
         value = np.full(states, -np.inf)
         value[states - 1] = 0.0
         before = np.zeros((places, states), dtype=np.int64)
@@ -63,7 +62,7 @@ def viterbi(scores, table, wanted, codes, ends):
             state = before[p, state]
 
 
-@njit(cache=True)
+@compiled
 def _add_windows(cells, width, value, late, out):
     """out[i + late] += value · Σ of the `width` cells from i on, for every place i."""
     total = 0.0
@@ -76,7 +75,7 @@ def _add_windows(cells, width, value, late, out):
 
 
 @parallel
-def edge_scores(T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
+def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
     """Add up, for every point and edge, the scores of the n-grams that the edge ends.
 
     fronts[t, e, i] has those that depend on the place i of the edge's symbol, backs[t, e, b] those
@@ -84,7 +83,7 @@ def edge_scores(T, known, level, suffix, worth, offsets, width, cells, fronts, b
     own n-gram and all that the edge of its suffix ends, which comes before it.
     """
     longest = fronts.shape[2]
-    for t in prange(T.shape[0]):
+    for t in range(start, stop):
         for e in range(len(known)):
             front, back, m = fronts[t, e], backs[t, e], level[e]
             for i in range(longest):
@@ -103,7 +102,7 @@ def edge_scores(T, known, level, suffix, worth, offsets, width, cells, fronts, b
             _add_windows(own[cells:], width, value, 0, back)
 
 
-@njit(cache=True)
+@compiled
 def _look_ahead(front, back, starts, target, roots, length, bonus, ahead):
     """ahead[i, state]: the most that symbols i, …, length - 1 add, repeats not yet charged for."""
     n = len(roots)
@@ -120,7 +119,7 @@ def _look_ahead(front, back, starts, target, roots, length, bonus, ahead):
             ahead[i, state] = best + bonus
 
 
-@njit(cache=True)
+@compiled
 def _repeats(edges, i, e, chain, worth, kappa):
     """What the n-grams that edge e completes at i pay for having occurred before."""
     paid = 0.0
@@ -134,7 +133,7 @@ def _repeats(edges, i, e, chain, worth, kappa):
     return paid
 
 
-@njit(cache=True)
+@compiled
 def _search(
     front,
     back,
@@ -200,13 +199,13 @@ def _search(
 
 @parallel
 def best_paths(
-    fronts, backs, starts, target, chain, roots, worth, kappa, shortest, bonus, budget, paths, ends,
-    values, proved,
+    start, stop, fronts, backs, starts, target, chain, roots, worth, kappa, shortest, bonus, budget,
+    paths, ends, values, proved,
 ):  # fmt: skip
     """The best path of every point, over all lengths, into `paths` (edges), `ends` and `values`."""
-    n, _, longest = fronts.shape
+    longest = fronts.shape[2]
     states = len(starts) - 1
-    for t in prange(n):
+    for t in range(start, stop):
         front, back = fronts[t], backs[t]
         ahead = np.full((longest + 1, longest + 1, states), -np.inf)
         bounds = np.full(longest + 1, -np.inf)

@@ -19,13 +19,12 @@ from .._arrays import (
     part,
     take,
 )
-from .._lean import Lean
+from .._from_file import Lean
 from .._parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
-from ._top import Best, merged
-from .base import Decoder, Ranked
+from .base import Best, Decoder, Ranked, merged
 from .own_candidates import OwnCandidates, sole_groups
 
 POINTS, CANDIDATES = 1024, 2048
@@ -126,6 +125,12 @@ class Candidates(Lean, Decoder):
     def _search(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and scores of the best candidates, (points, k)."""
         k = min(k, count(self.outputs_))
+        points, lost = points.about(self.outputs_)
+        best, scores = self._found(points, k)
+        return best, scores + np.reshape(host(lost), (-1, 1))
+
+    def _found(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same of points about an origin."""
         plain = points.left_out is None and not is_foreign(points.coordinates)
         if self.index is None or not plain:
             return self._scan(points, k)
@@ -172,7 +177,7 @@ class Candidates(Lean, Decoder):
 
     def _indexed(self, frame: Frame) -> FaissIndex:
         """The index over the candidates in the coordinates of a frame, made once for it."""
-        if self.indexed_ is None or self.indexed_.frame is not frame:
+        if self.indexed_ is None or self.indexed_.frame != frame:
             self.indexed_ = FaissIndex(frame, self.outputs_, hnsw=self.index == "hnsw")
         return self.indexed_
 
@@ -189,7 +194,8 @@ class Candidates(Lean, Decoder):
             How many candidates of each.
         """
         k = min(k, count(self.outputs_))
-        found, wanted = self._search(points, k)[0], self._scan(points, k)[0]
+        points = points.about(self.outputs_)[0]
+        found, wanted = self._found(points, k)[0], self._scan(points, k)[0]
         return float(np.mean([np.isin(w, f).mean() for f, w in zip(found, wanted, strict=True)]))
 
     def __getstate__(self) -> dict:

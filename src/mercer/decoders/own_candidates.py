@@ -76,14 +76,18 @@ class CandidateLists:
 
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` candidates of each point with their scores."""
+        points, lost = points.about(self.pool)
         inner, norms = self._parts(points)
+        lost = np.broadcast_to(host(lost), len(self.lists))
         ranked = []
-        for start, end in zip(self.ends - self.lengths, self.ends, strict=True):
+        for start, end, shift in zip(self.ends - self.lengths, self.ends, lost, strict=True):
             # Beside l(y, y) itself small inner products would be rounded away.
             least = norms[start:end].min()
             scores = 2.0 * inner[start:end] - (norms[start:end] - least)
             order = np.argsort(-scores, kind="stable")[:k]
-            row = [(self.pool[self.places[start + j]], float(scores[j] - least)) for j in order]
+            row = [
+                (self.pool[self.places[start + j]], float(scores[j] - least + shift)) for j in order
+            ]
             ranked.append(row)
         return ranked
 

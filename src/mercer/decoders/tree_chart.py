@@ -13,8 +13,7 @@ from ..embedding import Embedding
 from ..kernels import Kernel, Productions
 from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
-from ._chart import Chart
-from ._grammar import Grammar, bracketed, listed
+from ._grammar import Chart, Grammar, bracketed, listed
 from .base import Decoder, Ranked, unsuited
 
 ROUNDS = 12

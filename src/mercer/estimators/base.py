@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import (
@@ -26,17 +26,16 @@ from .._arrays import (
     namespace,
     take,
 )
-from .._from_file import MARK, FromFile
-from .._lean import Lean
+from .._from_file import MARK, FromFile, Lean
 from .._progress import WATCHERS, Observed, observed, untold
-from ..decoders.base import Ranked
+from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
+from ..kernels.on_device import OnDevice
 from ..spaces import Rows
+from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists
-from .explain import Explained
-from .in_coordinates import InCoordinates
 from .probabilities import Probable
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -72,8 +71,7 @@ def afresh(fit: Fit) -> Fit:
 
 
 class StructuredEstimator(
-    InCoordinates,
-    Explained,
+    BehindPredictions,
     Probable,
     FromFile,
     Observed,
@@ -160,6 +158,13 @@ class StructuredEstimator(
             else:
                 validate_data(self, named, reset=reset, skip_check_array=True)
         return checked
+
+    def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
+        """A decoder as given, or the natural one, fitted on the training outputs."""
+        if isinstance(kernel, OnDevice) and not kernel.on_vectors:
+            kernel = kernel.inner  # decoders of structures look at its type
+        decoder = kernel.space.decoder(kernel) if given is None else clone(given)
+        return decoder.fit(kernel, y)
 
     # -- predict ------------------------------------------------------------------------------
 

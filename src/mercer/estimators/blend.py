@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, host
 from .._parameters import parameters
-from ..decoders import Decoder, natural
+from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
 from .base import StructuredEstimator, afresh
+from .behind_predictions import LeftOutPoints
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 from .squares import Squares
@@ -28,7 +29,7 @@ CHECKED = 5
 
 
 @parameters
-class Blend(StructuredEstimator):
+class Blend(LeftOutPoints, StructuredEstimator):
     """Several models of one output kernel, their points averaged in the output feature space.
 
     g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
@@ -137,8 +138,7 @@ class Blend(StructuredEstimator):
         map = BlendedMap([model.points_ for model in self.models_], weights, frame)
         rest = (1.0 - weights.sum()) * self.mean_
         self.points_ = PointMap(map, rest, frame, BlendedWeights(map))
-        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
-        fitted = decoder.fit(self.output_kernel_, self.outputs_)
+        fitted = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
     def reweighted(self, weights: Array, left_out: Array | None = None) -> Blend:
@@ -159,15 +159,6 @@ class Blend(StructuredEstimator):
         each = np.tile(given, (len(self.means_), 1)) if left_out is None else left_out
         other._weigh(given, each, self.left_out_.frame)
         return other
-
-    def loo_embed(self) -> Embedding:
-        """The blended left-out point of every training example."""
-        check_is_fitted(self)
-        return self.left_out_
-
-    def loo_predict(self) -> Items:
-        """The decoded left-out prediction of every training example (or of its group)."""
-        return self._flattened(self.decoder_.decode(self.loo_embed()))
 
     def lean(self) -> Any:
         """With the maps of its models as light as they can be, and without the models."""

@@ -11,15 +11,19 @@ from sklearn.utils import check_random_state
 from .._arrays import Items
 from ..embedding import Embedding
 from ..solvers import Refused
-from .adaptive import PosteriorScale, left_out_errors, residual_scale
+from .adaptive import LeftOutScales, PosteriorScale, Scales, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
 from .guarantees import out_of_reach, seen_before, stated_level, unproven, warn_if_few
-from .left_out_scales import LeftOutScales, Scales
-from .list_summaries import inclusion_of
+from .list_summaries import as_loss, controlled_radius, inclusion_of, risk_at, steps
 from .pairs import rows_of
-from .prediction_sets import row_weights, weighted_quantile
-from .radii import categories, fewest_groups, radii_at, settled_radii
-from .risk_control import as_loss, controlled_radius, risk_at, steps
+from .prediction_sets import (
+    categories,
+    fewest_groups,
+    radii_at,
+    row_weights,
+    settled_radii,
+    weighted_quantile,
+)
 from .set_shapes import AroundShape, BandShape, CandidateShape, shape_of
 
 # -- on pairs held out ----------------------------------------------------------------------------

@@ -14,11 +14,9 @@ from .any_model import checked_outputs
 from .calibration import fit_jackknife, fit_split, jackknife_sets
 from .fitted import Fitted
 from .guarantees import check
-from .list_summaries import may_stand
+from .list_summaries import as_loss, may_stand, risk_at, steps
 from .pairs import group_labels
-from .prediction_sets import contain, size
-from .radii import radii_at
-from .risk_control import as_loss, risk_at, steps
+from .prediction_sets import contain, radii_at, size
 
 
 @parameters

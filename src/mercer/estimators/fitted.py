@@ -16,7 +16,7 @@ from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
 from ..solvers.base import needs_no_coordinates
 from ..solvers.factorization import LeftOutModels
-from ..solvers.left_out_weights import weighed
+from ..solvers.weights import weighed
 
 KEPT = 0.125
 """The share of free memory up to which a model keeps its factorisation."""

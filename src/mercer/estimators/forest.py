@@ -6,18 +6,18 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count, host, take
 from .._parameters import parameters, whole
-from ..decoders import Decoder, natural
+from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
-from ..kernels import Kernel, Linear, as_kernel
+from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side, repeats
 from ..solvers import Cache
 from .base import StructuredEstimator, afresh, warn_if_constant
+from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
@@ -27,7 +27,7 @@ DIRECTIONS = 64
 
 
 @parameters
-class ForestDependency(StructuredEstimator):
+class ForestDependency(LeftOutPoints, StructuredEstimator):
     """Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
     g(x) = Σ_i c_i(x) Φ(y_i), where c_i(x) is the mean over trees of the share that y_i has in the
@@ -132,18 +132,12 @@ class ForestDependency(StructuredEstimator):
         else:
             C = self._by_folds(A, T, _written(V, frame), labels, weights, random)
         self.left_out_ = Embedding(C, frame, left_out=labels, inputs=given)
-        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = calibrated(decoder.fit(self.output_kernel_, y), self.left_out_, y)
+        decoder = self._fitted_decoder(self.output_kernel_, y, self.decoder)
+        self.decoder_ = calibrated(decoder, self.left_out_, y)
         return self
 
     def _input_kernel(self) -> Kernel:
-        kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
-        if kernel.features is None:
-            raise ValueError(
-                f"trees ask about features, and {kernel} has no finite ones: use a linear kernel, "
-                "such as Linear() or Words()."
-            )
-        return kernel
+        return finite_kernel(self.kernel, "trees ask about features")
 
     def _coordinates(self, X: Items, y: Items) -> tuple[np.ndarray, Frame]:
         """The outputs in the coordinates that ridge models of the same output kernel have."""
@@ -188,15 +182,6 @@ class ForestDependency(StructuredEstimator):
             M = memberships(forest.trees.leaves(A[out]), None, forest.trees.n_nodes)
             C[out] = M @ forest.means(V[seen]) / self.n_trees
         return C
-
-    def loo_embed(self) -> Embedding:
-        """The left-out point of every training example: out of the bag, or out of its fold."""
-        check_is_fitted(self)
-        return self.left_out_
-
-    def loo_predict(self) -> Items:
-        """The decoded left-out prediction of every training example."""
-        return self._flattened(self.decoder_.decode(self.loo_embed()))
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [self._input_kernel()]

@@ -4,20 +4,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Array, Items, count, host
 from .._parameters import parameters, whole
-from ..decoders import Decoder, natural
+from ..decoders import Decoder
 from ..embedding import Embedding, PointMap
 from ..features import FeatureMap, KernelPCA
-from ..kernels import Kernel, Linear, as_kernel
+from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
 from .base import StructuredEstimator, afresh, warn_if_constant
+from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
 from .pairs import group_labels, sample_weights
 
@@ -26,7 +27,7 @@ RANK = 128
 
 
 @parameters
-class RegressorDependency(StructuredEstimator):
+class RegressorDependency(LeftOutPoints, StructuredEstimator):
     """Any regressor with structured outputs: it learns output coordinates, which are decoded.
 
     Outputs become coordinates of their feature space (`targets`), a regressor of any library
@@ -149,8 +150,7 @@ class RegressorDependency(StructuredEstimator):
             problem = Problem(problem.inputs, side, problem.kernel)
         outputs = Cache().outputs(problem)
         self.frame_ = outputs.frame
-        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(self.output_kernel_, y)
+        self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
         return outputs.rows
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
@@ -178,23 +178,8 @@ class RegressorDependency(StructuredEstimator):
         )
         return [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
 
-    def loo_embed(self) -> Embedding:
-        """The point of every training example by a regressor that did not see its fold."""
-        check_is_fitted(self)
-        return self.left_out_
-
-    def loo_predict(self) -> Items:
-        """The decoded left-out prediction of every training example."""
-        return self._flattened(self.decoder_.decode(self.loo_embed()))
-
     def _input_kernel(self) -> Kernel:
-        kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
-        if kernel.features is None:
-            raise ValueError(
-                f"a regressor sees features, and {kernel} has no finite ones: use a linear kernel, "
-                "such as Linear() or Words()."
-            )
-        return kernel
+        return finite_kernel(self.kernel, "a regressor sees features")
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [self._input_kernel()]

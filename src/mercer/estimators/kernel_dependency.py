@@ -213,19 +213,29 @@ class KernelDependency(RidgeEstimator):
             How much each of them counts.
         """
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
-        if "stream_" in vars(self):
-            gathered = self.stream_.plus(block)
-        elif "points_" in vars(self):
-            raise ValueError(
-                "this model was fitted on pairs held whole and kept no moments to add to: fit it "
-                "on a stream, such as fit([(X, y)]), or start with partial_fit on a fresh one."
-            )
+        if "points_" in vars(self):
+            gathered = self._gathered_before().plus(block)
         else:
             gathered = self._gathered(Stream([block]))
         fresh = copy.copy(self)
         fresh._learn(gathered)
         self.__dict__ = fresh.__dict__
         return self
+
+    def _gathered_before(self) -> Gathered:
+        """The moments of all that was learnt so far; of pairs held whole as of one block."""
+        if "stream_" in vars(self):
+            return self.stream_
+        if "fitted_" not in vars(self):
+            raise ValueError(
+                "this model was saved without the pairs that it learnt from, and kept no moments "
+                "to add to: fit it on a stream, such as fit([(X, y)]), before it is saved."
+            )
+        held = self.fitted_.problem
+        refuse_in_streams([held.kernel], [held.loss], None, choice=False)
+        y = self._flattened(held.outputs.items)
+        block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
+        return self._gathered(Stream([block]))
 
     def _gathered(self, source: Source) -> Gathered:
         kernel = as_operator_kernel(self.kernel)

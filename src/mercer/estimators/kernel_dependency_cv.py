@@ -23,18 +23,23 @@ from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
 from .base import afresh
-from .choice import AUTO, Trial, calibrated, some_rows
-from .choices import Choices, by_scalar, kernels_of
+from .choice import AUTO, Choices, Trial, by_scalar, calibrated, kernels_of, some_rows
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
-from .gathered import Gathered, held_out, separated
-from .judge import Judge
-from .nested import nested_score
+from .gathered import (
+    Gathered,
+    check_stream_choice,
+    factored_groups,
+    held_out,
+    separated,
+    stream_risks,
+    stream_trials,
+)
+from .judge import Judge, nested_score
 from .pairs import informed, parted, refuse_in_streams
 from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
-from .stream_choice import check_stream_choice, factored_groups, stream_risks, stream_trials
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""

@@ -1,16 +1,18 @@
-"""What a list of label sets says of each label, and a list of rankings of each position."""
+"""Lists of outputs: what they say of labels and positions, and how near their best is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Items, host
+from .._arrays import Items, host, object_array, one, take
+from ..metrics import edit_distance, hamming_accuracy, sample_f1
 from ..spaces import LabelSets, Rankings
+from .set_shapes import CandidateShape
 
 
 @dataclass(frozen=True)
@@ -87,3 +89,86 @@ def may_stand(lists: Sequence[list], space: Any) -> np.ndarray:
     m = ranks[0].shape[1]
     first = min(int(some.min()) for some in ranks)
     return np.stack([(some[:, :, None] - first == np.arange(m)).any(axis=0) for some in ranks])
+
+
+Losses = Callable[[Items, Items], np.ndarray]
+
+
+def normalised_edits(y_true: Items, y_pred: Items) -> np.ndarray:
+    """Edits over the length of the longer sequence, between 0 and 1."""
+    lengths = [max(len(a), len(b), 1) for a, b in zip(y_true, y_pred, strict=True)]
+    return edit_distance(y_true, y_pred, average=False) / np.array(lengths)
+
+
+LOSSES: dict[str, Losses] = {
+    "f1": lambda a, b: 1.0 - sample_f1(a, b, average=False),
+    "hamming": lambda a, b: 1.0 - hamming_accuracy(a, b, average=False),
+    "edit": normalised_edits,
+}
+
+
+def as_loss(loss: Any) -> Losses:
+    """A loss by name, or a function of true and predicted outputs with values from 0 to 1."""
+    if not callable(loss) and loss not in LOSSES:
+        raise ValueError(f"loss must be one of {tuple(LOSSES)} or a function, got {loss!r}.")
+    return loss if callable(loss) else LOSSES[loss]
+
+
+def steps(shape: Any, points: Any, y: Items, loss: Losses) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each example the radii at which its list grows, and the least loss in the list then."""
+    if not isinstance(shape, CandidateShape):
+        rows = [_ranked(some) for some in points.lists]
+    else:
+        orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in shape.gaps(points)]
+        rows = [(gaps[o], take(shape.outputs, o)) for gaps, o in orders]
+    return [
+        (g, np.minimum.accumulate(_losses(loss, one(y, i), o))) for i, (g, o) in enumerate(rows)
+    ]
+
+
+def _ranked(some: list) -> tuple[np.ndarray, Items]:
+    return np.array([some[0][1] - score for _, score in some]), object_array([o for o, _ in some])
+
+
+def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
+    """The loss of every output where y is the truth."""
+    n = outputs.shape[0] if hasattr(outputs, "shape") else len(outputs)
+    array = isinstance(outputs, np.ndarray) and outputs.dtype != object
+    truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
+    values = np.asarray(loss(truth, outputs), dtype=float)
+    if values.shape != (n,) or not ((values >= -1e-12) & (values <= 1 + 1e-12)).all():
+        raise ValueError("loss must return a value from 0 to 1 for each pair of outputs.")
+    return values
+
+
+def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
+    """The least loss in each list of one radius."""
+    return np.array(
+        [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in found]
+    )
+
+
+def controlled_radius(
+    found: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray, bound: float
+) -> float:
+    """The least radius whose weighted risk, the new example at a loss of 1, is within the bound.
+
+    Infinite where none is. The risk falls as lists grow, so that halving finds it.
+
+    References
+    ----------
+    Angelopoulos, Bates, Fisch, Lei, Schuster: Conformal risk control (ICLR 2024).
+    """
+    radii = np.unique(np.concatenate([gaps[np.isfinite(gaps)] for gaps, _ in found]))
+    spare = 1.0 - float(weights.sum())
+
+    def within(radius: float) -> bool:
+        return float(weights @ risk_at(found, radius)) + spare <= bound + 1e-12
+
+    if not within(radii[-1]):
+        return np.inf
+    low, high = -1, len(radii) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if within(radii[middle]) else (middle, high)
+    return float(radii[high])

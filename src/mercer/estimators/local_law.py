@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, host, like, namespace, take
-from .._parameters import parameters, positive, whole
+from .._parameters import boolean, parameters, positive, whole
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import Explicit
@@ -22,7 +22,7 @@ from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
 from .base import StructuredEstimator, afresh, warn_if_constant
-from .choices import ridges_of
+from .choice import ridges_of
 from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
@@ -159,8 +159,7 @@ class LocalLaw(StructuredEstimator):
                 f"fields must be Fields(...), or None for a grid of spacing one, got "
                 f"{self.fields!r}."
             )
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ValueError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
+        boolean(self.fit_intercept, "fit_intercept")
 
     def _flat(self, X: Array, y: Array) -> Array:
         grid = (self.fields or Fields()).grid(tuple(X.shape[1:]))

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from .._arrays import Array, Items, like, namespace
 from ..kernels import Linear
 from ..operators.windows import like_index
-from ..solvers.place_map import PlaceMap, joined
+from ..solvers.place_moments import PlaceMap, joined
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 
 
 def predict_on(model: Any, X: Items, grid: Fields) -> Array:

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, concatenated, count, host, namespace, part, sqnorms, take
 from .._parameters import parameters, whole
-from ..decoders import Decoder, natural
+from ..decoders import Decoder
 from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
@@ -200,8 +200,8 @@ class OnlineKernelDependency(StructuredEstimator):
 
     def _point(self) -> None:
         """The map and the decoder of what is kept."""
-        decoder = natural(self.output_kernel_) if self.decoder is None else clone(self.decoder)
-        self.decoder_ = decoder.fit(self.output_kernel_, self.outputs_)
+        decoder = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
+        self.decoder_ = decoder
         if decoder.calibrates:  # on what was predicted of each example before it was learnt from
             own = np.arange(count(self.outputs_))
             points = Embedding(self.ahead_, self.frame_, left_out=own, inputs=self.inputs_)

@@ -55,9 +55,7 @@ def refuse_in_streams(
 
     A learnt operator is made of moments, but a choice would judge it by refits.
     """
-    learnt = choice and any(
-        kernel.separable and kernel.separated().operator.learnt for kernel in kernels
-    )
+    learnt = choice and any(kernel.learnt for kernel in kernels)
     if learnt or losses != [None] or unlabelled is not None:
         raise ValueError(
             "pairs that come in blocks have no robust loss or unlabelled inputs, nor a choice "

@@ -27,7 +27,7 @@ class Planned:
         X: Items = None,
         y: Items = None,
     ) -> Plan:
-        """What a fit would cost by each route, in memory and multiplications.
+        """What a fit would cost by each route: memory, multiplications and seconds on this machine.
 
         Parameters
         ----------
@@ -45,7 +45,8 @@ class Planned:
         Returns
         -------
         Plan
-            A table that prints itself; `best` is the route that has room, exact where one has.
+            A table that prints itself; `best` is the route that has room, exact where one has,
+            and `best.seconds` about how long it takes.
 
         Examples
         --------

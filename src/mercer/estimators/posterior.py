@@ -103,7 +103,7 @@ class Posterior:
         """The factorisation by directions of the operator."""
         parts = self.factorization
         parts = getattr(parts, "parts", parts) if not hasattr(parts, "outputs") else parts
-        if not hasattr(parts, "outputs"):
+        if not (hasattr(parts, "outputs") and hasattr(parts, "parts")):
             raise Refused(f"{self.fitted.problem.kernel} solved so has no posterior variance.")
         return parts
 
@@ -126,6 +126,9 @@ class Posterior:
         """σ² along each direction of the operator, as left-out predictions show it."""
         if hasattr(self.factorization, "moments"):
             raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
+        if not hasattr(self.parts.parts[0], "path"):
+            kernel = self.fitted.problem.kernel
+            raise Refused(f'noise="left out" is not known of {kernel}: use noise="evidence".')
         kept = self.fitted._kept
         if "noises" not in kept:
             kept["noises"] = left_out_noise(self.parts, self.fitted.alpha)
@@ -251,10 +254,10 @@ def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
         C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
         misfit += alpha * float(xp.sum(C * C / D))
         if stream is not None:
-            misfit += stream.vv.trace() - float(xp.sum(C * C))
+            misfit += max(0.0, stream.vv.trace() - float(xp.sum(C * C)))
             rows = stream.n
         elif not part.inputs.complete:
-            misfit += float(xp.sum(part.outside * part.T))
+            misfit += float(xp.sum(part.outside**2))
         number += (rows - (part.inputs.N is not None)) * q
     return misfit / number
 

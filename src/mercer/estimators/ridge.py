@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count
-from ..decoders import Decoder
+from .._parameters import boolean
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
@@ -22,6 +22,7 @@ from ..problem import Data, Problem, Side, Want
 from ..solvers import Factorization, Solution
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator, warn_if_constant
+from .behind_predictions import LeftOutPoints
 from .fitted import Fitted
 from .gathered import Gathered, StreamParts
 from .on_grid import predict_on
@@ -29,11 +30,10 @@ from .pairs import group_labels, rows_of, sample_weights
 from .planned import Planned
 from .posterior import Posterior
 from .refuse_symmetries import symmetry_of
-from .saved_posterior import SavedPosterior
 from .selective import confidence_of
 
 
-class RidgeEstimator(Planned, StructuredEstimator):
+class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
     """An estimator that solves ridge problems; pairs may be held whole or come in blocks."""
 
     features: FeatureMap | None
@@ -81,6 +81,8 @@ class RidgeEstimator(Planned, StructuredEstimator):
         for name in ("features", "output_features"):
             if getattr(self, name) is not None:
                 check_map(getattr(self, name), name)
+        if type(self.fit_intercept) is not bool:
+            boolean(self.fit_intercept, "fit_intercept")
         given = X
         X, y = self._check_pairs(kernels[0], output_kernel, X, y)
         warn_if_constant(output_kernel, y)
@@ -117,7 +119,7 @@ class RidgeEstimator(Planned, StructuredEstimator):
             on_device(clone(output_kernel), self.device),
             self.features,
             self.output_features,
-            self.fit_intercept,
+            boolean(self.fit_intercept, "fit_intercept"),
         )
 
     # -- problems -----------------------------------------------------------------------------
@@ -167,13 +169,6 @@ class RidgeEstimator(Planned, StructuredEstimator):
         moved = self.device is not None and kernel.movable
         return OnDevice(kernel.inputs, str(self.device)) if moved else kernel.inputs
 
-    def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
-        """A decoder as given, or the natural one, fitted on the training outputs."""
-        if isinstance(kernel, OnDevice) and not kernel.on_vectors:
-            kernel = kernel.inner  # decoders of structures look at its type
-        decoder = kernel.space.decoder(kernel) if given is None else clone(given)
-        return decoder.fit(kernel, y)
-
     # -- models -------------------------------------------------------------------------------
 
     def _adopt(
@@ -215,7 +210,7 @@ class RidgeEstimator(Planned, StructuredEstimator):
         fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
         if fitted is not None:
             return Posterior(fitted, X, self.flat_)
-        return None if saved is None else SavedPosterior(saved, X)
+        return None if saved is None else replace(saved, X=X)
 
     # -- what was left out --------------------------------------------------------------------
 
@@ -227,11 +222,6 @@ class RidgeEstimator(Planned, StructuredEstimator):
         """
         check_is_fitted(self)
         return self.fitted_.left_out_points()
-
-    def loo_predict(self) -> Items:
-        """The decoded left-out prediction of every training example (or of its group)."""
-        points = self.loo_embed()
-        return self._flattened(self.decoder_.decode(points))
 
     def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
         """How good each prediction is expected to be, as left-out predictions tell.

@@ -34,6 +34,8 @@ class SavedVariance:
         The ridge, the common noise, and one for each direction where it is known.
     shape
         That of an output.
+    X
+        The inputs that are asked about; none in a file.
     """
 
     spectra: list[Any]
@@ -46,6 +48,7 @@ class SavedVariance:
     noise: float
     noises: np.ndarray | None
     shape: tuple[int, ...]
+    X: Items = ()
 
     @classmethod
     def of(cls, posterior: Posterior) -> SavedVariance:
@@ -66,8 +69,10 @@ class SavedVariance:
             posterior.shape,
         )
 
-    def variance(self, X: Items, kind: str, observed: bool, noise: str) -> Array:
-        """As `Posterior.variance`."""
+    def variance(
+        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
+    ) -> Array:
+        """The variance of g(x), or with `observed` that of a new output at x."""
         check_asked(kind, noise)
         if kind == "outputs" and self.to_outputs is None:
             raise ValueError('outputs are not linear in the points: use kind="directions".')
@@ -75,15 +80,19 @@ class SavedVariance:
             raise ValueError(self.refusal)
         if noise == "left out" and self.noises is None:
             raise ValueError('noise="left out" needs all pairs, and a stream keeps a sample.')
-        V = self._unit(X) + float(observed)
+        V = self._unit() + float(observed)
         V = V * (self.noise if noise == "evidence" else like(self.noises, V))
         return summed(V, kind, self.to_outputs, self.shape)
 
-    def _unit(self, X: Items) -> np.ndarray:
+    def _unit(self) -> np.ndarray:
         parts = zip(self.spectra, self.scales, self.shares, strict=True)
-        found = [host(unit_variance(one, b, share, X, self.alpha)) for one, b, share in parts]
+        found = [host(unit_variance(one, b, share, self.X, self.alpha)) for one, b, share in parts]
         V = np.concatenate(found, axis=1)
         return V if self.order is None else V[:, self.order]
+
+    def sample(self, n: int, random_state: Any = None) -> Any:
+        """Refused: draws need the training outputs."""
+        raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
 
 
 @dataclass(frozen=True)
@@ -102,24 +111,6 @@ class SavedRanks:
 
     project, both = LowRankInputs.project, LowRankInputs.both
     at = property(lambda self: self)
-
-
-@dataclass(frozen=True)
-class SavedPosterior:
-    """The posterior of a saved model at some inputs."""
-
-    saved: SavedVariance
-    X: Items
-
-    def variance(
-        self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
-    ) -> Array:
-        """The variance of g(x), or with `observed` that of a new output at x."""
-        return self.saved.variance(self.X, kind, observed, noise)
-
-    def sample(self, n: int, random_state: Any = None) -> Any:
-        """Refused: draws need the training outputs."""
-        raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
 
 
 def keeping_variance(model: Any) -> Any:

@@ -158,11 +158,13 @@ class Forest:
         rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
         tree._validate_params()
         parameters, grown = tree.get_params(), []
-        with config_context(skip_parameter_validation=True):  # checks take longer than small trees
+        # Checks take longer than small trees: of parameters, and of weights that are all one.
+        with config_context(skip_parameter_validation=True, assume_finite=True):
             for seed, weights in zip(seeds, mass.T, strict=True):
                 rows = np.flatnonzero(weights > 0)
+                w = None if (weights[rows] == 1.0).all() else weights[rows]
                 one = type(tree)(**parameters | {"random_state": int(seed)})
-                grown.append(one.fit(rounded[rows], T[rows], weights[rows], check_input=False))
+                grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
         trees = Trees.of(grown)
         return cls(trees, trees.leaves(A), mass)
 

@@ -4,15 +4,14 @@
 solved in such coordinates, of the inputs (`features=`) and of the outputs (`output_features=`).
 """
 
-from .base import Coordinates, FeatureMap, check_map
+from .base import FeatureMap, check_map
 from .explicit import Explicit
-from .fourier import RandomFourier
+from .fourier import RandomFourier, RandomOperatorFourier
 from .landmarks import Exact, KernelPCA
 from .nystroem import Nystroem
-from .operator_fourier import RandomOperatorFourier
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
-    "Coordinates", "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
+    "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
     "Nystroem", "RandomFourier", "RandomOperatorFourier", "RandomPivotedCholesky", "check_map",
 ]  # fmt: skip

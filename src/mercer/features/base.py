@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
@@ -30,7 +29,8 @@ class FeatureMap(BaseEstimator):
     """
 
     projects = False
-    """Whether distances are taken in the coordinates (Weston's kernel PCA), not in k's space."""
+    """Whether distances are taken in the coordinates alone: in finite features, which are all that
+    k has, and in Weston's kernel PCA."""
     operator_valued = False
     """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False
@@ -51,12 +51,6 @@ class FeatureMap(BaseEstimator):
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The coordinates of the items that the map is fitted on."""
         return self.fit(kernel, A).transform(A)
-
-    def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
-        """The same with their second moment, and with their mean taken off where `center`."""
-        U = self.fit_transform(kernel, A)
-        whole = Coordinates(self, U, None, U.T @ U)
-        return whole.centered() if center else whole
 
     def sqnorms(self, A: Items) -> Array:
         """‖Φ(a)‖² as it enters distances."""
@@ -104,32 +98,13 @@ def check_map(map: Any, name: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Coordinates:
-    """A batch in coordinates: the map, the rows, what was taken off them, their second moment.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.features import IncompleteCholesky
-    >>> from mercer.kernels import RBF
-    >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> map = IncompleteCholesky(4).fit(RBF(0.5), X)
-    >>> map.transform(X).shape
-    (20, 4)
-    """
-
-    map: FeatureMap
-    rows: Array
-    mean: Array | None
-    moment: Array
-
-    def centered(self) -> Coordinates:
-        """The same with the mean taken off the rows."""
-        xp = namespace(self.rows)
-        mean = xp.mean(self.rows, axis=0)
-        rows = self.rows - mean
-        return Coordinates(self.map, rows, mean, rows.T @ rows)
+def check_width(found: int, expected: int, kernel: Kernel) -> None:
+    """Refuse items that have more or fewer features than those that a map was fitted on."""
+    if found != expected:
+        raise ValueError(
+            f"these items have {found} features under {kernel}, but {expected} features are "
+            "expected, as in the items that were fitted."
+        )
 
 
 class Composed(FeatureMap):

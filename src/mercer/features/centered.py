@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from .._arrays import Array, Items
 from ..kernels import Kernel
-from .base import FeatureMap
+from .base import FeatureMap, check_width
 
 
 class CenteredFeatures(FeatureMap):
@@ -31,11 +31,7 @@ class CenteredFeatures(FeatureMap):
     def transform(self, A: Items) -> Array:
         """(features(a) - mean) @ matrix."""
         F = self.kernel_.features(self.kernel_.check(A, "A"))
-        if F.shape[1] != self.mean.shape[0]:
-            raise ValueError(
-                f"these items have {F.shape[1]} features under {self.kernel_}, but "
-                f"{self.mean.shape[0]} features are expected, as in the items that were fitted."
-            )
+        check_width(F.shape[1], self.mean.shape[0], self.kernel_)
         return F - self.mean if self.matrix is None else (F - self.mean) @ self.matrix
 
     @property

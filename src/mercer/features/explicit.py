@@ -3,7 +3,7 @@ from __future__ import annotations
 from .._arrays import Array, Items, take
 from .._parameters import parameters
 from ..kernels import Kernel
-from .base import Coordinates, FeatureMap
+from .base import FeatureMap, check_width
 
 
 @parameters
@@ -26,6 +26,7 @@ class Explicit(FeatureMap):
 
     sparse: bool = False
     trace_error_ = 0.0
+    projects = True
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""
@@ -45,24 +46,12 @@ class Explicit(FeatureMap):
         """The kernel's own features."""
         features = self.kernel_.features
         F = features.rows(A) if self.sparse else features.transform(A)
-        if F.shape[1] != self.width_:
-            raise ValueError(
-                f"these items have {F.shape[1]} features under {self.kernel_}, but "
-                f"{self.width_} features are expected, as in the items that were fitted."
-            )
+        check_width(F.shape[1], self.width_, self.kernel_)
         return F
 
-    def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
-        """The same with their second moment; sparse rows cannot be centred."""
-        if not self.sparse:
-            return super().fit_coordinates(kernel, A, center)
-        if center:
-            raise ValueError(
-                "sparse features would fill up if their mean were taken off: use "
-                "Explicit(sparse=False), or fit_intercept=False."
-            )
-        U = self.fit_transform(kernel, A)
-        return Coordinates(self, U, None, (U.T @ U).toarray())
+    def sqnorms(self, A: Items) -> Array:
+        """The kernel's diagonal, which need not make the features."""
+        return self.kernel_.diag(A)
 
     def kernel_features(self, C: Array) -> Array:
         """The coordinates are the features."""

@@ -9,7 +9,7 @@ from .._linalg import spectral_norm, times
 from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
-from .base import Coordinates, FeatureMap
+from .base import FeatureMap
 
 COLUMNS = 128
 """Columns of a product that are made at once, where a copy of the whole would be the peak."""
@@ -117,23 +117,24 @@ class Exact(LandmarkMap):
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
         """The rows of U."""
-        return self.fit_coordinates(kernel, A, center=False).rows
+        self._factor(kernel, A, center=False)
+        return self.rows_
 
-    def fit_coordinates(self, kernel: Kernel, A: Items, center: bool = False) -> Coordinates:
-        """The rows of U, with their moment as a diagonal."""
+    def _factor(self, kernel: Kernel, A: Items, center: bool) -> Array | None:
+        """Keep the rows of U and the diagonal of their moment; return what centring took off."""
         K = kernel.checked_gram(A)
         xp = namespace(K)
         means: Array = xp.mean(K, axis=0) if center else None
         if center:
-            K -= means[None, :]
+            K = K - means[None, :]
             K -= xp.mean(K, axis=1)[:, None]
-        s, U = eigh(K, "Gram matrix", overwrite=True)
+        s, U = eigh(K, "Gram matrix", overwrite=center)  # a kernel may keep what it returned
         if center:  # next to a tiny eigenvalue rounding mixes the constant in, which must be out
             U -= xp.mean(U, axis=0)
         U *= xp.sqrt(s)
         self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
         self.rows_, self.spectrum_ = U, s
-        return Coordinates(self, U, (means @ U) / s if center else None, s)
+        return (means @ U) / s if center else None
 
     @property
     def weights_(self) -> Array:
@@ -184,16 +185,17 @@ class KernelPCA(LandmarkMap):
     def fit(self, kernel: Kernel, A: Items) -> KernelPCA:
         """One eigendecomposition of the (centred) Gram matrix, the leading part of it kept."""
         check_rank(self.rank)
-        exact = Exact().fit_coordinates(kernel, A, self.center)
-        if not count(exact.moment):
+        exact = Exact()
+        mean, spectrum = exact._factor(kernel, A, self.center), exact.spectrum_
+        if not count(spectrum):
             same = "the same for" if self.center else "zero on"
             raise ValueError(f"{kernel} is {same} all items: there is no component to keep.")
-        top = slice(-min(self.rank or count(A), count(exact.moment)), None)
-        self.kernel_, self.landmarks_ = kernel, exact.map.landmarks_
-        self.weights_ = exact.map.weights_[:, top]
-        self.mean_ = 0.0 if exact.mean is None else exact.mean[top]
-        total = namespace(exact.moment).sum
-        self.trace_error_ = 1.0 - float(total(exact.moment[top]) / total(exact.moment))
+        top = slice(-min(self.rank or count(A), count(spectrum)), None)
+        self.kernel_, self.landmarks_ = kernel, exact.landmarks_
+        self.weights_ = exact.weights_[:, top]
+        self.mean_ = 0.0 if mean is None else mean[top]
+        total = namespace(spectrum).sum
+        self.trace_error_ = 1.0 - float(total(spectrum[top]) / total(spectrum))
         return self
 
     def transform(self, A: Items) -> Array:

@@ -9,15 +9,13 @@ from .._arrays import Array, Items, count, like, namespace, part, take
 from .._linalg import PositiveDefinite, solve_triangular
 from .._parameters import parameters
 from .._plan import require_low_rank
-from .._threads import striped
+from .._threads import rows_at_once, striped
 from ..kernels import Kernel
 from ..symmetric import EPS, eigh
 from .landmarks import LandmarkMap, check_rank
 
 CONDITION = 1e3
 """A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
-ROWS = 1024
-"""Items whose coordinates a thread makes at once."""
 
 
 @parameters
@@ -69,7 +67,7 @@ class Nystroem(LandmarkMap):
         def lengths(parts: list[slice]) -> float:
             return sum(_length(self.transform(part(A, rows))) for rows in parts)
 
-        self._miss(trace, sum(striped(lengths, count(A), ROWS)))
+        self._miss(trace, sum(striped(lengths, count(A), rows_at_once(count(self.landmarks_)))))
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
@@ -128,5 +126,5 @@ def inverse_root(K: Array) -> Array:
             return solve_triangular(L, like(np.eye(K.shape[0]), K)).T
     except np.linalg.LinAlgError:
         pass  # landmarks that repeat each other
-    s, P = eigh(K, "Gram matrix of the landmarks", overwrite=True)
+    s, P = eigh(K, "Gram matrix of the landmarks")
     return P / xp.sqrt(s)

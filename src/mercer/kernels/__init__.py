@@ -8,34 +8,28 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
-from .delta import Delta
 from .fields import FieldL2, FieldSobolev
-from .fingerprint import Fingerprint
-from .function import Function
+from .fingerprint import Fingerprint, molecule_graph
+from .function import Function, Precomputed
 from .graph import ShortestPath, WeisfeilerLehman
-from .histograms import ChiSquare, Hellinger, Intersection
-from .labels import Labels
+from .histograms import ChiSquare, Hellinger, Intersection, Tanimoto
+from .labels import Delta, Labels
 from .laplacian_regularized import LaplacianRegularized
 from .local_window import LocalWindow
-from .mapped import Mapped
+from .mapped import Mapped, On
 from .mass_spectrum import MassSpectrum
-from .molecules import molecule_graph
-from .on import On
 from .polynomial import Polynomial
 from .positions import Positions
-from .precomputed import Precomputed
 from .rankings import Hamming, Kendall, Spearman
 from .smoothed import Smoothed
 from .spectrum import Spectrum
 from .standardized import Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
-from .tanimoto import Tanimoto
-from .tf_idf import TfIdf
+from .tf_idf import TfIdf, Words
 from .tree import Productions, SubsetTree, Subtree
 from .vector_graph import VectorGraph
 from .weighted_degree import WeightedDegree
-from .words import Words
 from .wrappers import Centered, Gaussian, Normalized
 
 __all__ = [

@@ -57,9 +57,7 @@ def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.c
 
 
 def _matrix(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
-    F = sparse.coo_array((bags.value, (bags.owner, column)), shape=(bags.n, size)).tocsr()
-    F.sum_duplicates()
-    return F
+    return sparse.csr_array((bags.value, (bags.owner, column)), shape=(bags.n, size))
 
 
 def inner(A: Bags, B: Bags) -> np.ndarray:

@@ -1,12 +1,12 @@
 """The compiled recursion of the subset-tree kernel."""
 
 import numpy as np
-from numba import njit, prange, uint64
+from numba import uint64
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 
-@njit(cache=True)
+@compiled
 def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     """Σ C(u, v) over the nodes of two trees in postorder; C is room for their table.
 
@@ -27,36 +27,43 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     return total
 
 
-@parallel
 def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
-    n, t = len(a) - 1, len(b) - 1
-    largest = 0
-    for j in range(t):
-        largest = max(largest, b[j + 1] - b[j])
-    K = np.full((n, t), 0.0 * decay)  # complex where the derivative is wanted
-    for i in prange(n):
+    largest = int(np.diff(b).max(initial=0))
+    K = np.full((len(a) - 1, len(b) - 1), 0.0 * decay)  # complex where the derivative is wanted
+    _fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K)
+    return K
+
+
+@parallel
+def _fragments(
+    start, stop, a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K
+):
+    for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], largest), 0.0 * decay)
-        for j in range(i + 1 if symmetric else t):
+        for j in range(i + 1 if symmetric else K.shape[1]):
             K[i, j] = _pair(
                 a[i], a[i + 1], p, a_ptr, a_child, b[j], b[j + 1], q, b_ptr, b_child, decay, C
             )
             if symmetric:
                 K[j, i] = K[i, j]
-    return K
 
 
-@parallel
 def own_fragments(a, p, a_ptr, a_child, decay):
     """The kernel of every tree with itself."""
     d = np.full(len(a) - 1, 0.0 * decay)
-    for i in prange(len(d)):
-        C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
-        d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)
+    _own_fragments(a, p, a_ptr, a_child, decay, d)
     return d
 
 
-@njit(cache=True)
+@parallel
+def _own_fragments(start, stop, a, p, a_ptr, a_child, decay, d):
+    for i in range(start, stop):
+        C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
+        d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)
+
+
+@compiled
 def whole_subtrees(label, pointer, child):
     """A hash of the tree below each node, from the leaves up, and its size."""
     hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)

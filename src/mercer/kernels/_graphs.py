@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._arrays import Items, as_items, object_array
 from .._checks import DamagedModel, Limits, must
-from .._lean import Lean
+from .._from_file import Lean
 from ._bags import hashed
 
 NOTHING = hashed(None)

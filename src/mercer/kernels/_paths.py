@@ -1,12 +1,12 @@
 """The compiled breadth-first searches of the shortest-path kernel."""
 
 import numpy as np
-from numba import njit, prange, uint64
+from numba import uint64
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 
-@njit(cache=True)
+@compiled
 def _mix(x):
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -14,7 +14,7 @@ def _mix(x):
     return x ^ (x >> uint64(31))
 
 
-@njit(cache=True)
+@compiled
 def _search(source, first, end, pointer, target, edge, distance, path, queue):
     """Distances from a node within its graph, and a hash of the edge labels on the way.
 
@@ -44,19 +44,20 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
     return tail
 
 
-@parallel
 def path_features(start, pointer, target, edge):
     """Graph, first node, last node and path hash of every connected ordered pair of nodes."""
-    n = len(start) - 1
-    offset = np.zeros(n + 1, dtype=np.int64)
-    for g in range(n):
-        size = start[g + 1] - start[g]
-        offset[g + 1] = offset[g] + size * size
-    owner = np.full(offset[n], -1, dtype=np.int64)
-    first = np.zeros(offset[n], dtype=np.int64)
-    last = np.zeros(offset[n], dtype=np.int64)
-    paths = np.zeros(offset[n], dtype=np.uint64)
-    for g in prange(n):
+    offset = np.concatenate([[0], np.cumsum(np.diff(start) ** 2)])
+    owner = np.full(offset[-1], -1)
+    first, last = np.zeros_like(owner), np.zeros_like(owner)
+    paths = np.zeros(offset[-1], dtype=np.uint64)
+    _path_features(start, pointer, target, edge, owner, first, last, paths, offset[:-1])
+    kept = owner >= 0
+    return owner[kept], first[kept], last[kept], paths[kept]
+
+
+@parallel
+def _path_features(begin, end, start, pointer, target, edge, owner, first, last, paths, offset):
+    for g in range(begin, end):
         size = start[g + 1] - start[g]
         distance = np.empty(size, dtype=np.int64)
         path = np.empty(size, dtype=np.uint64)
@@ -71,5 +72,3 @@ def path_features(start, pointer, target, edge):
                 owner[at], first[at], last[at] = g, source, v
                 paths[at] = path[v - start[g]]
                 at += 1
-    kept = owner >= 0
-    return owner[kept], first[kept], last[kept], paths[kept]

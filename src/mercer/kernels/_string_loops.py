@@ -1,15 +1,14 @@
 """The loops of the string kernels, compiled; imported when a Gram matrix is first asked for."""
 
 import numpy as np
-from numba import njit, prange
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 
 @parallel
-def counted(indptr, indices, data, columns, rows, values, out):
+def counted(start, stop, indptr, indices, data, columns, rows, values, out):
     """Out = F Gᵀ for F by rows (CSR) and G by columns (CSC), straight into a dense matrix."""
-    for i in prange(out.shape[0]):
+    for i in range(start, stop):
         for a in range(indptr[i], indptr[i + 1]):
             gram, value = indices[a], data[a]
             for b in range(columns[gram], columns[gram + 1]):
@@ -17,9 +16,12 @@ def counted(indptr, indices, data, columns, rows, values, out):
 
 
 @parallel
-def placed(starts, grams, front, back, value, columns, rows, their_front, their_back, kappa, out):
+def placed(
+    start, stop, starts, grams, front, back, value, columns, rows, their_front, their_back, kappa,
+    out,
+):  # fmt: skip
     """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
-    for i in prange(out.shape[0]):
+    for i in range(start, stop):
         for a in range(starts[i], starts[i + 1]):
             gram = grams[a]
             half = 0.5 * value[gram]
@@ -28,7 +30,7 @@ def placed(starts, grams, front, back, value, columns, rows, their_front, their_
                 out[i, rows[b]] += half * near
 
 
-@njit(cache=True)
+@compiled
 def _shifted_runs(s, t, shift, worth):
     """Σ over i with s[i:] and t[i + shift:] of the worth of the runs of equal symbols."""
     total = 0.0
@@ -40,9 +42,9 @@ def _shifted_runs(s, t, shift, worth):
 
 
 @parallel
-def repeats(flat, starts, worth, out):
+def repeats(start, stop, flat, starts, worth, out):
     """Out_i = Σ over pairs of places of a sequence of the worth of the run that ends there."""
-    for i in prange(len(out)):
+    for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         total = _shifted_runs(s, s, 0, worth)
         for shift in range(1, len(s)):
@@ -51,9 +53,11 @@ def repeats(flat, starts, worth, out):
 
 
 @parallel
-def weighted_degree(flat, starts, their_flat, their_starts, worth, gamma, symmetric, out):
+def weighted_degree(
+    start, stop, flat, starts, their_flat, their_starts, worth, gamma, symmetric, out
+):
     """The weighted-degree kernel with shifts of all pairs; gamma[|shift|] is a shift's weight."""
-    for i in prange(out.shape[0]):
+    for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
             t = their_flat[their_starts[j] : their_starts[j + 1]]
@@ -66,7 +70,7 @@ def weighted_degree(flat, starts, their_flat, their_starts, worth, gamma, symmet
                 out[j, i] = total
 
 
-@njit(cache=True)
+@compiled
 def _subsequences(s, t, n, decay, first, inner, last):
     """Sum over lengths first..n of the gap-weighted subsequence kernel of s and t.
 
@@ -109,12 +113,14 @@ def _subsequences(s, t, n, decay, first, inner, last):
 
 
 @parallel
-def subsequences(flat, starts, their_flat, their_starts, n, decay, first, symmetric, out):
+def subsequences(
+    start, stop, flat, starts, their_flat, their_starts, n, decay, first, symmetric, out
+):
     """The gap-weighted subsequence kernel of all pairs."""
     widest = 0
     for j in range(out.shape[1]):
         widest = max(widest, their_starts[j + 1] - their_starts[j])
-    for i in prange(out.shape[0]):
+    for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         inner = np.empty((len(s) + 1, widest + 1), out.dtype)
         last = np.empty((len(s) + 1, widest + 1), out.dtype)
@@ -126,9 +132,9 @@ def subsequences(flat, starts, their_flat, their_starts, n, decay, first, symmet
 
 
 @parallel
-def subsequences_alone(flat, starts, n, decay, first, out):
+def subsequences_alone(start, stop, flat, starts, n, decay, first, out):
     """The same of every sequence with itself."""
-    for i in prange(len(out)):
+    for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         inner = np.empty((len(s) + 1, len(s) + 1), out.dtype)
         last = np.empty((len(s) + 1, len(s) + 1), out.dtype)
@@ -136,9 +142,9 @@ def subsequences_alone(flat, starts, n, decay, first, out):
 
 
 @parallel
-def same_places(ours, starts, theirs, their_starts, out):
+def same_places(start, stop, ours, starts, theirs, their_starts, out):
     """Out_ij = the number of places at which two sequences have the same symbol."""
-    for i in prange(out.shape[0]):
+    for i in range(start, stop):
         first, length = starts[i], starts[i + 1] - starts[i]
         for j in range(out.shape[1]):
             other = their_starts[j]

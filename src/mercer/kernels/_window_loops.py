@@ -1,23 +1,22 @@
 """Keys of windows around positions, compiled."""
 
 import numpy as np
-from numba import njit, prange
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 SEED = np.uint64(0x243F6A8885A308D3)
 OUTSIDE = 1 << 40
 """Added to how far beyond an end a place is: no symbol has such a number."""
 
 
-@njit(cache=True)
+@compiled
 def mixed(key, value):
     """A 64-bit key with one more whole number in it."""
     key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 
 
-@njit(cache=True)
+@compiled
 def _symbol(flat, first, last, place):
     if place < first:
         return OUTSIDE + min(first - place, 2)
@@ -27,12 +26,12 @@ def _symbol(flat, first, last, place):
 
 
 @parallel
-def window_keys(flat, starts, rows, positions, windows, keys):
+def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
     """Write one key for each item (row) and window (column).
 
     Keys are equal where the symbol at the position, the window and the symbols in it are.
     """
-    for n in prange(len(rows)):
+    for n in range(start, stop):
         first, last = starts[rows[n]], starts[rows[n] + 1]
         here = first + positions[n]
         for f in range(len(windows)):

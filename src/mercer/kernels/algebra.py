@@ -11,12 +11,12 @@ from typing import Any
 from sklearn.base import clone
 
 from .._arrays import Array, Items, power
-from .._same import same
+from .._parameters import same
 from ..spaces import Rows
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
-from .of_values import OfValues
+from .wrapper import OfValues
 
 
 class Pair(Kernel):

@@ -10,7 +10,7 @@ from typing import Any
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, Items, count, dense, namespace, sqnorms, take
+from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from ..spaces.base import resolve
 from .capabilities import FORMER, Features, Former, ItemGradient, Multiple
@@ -149,10 +149,14 @@ class Kernel(BaseEstimator):
         return self.finite_values(K)
 
     def finite_values(self, K: Any) -> Array:
-        """Values of this kernel in floating point, refused where they are not finite."""
+        """Values of this kernel in floating point, refused where they are not finite.
+
+        In numpy in double precision: in less, a kernel would seem indefinite.
+        """
         xp = namespace(K)
         K = xp.asarray(K)
-        K = K if xp.isdtype(K.dtype, "real floating") else xp.astype(K, xp.float64)
+        kept = K.dtype == "float64" or (is_foreign(K) and xp.isdtype(K.dtype, "real floating"))
+        K = K if kept else xp.astype(K, xp.float64)
         if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "

@@ -1,11 +1,14 @@
+"""Kernels that are given: by a function, or by their values."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
 
-from .._arrays import Array, Items, count, namespace
+from .._arrays import Array, Items, count, is_foreign, namespace, take
 from .._linalg import check_gram
+from ..spaces import GramRows, Indices
 from .base import Kernel, as_float
 
 
@@ -58,3 +61,57 @@ def _finite(K: Array) -> Array:
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
     return K
+
+
+class Precomputed(Kernel):
+    """A kernel known by its values.
+
+    Parameters
+    ----------
+    gram
+        The Gram matrix of all items, of training and test; the items are then integers, the rows
+        of it that are meant, on either side of a model and right under cross-validation. Without
+        it (what the string "precomputed" stands for) an input batch is itself a matrix of kernel
+        values, square at fit, one row a new input and one column a training input at predict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Precomputed
+    >>> k = Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> k([1], [0, 1])
+    array([[1., 3.]])
+    """
+
+    def __init__(self, gram: Array | None = None):
+        self.gram = gram
+
+    def __sklearn_clone__(self) -> Precomputed:
+        return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
+
+    # Items are indices into the Gram matrix, or rows of kernel values.
+    space = property(lambda k: GramRows() if k.gram is None else Indices(count(k.gram)))
+
+    def fit(self, A: Items) -> Precomputed:
+        """Refuse values that no kernel has."""
+        check_gram(self(A), "precomputed Gram matrix")
+        return self
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        if not self.pairwise:
+            return take(take(self._values(), A).T, B).T
+        if A.shape[1] != count(B):
+            raise ValueError(
+                f"a precomputed X needs one column for each of the {count(B)} training inputs; "
+                f"got shape {tuple(A.shape)}."
+            )
+        return A + 0.0  # a copy: Gram matrices are factored in place
+
+    def _diag(self, A: Array) -> Array:
+        if self.pairwise:
+            raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
+        diagonal = namespace(self.gram).linalg.diagonal(self._values())
+        return take(diagonal, A)
+
+    def _values(self) -> Array:
+        return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))

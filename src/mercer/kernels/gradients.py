@@ -61,15 +61,11 @@ class ParameterGradient:
 
     def under(self, part: str) -> ParameterGradient:
         """The same as parameters of a part of another kernel."""
-
-        def named(values: Mapping[str, Any]) -> Values:
-            return {f"{part}__{name}": value for name, value in values.items()}
-
         return ParameterGradient(
-            named(self.values),
-            lambda A, B, C: named(self.vjp(A, B, C)),
-            lambda A, c: named(self.diag_vjp(A, c)),
-            named(self.most),
+            prefixed(part, self.values),
+            lambda A, B, C: prefixed(part, self.vjp(A, B, C)),
+            lambda A, c: prefixed(part, self.diag_vjp(A, c)),
+            prefixed(part, self.most),
         )
 
     def plus(self, other: ParameterGradient) -> ParameterGradient:
@@ -84,6 +80,11 @@ class ParameterGradient:
     def through(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
         """The same parameters, differentiated another way."""
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
+
+
+def prefixed(part: str, values: Mapping[str, Any]) -> Values:
+    """Values by the names that they have as parameters of a part."""
+    return {f"{part}__{name}": value for name, value in values.items()}
 
 
 def total(A: Array) -> float:

@@ -1,17 +1,21 @@
+"""Kernels after a function, a transformer, or a column of a table."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
+from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, count
-from .._lean import Lean
-from ..spaces import Opaque, Space
+from .._arrays import Array, Items, count, object_array
+from .._from_file import Lean
+from ..spaces import Opaque, Rows, Space
 from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, after
@@ -225,3 +229,46 @@ def _unfitted(function: Any) -> bool:
     except NotFittedError:
         return True
     return False
+
+
+class On(After):
+    """A kernel on one column of a table: sums and products of such kernels compare rows.
+
+    Tables are DataFrames of pandas or polars, tables of pyarrow, dictionaries of columns,
+    structured arrays, or lists of dictionaries.
+
+    Parameters
+    ----------
+    column
+        The name of the column.
+    kernel
+        The kernel on its values; a column of numbers counts as vectors of length one.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, On, Words
+    >>> kernel = On("title", Words()) + On("price", RBF(1.0))
+    >>> table = {"title": ["the sea", "the sun"], "price": [1.0, 2.0]}
+    >>> kernel.fit(table)(table).round(4)
+    array([[3.    , 1.6065],
+           [1.6065, 3.    ]])
+    """
+
+    def __init__(self, column: Any, kernel: Kernel):
+        self.column = column
+        self.kernel = kernel
+
+    def __str__(self) -> str:
+        return f"On({self.column!r}, {self.kernel})"
+
+    space = property(lambda self: Rows([self.column]))
+
+    def _called(self) -> str:
+        return f"column {self.column!r}"
+
+    def _apply(self, A: Items) -> Items:
+        values = [row[self.column] for row in A]
+        if not self.inner.on_vectors:
+            return object_array(values)
+        numbers = all(isinstance(value, Real) for value in values)
+        return np.array(values, dtype=float)[:, None] if numbers else values

@@ -181,9 +181,7 @@ class Positions(Kernel):
         inside = codes.positions < self.longest_
         columns = (codes.positions * size + codes.flat)[inside]
         shape = (len(A), self.longest_ * size)
-        return sparse.coo_array(
-            (np.ones(len(columns)), (codes.rows[inside], columns)), shape
-        ).tocsr()
+        return sparse.csr_array((np.ones(len(columns)), (codes.rows[inside], columns)), shape)
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Numbers of symbols as a sequence of the kind of `like`."""

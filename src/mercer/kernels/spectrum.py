@@ -146,7 +146,7 @@ class Spectrum(Kernel):
     def _bag(self, ngrams: NGrams, A: np.ndarray) -> sparse.csr_array:
         rows, ids, _, _ = self.occurrences(ngrams, A)
         worth = self.worths(ngrams)
-        return _csr(np.sqrt(worth)[ids], rows, ids, (len(A), len(worth)))
+        return sparse.csr_array((np.sqrt(worth)[ids], (rows, ids)), (len(A), len(worth)))
 
     def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         from ._string_loops import placed
@@ -232,11 +232,4 @@ class Spectrum(Kernel):
                 column = (ids * 2 + end) * cells + place + step
                 parts.append((value[inside], rows[inside], column[inside]))
         data, at, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return _csr(data, at, columns, (len(A), 2 * cells * len(worth)))
-
-
-def _csr(data: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple) -> sparse.csr_array:
-    """A sparse matrix with equal places added up and columns in order."""
-    F = sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
-    F.sum_duplicates()
-    return F
+        return sparse.csr_array((data, (at, columns)), (len(A), 2 * cells * len(worth)))

@@ -1,15 +1,20 @@
+"""Texts by their words."""
+
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from .._arrays import Array, Items, count
+from .._arrays import Array, Items, count, object_array
 from .._parameters import parameters, whole
 from ..spaces import Sequences
-from .base import Kernel
+from .base import Kernel, as_kernel
 from .capabilities import Features
+from .mapped import After
+from .spectrum import Spectrum
 
 PIECES = {"words": "word", "letters": "char_wb"}
 SAMPLE = 10_000
@@ -146,3 +151,39 @@ def principal(F: csr_array, rank: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(B.T @ B)
     kept = np.flatnonzero(values > 1e-12 * max(values.max(initial=0.0), 1e-300))[-rank:]
     return B @ (vectors[:, kept] / np.sqrt(values[kept]))
+
+
+WORD = re.compile(r"\w+")
+
+
+class Words(After):
+    """k(words of a, words of b): a kernel on sequences, with words in place of letters.
+
+    Words are runs of letters and digits, small and capital letters being the same.
+
+    Parameters
+    ----------
+    kernel
+        The kernel on sequences of words; None counts words in common, ``Spectrum(1)``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Words
+    >>> Words()(["The sea, the sun."], ["a sun", "the sand"])
+    array([[1., 2.]])
+    """
+
+    def __init__(self, kernel: Kernel | None = None):
+        self.kernel = kernel  # type: ignore[assignment]
+
+    def _given(self) -> Kernel:
+        return Spectrum(1) if self.kernel is None else as_kernel(self.kernel)
+
+    space = Sequences()
+
+    def _apply(self, A: Items) -> np.ndarray:
+        return object_array([_words(text) for text in A])
+
+
+def _words(text: str | tuple) -> tuple:
+    return tuple(WORD.findall(text.lower())) if isinstance(text, str) else tuple(text)

@@ -165,7 +165,7 @@ class SubsetTree(TreeKernel):
         return np.asarray(own_fragments(*_flat_batch(A), decay))
 
 
-def _flat_batch(A: Items) -> tuple[np.ndarray, ...]:
+def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Trees in a row: their first inner nodes, and each one's production and inner children.
 
     Leaves count for nothing in the recursion and are left out.

@@ -13,8 +13,7 @@ from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .distances import exp, length_scale, settled, squared
 from .gradients import ParameterGradient, Values, added, total
-from .of_values import OfValues
-from .wrapper import Wrapper
+from .wrapper import OfValues, Wrapper
 
 
 class Normalized(OfValues):

@@ -4,10 +4,8 @@ The square loss ‖g(x) - Φ(y)‖² is what ``loss=None`` stands for. Here are 
 linearly: one wrong output then pulls no harder than a hundred others.
 """
 
-from .base import Loss, checked_loss
-from .epsilon_insensitive import EpsilonInsensitive
-from .huber import Huber
-from .scale import middle, shortened, tau_risk, typical
+from .base import Loss, checked_loss, middle, shortened, tau_risk, typical
+from .huber import EpsilonInsensitive, Huber
 
 __all__ = [
     "EpsilonInsensitive", "Huber", "Loss", "checked_loss", "middle", "shortened", "tau_risk",

@@ -10,18 +10,16 @@ from .components import ComponentGram, ComponentKernel
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
-from .identity import Identity
 from .joint import FromJoint, JointKernel, joint
 from .kernel import OperatorKernel
-from .learned import LearnedOperator
+from .learned import LearnedOperator, ReducedRank
 from .local import Boxes, Local
-from .matrix import Matrix
+from .matrix import Identity, Matrix
 from .mixture import Mixture, mixtures
 from .moments import Moments
 from .patchwise import Patchwise
 from .pointwise import Pointwise
 from .positionwise import Positionwise
-from .reduced_rank import ReducedRank
 from .separable import Separable, as_operator_kernel
 from .shared import Shared
 from .slots import Slots

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, namespace, take
+from ..kernels.gradients import ParameterGradient
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
-from .gradients import ComponentGradient
 from .slots import Slots
 
 
@@ -120,8 +120,11 @@ class ComponentKernel(CoupledKernel):
     componentwise = True
 
     @property
-    def component_gradient(self) -> ComponentGradient | None:
-        """Derivatives in the parameters, of a fitted kernel; None where they are held."""
+    def component_gradient(self) -> ParameterGradient | None:
+        """Derivatives in the parameters, of a fitted kernel; None where they are held.
+
+        Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
+        """
         return None
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:

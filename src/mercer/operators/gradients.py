@@ -1,4 +1,4 @@
-"""Derivatives of operators: of their own parameters, and of what they are made of."""
+"""Derivatives of operators and of `Local`, in their parameters and in what they are made of."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._arrays import Array
+import numpy as np
+
+from .._arrays import Array, like
+from ..kernels.gradients import ParameterGradient, added, prefixed, total
 
 Terms = list[tuple[float, Array]]
 """Derivatives in the Gram matrix K of the inputs: (c, M) stands for W M Wᵀ, W = (K + cI)⁻¹V."""
-
-
-@dataclass(frozen=True)
-class ComponentGradient:
-    """Derivatives of a kernel that is diagonal in the components of the outputs.
-
-    Attributes
-    ----------
-    values, most
-        The positive parameters by name, and the largest values that they may have.
-    vjp
-        (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ for each name.
-    """
-
-    values: dict[str, Any]
-    vjp: Callable[[Array, int, Array], dict[str, Any]]
-    most: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,12 +38,9 @@ class OperatorGradient:
 
         def vjp(G: Array) -> tuple[dict[str, Any], Terms]:
             slopes, terms = self.vjp(G)
-            return {f"{part}__{name}": slope for name, slope in slopes.items()}, terms
+            return prefixed(part, slopes), terms
 
-        values, most = (
-            {f"{part}__{name}": v for name, v in own.items()} for own in (self.values, self.most)
-        )
-        return OperatorGradient(values, vjp, most)
+        return OperatorGradient(prefixed(part, self.values), vjp, prefixed(part, self.most))
 
     def after(self, pull: Callable[[Array], Array]) -> OperatorGradient:
         """Those of a matrix made of B, whose derivative takes G to `pull(G)`."""
@@ -71,3 +54,42 @@ class OperatorGradient:
             return left | right, [*ours, *theirs]
 
         return OperatorGradient(self.values | other.values, vjp, self.most | other.most)
+
+
+def local_gradient(kernel: Any) -> ParameterGradient:
+    """Derivatives of a fitted `Local`, neighbourhood by neighbourhood."""
+    inner = kernel.kernel_.parameter_gradient.under("kernel")
+    weighted = hasattr(kernel, "roots_") and kernel.width is not None
+    own = {"width": float(kernel.width)} if weighted else {}
+    own |= {"floor": float(kernel.floor)} if weighted and kernel.floor > 0 else {}
+
+    def vjp(X: Array, label: int, C: Array) -> dict[str, Any]:
+        flat = kernel._flat(X)
+        if not hasattr(kernel, "roots_"):
+            boxes = [kernel._view(flat, int(p)) for p in np.flatnonzero(kernel.members_[label])]
+            found: dict[str, Any] = {}
+            for seen in boxes:
+                found = added(found, inner.vjp(seen, seen, C))
+            return found
+        seen = kernel._view(flat, label)
+        return inner.vjp(seen, seen, C) | _weights(kernel, flat, seen, label, C, own)
+
+    return ParameterGradient(own | inner.values, vjp, most=inner.most)
+
+
+def _weights(
+    kernel: Any, flat: Array, seen: Array, label: int, C: Array, own: dict[str, float]
+) -> dict[str, float]:
+    """Through the items √ω ∘ x, with ω = exp(-d²/2·width²) + floor."""
+    if not own:
+        return {}
+    items = kernel.kernel_.item_gradient
+    if items is None:
+        raise ValueError(f"{kernel.kernel_} has no derivatives in its items: use a smooth kernel.")
+    G = items.vjp(seen, seen, C + C.T) * flat
+    roots = kernel.roots_[label]
+    near = np.maximum(roots**2 - kernel.floor, 0.0)
+    logs = np.log(np.where(near > 0, near, 1.0))
+    half = 0.5 / np.where(roots > 0, roots, np.inf)
+    slopes = {"width": half * near * (-2.0 * logs) / kernel.width, "floor": half}
+    return {name: total(G * like(slopes[name], G)) for name in own}

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, as_items, count, object_array, take
 from .._checks import Limits, bounded
-from ..features import Coordinates, Exact, Explicit
+from ..features import Exact, Explicit
 from ..kernels import Kernel, Linear, as_kernel
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
@@ -63,9 +63,9 @@ class JointKernel(Kernel):
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
         self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
         map = Exact() if self.output_kernel_.features is None else Explicit()
-        V: Coordinates = map.fit_coordinates(self.output_kernel_, y)
-        self.map_ = V.map
-        self.kernel_ = clone(as_operator_kernel(self.kernel)).fit(X, V.rows)
+        V = map.fit_transform(self.output_kernel_, y)
+        self.map_ = map
+        self.kernel_ = clone(as_operator_kernel(self.kernel)).fit(X, V)
         return self
 
     def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items
 from ..kernels import Kernel
@@ -62,12 +62,19 @@ class OperatorKernel(BaseEstimator):
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
         """The kernel told of the shape of an output array; itself where that does not matter."""
-        return self
+        if getattr(self, "output_shape", shape) is not None:
+            return self
+        return clone(self).set_params(output_shape=tuple(shape))
 
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel that checks inputs: fitted where this one is, else as given."""
         raise NotImplementedError(f"{type(self).__name__} must name its kernel on inputs")
+
+    @property
+    def learnt(self) -> bool:
+        """Whether it separates, and its operator is learnt at the ridge."""
+        return self.separable and self.separated().operator.learnt
 
     def separated(self) -> Separable:
         """The same kernel as one scalar kernel times one operator, where it is `separable`."""
@@ -117,7 +124,7 @@ class OperatorKernel(BaseEstimator):
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __rmul__(self, factor: Any) -> OperatorKernel:
-        from .scaled import ScaledKernel
+        from .sums import ScaledKernel
 
         return ScaledKernel(self, float(factor)) if isinstance(factor, Real) else NotImplemented
 

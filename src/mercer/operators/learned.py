@@ -1,4 +1,4 @@
-"""The output operator learnt together with the function: output kernel learning."""
+"""Output operators that are learnt together with the function, at its ridge."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class LearntOfMoments(Operator):
 
     learnt = True
     B_: Array
+
+    def unit(self, square: float) -> float:
+        """The ridge that outputs of a mean square make natural, over that of the identity."""
+        return 1.0
 
     def matrix(self, moments: Moments) -> Array:
         """What was learnt."""
@@ -131,14 +135,22 @@ class LearnedOperator(LearntOfMoments):
         learnt.n_iter_ = len(learnt.objective_)
         return learnt
 
+    def unit(self, square: float) -> float:
+        """α with which α = k(x, x) B where CCᵀ k(x, x) is the square, over k(x, x)."""
+        return (square / (self.penalty * self.power)) ** (1.0 / self.power)
+
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """B and the objective after each round, starting from the identity."""
-        xp, q = namespace(moments.vu), int(moments.vu.shape[0])
+        """B and the objective after each round, starting from a multiple of the identity.
+
+        The multiple is the B of a C that explains all outputs, so that units change nothing.
+        """
+        xp = namespace(moments.vu)
         s, P = moments.uu.eigh("input moment")
         vu = moments.vu if P is None else moments.vu @ P
         total = moments.vv.trace()
-        epsilon = max(SMOOTHING * total / (moments.n * q), 1e-300)
-        b: Array = xp.ones_like(vu[:, 0])
+        square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
+        epsilon, weight = SMOOTHING * square, alpha / (self.penalty * self.power)
+        b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + self.power))
         Q: Array = None
         for _ in range(self.max_iter):
             R = vu if Q is None else Q.T @ vu
@@ -147,7 +159,7 @@ class LearnedOperator(LearntOfMoments):
             misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
             squares, Q = eigh(ridged(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
             squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
-            b = (squares * (alpha / (self.penalty * self.power))) ** (1.0 / (1.0 + self.power))
+            b = (squares * weight) ** (1.0 / (1.0 + self.power))
             price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))
             yield (Q * b) @ Q.T, misfit + price
 
@@ -160,3 +172,61 @@ class LearnedOperator(LearntOfMoments):
         for name in ("penalty", "power", "tol"):
             positive(getattr(self, name), name)
         whole(self.max_iter, "max_iter")
+
+
+class ReducedRank(LearntOfMoments):
+    """The projection on the main directions of what ridge regression predicts: reduced rank.
+
+    With ĝ the ridge solution under the identity, B is the projection on the `rank` leading
+    eigenvectors of Σ_i ĝ(x_i) ĝ(x_i)ᵀ, so that the model is B ĝ: directions of the outputs that the
+    inputs say little of are left at their mean, however much they vary.
+
+    Parameters
+    ----------
+    rank
+        The number of directions; choose it among several by `KernelDependencyCV`.
+
+    Attributes
+    ----------
+    B_
+        The projection, in output coordinates.
+
+    Notes
+    -----
+    Σ_i ĝ(x_i) ĝ(x_i)ᵀ = S_vu (S_uu + αI)⁻¹ S_uu (S_uu + αI)⁻¹ S_uv is made of the moments, so that
+    pairs may come in blocks. B is made of the outputs that it is judged on: `KernelDependencyCV`
+    refits by K-fold where it meets this operator, as with `LearnedOperator`.
+
+    References
+    ----------
+    Brogat-Motte, Rudi, Brouard, Rousu, d'Alché-Buc: Vector-valued least-squares regression under
+    output regularity assumptions, JMLR 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import Linear
+    >>> from mercer.operators import ReducedRank
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> Y = X @ rng.normal(size=(5, 1)) @ rng.normal(size=(1, 8)) + rng.normal(size=(60, 8))
+    >>> model = KernelDependency(Linear() * ReducedRank(1), alpha=1.0).fit(X, Y)
+    >>> np.linalg.matrix_rank(model.predict(X) - model.predict(X).mean(axis=0), tol=1e-8)
+    np.int64(1)
+    """
+
+    def __init__(self, rank: int = 5):
+        self.rank = rank
+
+    def learn(self, moments: Moments, alpha: float) -> ReducedRank:
+        """A copy of itself with the directions at one ridge."""
+        learnt, rank = clone(self), whole(self.rank, "rank")
+        s, P = moments.uu.eigh("input moment")
+        xp = namespace(moments.vu)
+        R = moments.vu if P is None else moments.vu @ P
+        R = R * (xp.sqrt(s) / (s + alpha))[None, :]
+        Q: Array = eigh(R @ R.T, "covariance of the predictions", drop=False)[1]
+        top = Q[:, -min(rank, int(Q.shape[1])) :]
+        learnt.B_ = top @ top.T
+        return learnt

@@ -15,9 +15,9 @@ from .._parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
-from .local_gradient import local_gradient
+from .gradients import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
@@ -114,13 +114,6 @@ class Local(ComponentKernel):
     movable = True
 
     inputs = property(lambda self: FieldL2(self.fields))
-
-    def for_outputs(self, shape: tuple[int, ...]) -> Local:
-        """The kernel told of the shape of an output array."""
-        if self.output_shape is not None:
-            return self
-        told: Local = clone(self)
-        return told.set_params(output_shape=tuple(shape))
 
     def scaled(self, factor: float) -> Local:
         """The kernel of the neighbourhoods, scaled."""

@@ -1,3 +1,5 @@
+"""Operators that are given, whatever the outputs: the identity, and matrices."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -115,3 +117,21 @@ def _weights(A: Any, what: str) -> np.ndarray:
             f"{what} is not symmetric: pass (A + A.T) / 2 where direction does not matter."
         )
     return A
+
+
+class Identity(Operator):
+    """B = I: every direction of the output space on its own (Cortes et al. 2005).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> from mercer.operators import Identity
+    >>> print(RBF(6.0) * Identity())
+    RBF(length_scale=6.0) * Identity()
+    """
+
+    uniform = 1.0
+
+    def matrix(self, moments: Moments) -> SymMatrix:
+        """The identity, as a diagonal of ones."""
+        return SymMatrix(diagonal=moments.ones)

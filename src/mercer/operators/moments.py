@@ -75,7 +75,7 @@ class Moments:
     @property
     def ones(self) -> Array:
         """The diagonal of the identity in output coordinates."""
-        return namespace(self.vu).ones_like(self.vu[:, 0])
+        return namespace(self.vu).ones_like(self.vu.sum(axis=1))
 
     @property
     def means(self) -> tuple[Array, Array]:

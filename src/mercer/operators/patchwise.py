@@ -6,7 +6,7 @@ from typing import Any
 from .._arrays import Array
 from ..kernels import Kernel, Linear
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 from .local import Boxes, Local, each
 
 

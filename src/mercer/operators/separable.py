@@ -17,8 +17,8 @@ from ..symmetric import SymMatrix, eigh
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram
-from .identity import Identity
 from .kernel import OperatorKernel, Waves
+from .matrix import Identity
 
 
 @parameters

@@ -15,7 +15,7 @@ from .._parameters import parameters
 from ..kernels import as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
 from .slots import Slots
@@ -117,13 +117,6 @@ class Shared(CoupledKernel):
         """The parameters that are to be chosen."""
         names = ("window", "position", "width", "floor")
         return [name for name in names if isinstance(getattr(self, name), str)]
-
-    def for_outputs(self, shape: tuple[int, ...]) -> Shared:
-        """The kernel told of the shape of an output array."""
-        if self.output_shape is not None:
-            return self
-        told: Shared = clone(self)
-        return told.set_params(output_shape=tuple(shape))
 
     # -- grids --------------------------------------------------------------------------------
 

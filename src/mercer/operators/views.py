@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arrays import Array, blocks, like, namespace
 from .._checks import Limits, array, must
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 from .windows import like_index
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import hash as joblib_hash
 
 from .._arrays import Array, like, namespace
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,12 @@ from ..kernels.base import as_output_kernel
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache
-from ..solvers.margins import SMALL, JointMargins, MarginAscent, Margins, PointMargins
+from ..solvers.margins import SMALL, JointMargins, PointMargins, margin_ascent
 from ..solvers.weights import CoupledMap, LeastWeights
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
+
+Ascent = Callable[..., Any]
+"""`margin_ascent` with its parameters."""
 
 
 @parameters
@@ -139,7 +144,7 @@ class JointKernelMap(StructuredEstimator):
         return self
 
     def _fit_points(
-        self, ascent: MarginAscent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
+        self, ascent: Ascent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
     ) -> None:
         """With an operator-valued kernel, in coordinates of the outputs."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
@@ -149,13 +154,13 @@ class JointKernelMap(StructuredEstimator):
         rows, candidates = host(V.rows), host(V.rows)[positions]
         margins = _margins(self.kernel_, X, take(V.rows, positions))
         found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
-        coef = ascent.C * rows - found @ candidates
+        coef = self.C * rows - found @ candidates
         frame = V.frame
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
         self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
         self.input_kernel_ = self.kernel_.inputs
 
-    def _fit_scores(self, ascent: MarginAscent, X: Items, y: Items) -> None:
+    def _fit_scores(self, ascent: Ascent, X: Items, y: Items) -> None:
         """With any joint kernel, by its Gram matrix over all inputs and candidates."""
         positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
@@ -170,18 +175,18 @@ class JointKernelMap(StructuredEstimator):
         margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
         inner = host(self.output_kernel_(y, candidates))
         weights = -self._ascend(ascent, margins, inner, own, candidates)
-        weights[np.arange(n), own] += ascent.C
+        weights[np.arange(n), own] += self.C
         kept = np.flatnonzero(weights)
         map = ScoreMap(self.joint_, candidates, pairs[kept], weights.reshape(-1)[kept])
         frame = CandidateFrame(self.output_kernel_, candidates)
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
 
     def _ascend(
-        self, ascent: MarginAscent, margins: Margins, inner: np.ndarray, own: np.ndarray, y: Items
+        self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
         """The weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
-        found = ascent.solve(margins, losses, own)
+        found = ascent(margins, losses, own)
         if not found.converged:
             warnings.warn(
                 f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
@@ -194,10 +199,11 @@ class JointKernelMap(StructuredEstimator):
         self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
         return found.weights
 
-    def _ascent(self) -> MarginAscent:
+    def _ascent(self) -> Ascent:
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return MarginAscent(C, tol, whole(self.max_iter, "max_iter"), seed)
+        most = whole(self.max_iter, "max_iter")
+        return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
         if self.joint is not None and self.kernel is not None:
@@ -230,7 +236,7 @@ class JointKernelMap(StructuredEstimator):
         return [self._kernels()[0].inputs]
 
 
-def _margins(kernel: OperatorKernel, X: Items, V: Array) -> Margins:
+def _margins(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= SMALL
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile
-from .._lean import Lean
+from .._from_file import FromFile, Lean
 from .._parameters import parameters
 from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels

@@ -9,10 +9,9 @@ for learnt operators and robust losses. All left-out predictions come from `Leav
 
 from ..operators.moments import Moments
 from .base import Cache, Solver
-from .block_conjugate_gradient import BlockConjugateGradient
+from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .by_direction import ByDirection
 from .cholesky import Cholesky, Tridiagonal
-from .conjugate_gradient import ConjugateGradient
 from .coupled import Dense, Products
 from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part, Smoother
@@ -25,31 +24,8 @@ from .spectral import Spectral
 from .streamed import Streamed
 
 __all__ = [
-    "SOLVERS",
-    "BlockConjugateGradient",
-    "ByDirection",
-    "Cache",
-    "Cholesky",
-    "ConjugateGradient",
-    "Dense",
-    "Factorization",
-    "LeaveOneOut",
-    "LeftOut",
-    "LowRank",
-    "Moments",
-    "OperatorFeatures",
-    "Part",
-    "Products",
-    "Refit",
-    "Refused",
-    "Smoother",
-    "Solution",
-    "Solver",
-    "SpannedLowRank",
-    "Spectral",
-    "Streamed",
-    "Tridiagonal",
-    "factor",
-    "ridge",
-    "route",
-]
+    "SOLVERS", "BlockConjugateGradient", "ByDirection", "Cache", "Cholesky", "ConjugateGradient",
+    "Dense", "Factorization", "LeaveOneOut", "LeftOut", "LowRank", "Moments", "OperatorFeatures",
+    "Part", "Products", "Refit", "Refused", "Smoother", "Solution", "Solver", "SpannedLowRank",
+    "Spectral", "Streamed", "Tridiagonal", "factor", "ridge", "route",
+]  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .._loops import compiled
 
 INNER = 10
 """Steps that an example takes before the next one: they touch its own scores only."""
 
 
-@njit(cache=True)
+@compiled
 def sweep(J, F, losses, weights, order):
     """Pairwise steps for each example in turn, `F` and `weights` changed in place.
 

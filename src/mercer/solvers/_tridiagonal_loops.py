@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from .._loops import parallel
+from .._loops import compiled, parallel
 
 ROWS = 64
 
 
-@parallel
 def inverse_diagonals(rows, diagonal, off, alphas):
     """q_iᵀ (T + αI)⁻¹ q_i for every row q_i and every α.
 
     T + αI = L D Lᵀ, and z = L⁻¹q by one forward sweep, so that the value is Σ_j z_j² / D_j. Rows
     go through the sweep together, a few at a time: a single recurrence would wait for itself.
     """
-    n, r, m = rows.shape[0], diagonal.shape[0], alphas.shape[0]
+    out = np.zeros((len(rows), len(alphas)))
+    _swept(rows, *_pivots(diagonal, off, alphas), out)
+    return out
+
+
+@compiled
+def _pivots(diagonal, off, alphas):
+    """The entries below the diagonal of L, and 1 / D."""
+    r, m = diagonal.shape[0], alphas.shape[0]
     lower, inverse = np.zeros((r, m)), np.empty((r, m))
-    out = np.zeros((n, m))
     for a in range(m):
         pivot = diagonal[0] + alphas[a]
         inverse[0, a] = 1.0 / pivot
@@ -27,9 +32,14 @@ def inverse_diagonals(rows, diagonal, off, alphas):
             lower[j, a] = off[j - 1] / pivot
             pivot = diagonal[j] + alphas[a] - lower[j, a] * off[j - 1]
             inverse[j, a] = 1.0 / pivot
-    for block in prange((n + ROWS - 1) // ROWS):
-        first = block * ROWS
-        size = min(ROWS, n - first)
+    return lower, inverse
+
+
+@parallel
+def _swept(start, stop, rows, lower, inverse, out):
+    r, m = lower.shape
+    for first in range(start, stop, ROWS):
+        size = min(ROWS, stop - first)
         z, total = np.zeros((m, ROWS)), np.zeros((m, ROWS))
         for j in range(r):
             for a in range(m):
@@ -40,4 +50,3 @@ def inverse_diagonals(rows, diagonal, off, alphas):
         for i in range(size):
             for a in range(m):
                 out[first + i, a] = total[a, i]
-    return out

@@ -24,8 +24,8 @@ class Solver:
         return None
 
     def cost(self, sizes: Sizes) -> Route:
-        """Memory and multiplications of a problem of these sizes."""
-        raise NotImplementedError
+        """Memory and multiplications of a problem of these sizes, as `Sizes` counts this way."""
+        return getattr(sizes, self.name.replace(" ", "_"))()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor a problem that it accepts."""

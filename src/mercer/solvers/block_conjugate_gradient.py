@@ -1,7 +1,11 @@
+"""Ridge equations by conjugate gradients: with sparse features, and of coupled kernels."""
+
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -118,9 +122,18 @@ class BlockConjugateGradient:
             roots = like(np.sqrt(w)[:, None], V)
             gram = WeightedGram(gram, roots)
         reduction = Reduction.of(w, intercept, V, slots.places)
-        system = _System(gram, alpha, reduction, self._preconditioner(gram, alpha))
+        precondition = self._preconditioner(gram, alpha)
+
+        def product(D: Array) -> Array:
+            """(G + αI) D, or the same without the means."""
+            return reduction.without(gram.apply(D)) + alpha * D
+
+        def nearly_solved(D: Array) -> Array:
+            return reduction.without(precondition(D))
+
         D = slots.split(V)
-        D, rounds, residual = self._iterate(system, system.kept(D if roots is None else roots * D))
+        D = reduction.without(D if roots is None else roots * D)
+        D, rounds, residual = self._iterate(product, nearly_solved, D)
         D = D if roots is None else roots * D
         if residual > self.tolerance:
             warnings.warn(
@@ -137,17 +150,19 @@ class BlockConjugateGradient:
             unchanged if self.preconditioner == "none" else preconditioner(gram, alpha, self.rank)
         )
 
-    def _iterate(self, system: _System, V: Array) -> tuple[Array, int, float]:
+    def _iterate(
+        self, product: Preconditioner, nearly_solved: Preconditioner, V: Array
+    ) -> tuple[Array, int, float]:
         D, R = namespace(V).zeros_like(V), V
         goal = _length(R)
         if goal == 0:
             return D, 0, 0.0
-        Z = system.nearly_solved(R)
+        Z = nearly_solved(R)
         P, now = Z, _inner(R, Z)
         done = 0
         while done < self.rounds:
             done += 1
-            GP = system.product(P)
+            GP = product(P)
             bent = _inner(P, GP)
             if bent <= 0:
                 raise NotPositiveSemidefinite(
@@ -156,10 +171,10 @@ class BlockConjugateGradient:
                 )
             step = now / bent
             D = D + step * P
-            R = V - system.product(D) if done % FRESH == 0 else R - step * GP
+            R = V - product(D) if done % FRESH == 0 else R - step * GP
             if _length(R) <= self.tolerance * goal:
                 break
-            Z = system.nearly_solved(R)
+            Z = nearly_solved(R)
             before, now = now, _inner(R, Z)
             P = Z + (now / before) * P
         return D, done, _length(R) / goal
@@ -186,28 +201,96 @@ class WeightedGram(BlockGram):
         return self.gram.landmarks(number)
 
 
-@dataclass(frozen=True)
-class _System:
-    """G + αI on rows of slots, or the same without the means."""
-
-    gram: BlockGram
-    alpha: float
-    reduction: Reduction
-    precondition: Preconditioner
-
-    def kept(self, D: Array) -> Array:
-        return self.reduction.without(D)
-
-    def product(self, D: Array) -> Array:
-        return self.kept(self.gram.apply(D)) + self.alpha * D
-
-    def nearly_solved(self, D: Array) -> Array:
-        return self.kept(self.precondition(D))
-
-
 def _inner(A: Array, B: Array) -> float:
     return float(namespace(A).sum(A * B))
 
 
 def _length(A: Array) -> float:
     return float(np.sqrt(_inner(A, A)))
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """The ridge equation with sparse input features, when they are too many to factor.
+
+    For a diagonal operator B = diag(b) the equation falls apart into one for each output,
+
+        (K_x + (α / b_j) I) a_j = v_j,    coef_j = Uᵀ a_j,    K_x = U Uᵀ,
+
+    all of them solved side by side by conjugate gradients; K_x is only ever multiplied with.
+
+    Parameters
+    ----------
+    tolerance
+        The length of a residual, relative to that of its v_j, at which to stop.
+    rounds
+        The largest number of products with K_x; a warning says when they did not suffice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from mercer.solvers import ConjugateGradient
+    >>> U = sparse.csr_array([[1.0], [2.0]])
+    >>> ConjugateGradient().solve(U, np.array([[1.0], [2.0]]), alpha=5.0).round(6)
+    array([[0.5]])
+    """
+
+    tolerance: float = 1e-3
+    rounds: int = 500
+
+    def solve(self, U: Any, V: np.ndarray, alpha: float, b: np.ndarray | None = None) -> np.ndarray:
+        """The coefficients of g(x) = u(x) @ coef, (p, q), in the precision of V.
+
+        Parameters
+        ----------
+        U
+            Input features, sparse, one row an example.
+        V
+            Outputs, one row an example.
+        alpha
+            The ridge.
+        b
+            The diagonal of the operator; None for the identity.
+        """
+        ridge = np.full(V.shape[1], alpha, dtype=V.dtype)
+        if b is not None:
+            V = V * (b > 0)  # where b is 0 nothing is learnt
+            ridge = (alpha / np.where(b > 0, b, 1.0)).astype(V.dtype)
+        Ut = U.T.tocsr()
+        A = np.zeros_like(V)
+        for columns, solved in self._solved(U, Ut, V, ridge):
+            A[:, columns] = solved
+        return Ut @ A
+
+    def _solved(
+        self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The a_j as they are done, with their j: products are with the rest only."""
+        columns = np.arange(V.shape[1])
+        A, R, P = np.zeros_like(V), V.copy(), V.copy()
+        now = np.einsum("ij,ij->j", R, R)
+        goal = self.tolerance**2 * now
+        for _ in range(self.rounds):
+            left = now > goal
+            if not left.all():
+                yield columns[~left], A[:, ~left]
+                A, R, P = A[:, left], R[:, left], P[:, left]
+                columns, ridge, now, goal = columns[left], ridge[left], now[left], goal[left]
+            if not len(columns):
+                return
+            KP = U @ (Ut @ P) + ridge * P
+            step = now / np.einsum("ij,ij->j", P, KP)
+            A += step * P
+            R -= step * KP
+            before, now = now, np.einsum("ij,ij->j", R, R)
+            P *= now / before
+            P += R
+        yield columns, A
+        if (now > goal).any():
+            warnings.warn(
+                f"conjugate gradients did not reach tolerance {self.tolerance} in {self.rounds} "
+                "rounds: raise alpha or the number of rounds.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )

@@ -10,7 +10,6 @@ import numpy as np
 
 from .._arrays import Array, Items, host, is_foreign, like, namespace, take
 from .._memory import available
-from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
 from .base import Cache
@@ -21,7 +20,7 @@ from .inputs import Reduction, weighted_mean
 from .left_out import Part, by_inverse
 from .outputs import Outputs
 from .spectral import Parts, part_coefficients
-from .weights import CoupledMap, LeastWeights, factored
+from .weights import CoupledMap, factored
 
 PART_SQUARES = 2.0
 """Matrices over all examples that a part keeps for leave-one-out."""
@@ -214,9 +213,7 @@ class Directions(Parts):
             explained = self._turned_back(self._in_order([mean[None, :] for mean in means]))
             offset = self.outputs.mean - explained[0, :]
         map = CoupledMap(self.kernel, self.problem.inputs.items, coef)
-        frame = self.outputs.frame
-        weigher = LeastWeights(frame, self.problem.outputs.items)
-        return Solution(PointMap(map, offset, frame, weigher), self.kernel)
+        return Solution(self._point_map(map, offset), self.kernel)
 
     def _dual(self, gram: DirectionGram, alpha: float) -> tuple[Array, Array]:
         """Dual coefficients of a set of directions, and the mean of what they explain."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,17 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
-from .._plan import Route, Sizes
+from .._linalg import PositiveDefinite, adjoint, ridged
+from .._plan import Route, Sizes, Work
 from .._threads import cores, side_by_side
-from ..embedding import PointMap
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution, _Points
-from .fourier_mode import Mode
+from .factorization import Factorization, LeftOut, Solution
 from .inputs import Reduction
+from .left_out import by_groups, by_inverse
 from .outputs import Outputs
-from .weights import LeastWeights
 
 INVARIANT = 1e-9
 """How much kernel values may change under shifts by rounding."""
@@ -60,7 +59,7 @@ class Characters(Solver):
 
     def cost(self, sizes: Sizes) -> Route:
         """Less than any other way."""
-        return Route(self.name, 16.0 * sizes.n**2, 1.0 * sizes.n**3, None, sizes.free)
+        return Route(self.name, 16.0 * sizes.n**2, Work(1.0 * sizes.n**3), None, sizes.free)
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Fourier transform kernel values and outputs over the shifts."""
@@ -173,10 +172,8 @@ class Modes(Factorization):
         C = C / len(self.group)
         coef = concatenated([act(C) for act in self.group.outputs])
         map = Spanned(problem.inputs.kernel, concatenated(self.images), coef)
-        frame = self.outputs.frame
         offset = self._offset(duals[0]) if problem.intercept else None
-        weigher = LeastWeights(frame, problem.outputs.items)
-        return Solution(PointMap(map, offset, frame, weigher), problem.kernel)
+        return Solution(self._point_map(map, offset), problem.kernel)
 
     def _offset(self, dual: Array) -> Array:
         """What the mean of the outputs has over that of the fit, the same at all shifts."""
@@ -194,7 +191,7 @@ class Modes(Factorization):
             ridge = alpha / self.uniform
             found = self._each(partial(Mode.left_out, alpha=ridge, groups=groups, once=once))
             E = self.outputs.unweighted(self.back(found))
-            yield LeftOut(alpha, (E * E).sum(axis=1), _Points(self, E))
+            yield self._residuals_at(alpha, E)
 
     def _each(self, work: Callable[[Mode], Array]) -> list[Array]:
         """What is to be had of all modes, as many at a time as there are cores."""
@@ -202,10 +199,6 @@ class Modes(Factorization):
             return [work(mode) for mode in self.modes]
         with threadpool_limits(1):
             return side_by_side(work, self.modes)
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
 
     @property
     def scale(self) -> float:
@@ -229,3 +222,83 @@ def _fourier(A: Array, axes: tuple[int, ...]) -> Array:
 
 def _real(A: Array) -> Array:
     return A.real + 0.0  # not a view of every other number
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One Fourier mode: a Hermitian matrix, its targets, and how often it counts.
+
+    Attributes
+    ----------
+    K, T
+        (n, n) and (n, others), rows times the roots of weights, means taken off where it has a
+        constant.
+    times
+        1, or 2 where a real field has the conjugate mode too.
+    reduction
+        What an intercept takes out; only fields that shifts leave alone are constant.
+    """
+
+    K: Array
+    T: Array
+    times: float
+    reduction: Reduction
+
+    @cached_property
+    def spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues, not below zero, and eigenvectors on what is not constant."""
+        K = self.reduction.reduced(self.K)
+        if is_foreign(K):
+            s, E = namespace(K).linalg.eigh(K)
+        else:
+            s, E = scipy.linalg.eigh(K, driver="evd", check_finite=False)
+        return s * (s > 0), self.reduction.back(E)
+
+    @cached_property
+    def inside(self) -> Array:
+        """The targets in the eigenvectors."""
+        return adjoint(self.spectrum[1]) @ self.T
+
+    @cached_property
+    def squares(self) -> Array:
+        """|E|², entry by entry."""
+        return abs(self.spectrum[1]) ** 2
+
+    def _factored(self, alpha: float) -> PositiveDefinite | None:
+        """K + αI on what is not constant, factored; None where the spectrum is there or needed."""
+        if "spectrum" in self.__dict__:
+            return None
+        try:
+            return PositiveDefinite.of(ridged(self.reduction.reduced(self.K) + 0.0, alpha))
+        except np.linalg.LinAlgError:
+            return None  # α is lost in rounding
+
+    def dual(self, alpha: float) -> Array:
+        """(K + αI)⁻¹ T on what is not constant."""
+        factor = self._factored(alpha)
+        if factor is not None:
+            return self.reduction.back(factor.solve(self.reduction.inside(self.T)))
+        s, E = self.spectrum
+        return (E / (s + alpha)) @ self.inside
+
+    def left_out(self, alpha: float, groups: np.ndarray | None, once: bool = False) -> Array:
+        """(I - H_gg)⁻¹ R_g: what each example (or group) has over its left-out prediction.
+
+        At one α for `once` the inverse does, in a sixth of a spectrum's time.
+        """
+        factor = self._factored(alpha) if once else None
+        if factor is not None:
+            A = adjoint(self.reduction.back(factor.inverse()))
+            return by_inverse(self.reduction.back(A), self.T, groups)
+        s, E = self.spectrum
+        d = alpha / (s + alpha)
+        R = E @ (d[:, None] * self.inside)
+        if groups is None:
+            rest = self.squares @ d
+            return R / (rest + 1.0 * (rest <= 0))[:, None]
+
+        def rest_of(members: np.ndarray) -> Array:
+            own = namespace(E).reshape(take(E, members.reshape(-1)), (*members.shape, -1))
+            return (own * d) @ adjoint(own)
+
+        return by_groups(rest_of, R, groups)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, solveh_banded
 
 from .._arrays import Array, Items, blocks, namespace
 from .._linalg import tridiagonalized
-from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Route, Sizes
+from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, LeftOutModels, Solution, _Points
+from .factorization import Factorization, LeftOut, LeftOutModels, Solution
 from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .outputs import Outputs
@@ -44,10 +43,6 @@ class Cholesky(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, one ridge, nothing left out."""
         return None if want.single else "several ridges or left-out predictions are wanted"
-
-    def cost(self, sizes: Sizes) -> Route:
-        """One Cholesky factorisation."""
-        return sizes.cholesky()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Nothing yet: the factor depends on α."""
@@ -123,10 +118,6 @@ class Tridiagonal(Solver):
         if not (scale > 0 and stands_out(smallest, problem.n, scale * heavy)):
             return "the smallest ridge is lost in rounding"
         return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """A third less than a spectrum."""
-        return sizes.tridiagonal()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Reduce the Gram matrix."""
@@ -225,16 +216,9 @@ class Reduced(Factorization):
 
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α."""
-        loo = LeaveOneOut(self.smoother)
-        relative = [alpha / self._uniform for alpha in alphas]
-        path = map(loo.averaged, relative) if averaged else loo.path(relative)
+        path = LeaveOneOut(self.smoother).path([a / self._uniform for a in alphas], averaged)
         for alpha, E in zip(alphas, path, strict=True):
-            E = self.outputs.unweighted(E)
-            yield LeftOut(alpha, np.sum(E * E, axis=1), _Points(self, E))
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+            yield self._residuals_at(alpha, self.outputs.unweighted(E))
 
     @property
     def scale(self) -> float:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
 from .._memory import GIB, SHARE, available
-from .._plan import Route, Sizes
+from .._plan import Route, Sizes, Work
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
 from ..problem import Problem, Want
 from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Solution
 from .inputs import InputSpectrum, Reduction
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
 from .spectral import part_coefficients
-from .weights import CoupledMap, LeastWeights, factored
+from .weights import CoupledMap, factored
 
 DENSE_SQUARES = 4.0
 """Peak memory of a dense fit in matrices over all slots."""
@@ -57,7 +56,7 @@ class CoupledSolver(Solver):
     def cost(self, sizes: Sizes) -> Route:
         """An estimate from the number of examples and output components."""
         slots = float(sizes.n * (sizes.q or 1))
-        return Route(self.name, 8 * DENSE_SQUARES * slots * slots, slots**3, None, sizes.free)
+        return Route(self.name, 8 * DENSE_SQUARES * slots * slots, Work(slots**3), None, sizes.free)
 
 
 def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
@@ -148,14 +147,13 @@ class CoupledFactorization(Factorization):
 
     def _points(self, gram: BlockGram, coef: Array) -> PointMap:
         """The map of coefficients, with what the mean of the outputs has over that of the fit."""
-        V, frame = self.outputs, self.outputs.frame
-        offset = None
+        V, offset = self.outputs, None
         if V.mean is not None:
             rest = gram.rows.split(V.unweighted(V.rows) - gram @ coef)
             means = gram.rows.means(rest, self._slot_weights(gram))
             offset = V.mean + namespace(means).reshape(means, (-1,))
         map = CoupledMap(self.kernel, self.problem.inputs.items, coef)
-        return PointMap(map, offset, frame, LeastWeights(frame, self.problem.outputs.items))
+        return self._point_map(map, offset)
 
     def _slot_weights(self, gram: BlockGram) -> np.ndarray | None:
         w = self.problem.weights
@@ -199,7 +197,10 @@ class Slotted(CoupledFactorization):
             gram = self._gram()
             require_written_out(gram.rows.size)
             T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
-            inputs = SlotInputs(gram, self._slot_weights(gram), self.problem.intercept)
+            inputs, what = InputSpectrum(), "operator-valued Gram matrix"
+            inputs.total = float(gram.rows.n)
+            w, places = self._slot_weights(gram), gram.rows.places
+            inputs.factor(gram.matrix() + 0.0, w, self.problem.intercept, places, what)
             T = inputs.reduction.without(inputs.reduction.weighted(T))
             xp = namespace(T)
             inside = xp.matrix_transpose(inputs.E) @ T
@@ -237,32 +238,17 @@ class Slotted(CoupledFactorization):
         """Left-out predictions, the slots of an example (or group) together."""
         slots, whole = self._gram().rows, self.part
         groups = self.problem.left_out_labels[slots.owners]
-        loo = LeaveOneOut(whole, groups)
-        path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
+        path = LeaveOneOut(whole, groups).path(alphas, averaged)
         for alpha, E in zip(alphas, path, strict=True):
             roots = whole.inputs.roots
             E = slots.join(E if roots is None else E / roots)
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+            yield self._residuals_at(alpha, E)
 
     @property
     def scale(self) -> float:
         """The mean of the diagonal over slots."""
         s = self.part.inputs.s
         return float(namespace(s).sum(s)) / self.part.inputs.E.shape[0] or 1.0
-
-
-class SlotInputs(InputSpectrum):
-    """The spectrum of an operator-valued Gram matrix over slots, one constant for each place."""
-
-    def __init__(self, gram: BlockGram, weights: np.ndarray | None, intercept: bool):
-        G = gram.matrix()
-        self.total = float(gram.rows.n)
-        places, what = gram.rows.places, "operator-valued Gram matrix"
-        self.factor(G + 0.0, weights, intercept, places, what)
 
 
 def require_products(n: int) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, Items, like, namespace
 from ..embedding import Embedding, PointMap
+from ..features import FeatureMap
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Problem
+from .weights import LeastWeights
 
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
 """From inputs, and the training examples that each of them leaves out, to points."""
@@ -76,6 +79,7 @@ class Factorization:
     """What all factorisations offer; what one cannot do it refuses with a sentence."""
 
     problem: Problem
+    outputs: Any
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
@@ -84,6 +88,20 @@ class Factorization:
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α; `averaged` for generalised cross-validation."""
         raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
+
+    def left_out_points(self, E: Array) -> Embedding:
+        """Points whose left-out residuals are E."""
+        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+
+    def _point_map(self, map: FeatureMap, offset: Array | None) -> PointMap:
+        """The points of a map, weighed on the training outputs by the least weights."""
+        frame = self.outputs.frame
+        return PointMap(map, offset, frame, LeastWeights(frame, self.problem.outputs.items))
+
+    def _residuals_at(self, alpha: float, E: Array) -> LeftOut:
+        """Left-out predictions of residuals E; points are made when they are asked for."""
+        lengths = namespace(E).sum(E * E, axis=1)
+        return LeftOut(alpha, lengths, partial(self.left_out_points, E))
 
     def left_out_quickly(self, alpha: float) -> LeftOut:
         """Left-out predictions at one α, at a lower rank where that is enough to compare."""
@@ -122,14 +140,3 @@ class Factorization:
     def nbytes(self) -> float:
         """How much memory it holds."""
         return 0.0
-
-
-@dataclass(frozen=True)
-class _Points:
-    """The points of some left-out residuals, made when they are asked for."""
-
-    factorization: Any
-    residuals: Any
-
-    def __call__(self) -> Embedding:
-        return self.factorization.left_out_points(self.residuals)

@@ -67,10 +67,6 @@ class Objective:
         self.C = self.part.inside * self.D
         self.complete = inputs.complete
 
-    def slopes(self) -> Slopes:
-        """The value and all derivatives."""
-        raise NotImplementedError
-
     def turn(self, A: Array) -> Array:
         """The transpose."""
         return self.xp.matrix_transpose(A)
@@ -106,12 +102,11 @@ class Objective:
             B = Q @ B @ self.turn(Q)
         return Slopes(value, alpha, B, (within + self.turn(within)) / 2.0, beyond)
 
+    def of_evidence(self) -> Slopes:
+        """Minus the log evidence.
 
-class EvidenceObjective(Objective):
-    """Minus the log evidence."""
-
-    def slopes(self) -> Slopes:
-        """F = ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦."""
+        F = ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
+        """
         xp, (n, q) = self.xp, self.part.T.shape
         inside, outside = self.solved
         squares = float(xp.sum(inside * inside))
@@ -133,12 +128,11 @@ class EvidenceObjective(Objective):
         alpha = -share * squares + 0.5 * float(xp.sum(traces))
         return self.made(-self.parts.evidence(self.alpha), alpha, B, within, beyond)
 
+    def of_left_out(self) -> Slopes:
+        """The mean squared left-out residual, weighted; of groups where the problem has groups.
 
-class LeftOutObjective(Objective):
-    """The mean squared left-out residual, weighted; of groups where the problem has groups."""
-
-    def slopes(self) -> Slopes:
-        """By the formula of the module."""
+        By the formula of the module.
+        """
         xp, left = self.xp, LeaveOneOut(self.part, self.parts.problem.groups)
         total = self.part.inputs.total
         inside, outside = self.solved
@@ -203,14 +197,14 @@ def _diagonal(values: Array) -> Array:
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
-def _blocks(members: list[np.ndarray] | None, objective: LeftOutObjective) -> Any:
+def _blocks(members: list[np.ndarray] | None, objective: Objective) -> Any:
     return _Alone(objective) if members is None else _Groups(objective, members)
 
 
 class _Alone:
     """Examples left out one by one: T_j is the diagonal matrix of a_ij e_ij."""
 
-    def __init__(self, objective: LeftOutObjective):
+    def __init__(self, objective: Objective):
         self.o, self.squares = objective, objective.part.squares
         self.free = objective.part.free
 
@@ -241,7 +235,7 @@ class _Alone:
 class _Groups:
     """Groups left out together, those of one size at once."""
 
-    def __init__(self, objective: LeftOutObjective, members: list[np.ndarray]):
+    def __init__(self, objective: Objective, members: list[np.ndarray]):
         self.o, self.members = objective, members
 
     def _each(self, *arrays: Array) -> Any:
@@ -292,7 +286,7 @@ class _Groups:
         return total
 
 
-CRITERIA = {"loo": LeftOutObjective, "evidence": EvidenceObjective}
+CRITERIA = {"loo": Objective.of_left_out, "evidence": Objective.of_evidence}
 
 
 def slopes(parts: Parts, alpha: float, criterion: str) -> Slopes:
@@ -307,4 +301,4 @@ def slopes(parts: Parts, alpha: float, criterion: str) -> Slopes:
     criterion
         "loo" or "evidence".
     """
-    return CRITERIA[criterion](parts, alpha).slopes()
+    return CRITERIA[criterion](Objective(parts, alpha))

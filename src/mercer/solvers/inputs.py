@@ -244,11 +244,9 @@ class InputGram:
     """What weights and the intercept make of the matrix; files from before it lack it."""
     scale: float = 0.0
     """The largest entry of √w K √w, to which rounding is relative."""
-    shared: bool = False
-    """Whether the reduced matrix is the kernel's own, which may keep it."""
 
     def reduced(self) -> Array:
-        """The Gram matrix without weights and constants; what maps need of it is kept."""
+        """The Gram matrix without weights and constants, for the caller to destroy."""
         kernel, features = self.kernel, self.kernel.features
         if features is not None and kernel.space.on_vectors and not issparse(self.X):
             F = features(kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))
@@ -266,8 +264,7 @@ class InputGram:
         self.scale *= 1.0 if self.weights is None else float(self.weights.max())
         self.reduction = Reduction.of(self.weights, self.intercept, K)
         A = self.reduction.reduced(K)
-        self.shared = A is K
-        return A
+        return K + 0.0 if A is K else A  # the kernel may keep its own
 
     def against(self, A: Items) -> Array:
         """Kernel values of new inputs, up to a constant for each of them with an intercept."""
@@ -313,8 +310,7 @@ class ExactInputs(InputSpectrum):
     def __init__(self, kernel: Kernel, X: Items, weights: np.ndarray | None, intercept: bool):
         self.gram = gram = InputGram(kernel, X, weights, intercept)
         A = gram.reduced()
-        own = not gram.shared
-        self.s, E = eigh(A, "Gram matrix", drop=False, scale=gram.scale, overwrite=own)
+        self.s, E = eigh(A, "Gram matrix", drop=False, scale=gram.scale, overwrite=True)
         self.reduction = gram.reduction
         self.E = self.reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.total = float(self.E.shape[0]) if weights is None else float(weights.sum())

@@ -18,7 +18,7 @@ from ..operators import Identity
 from ..problem import Problem
 from .coupled import fitted_kernel
 from .inputs import Reduction
-from .left_out import members_by_size
+from .left_out import divided, members_by_size
 from .outputs import Outputs
 from .parameter_slopes import ParameterSlopes
 from .weights import RidgeFactor, factored
@@ -141,13 +141,6 @@ def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
         return lambda R: R / d, lambda a, e: xp.sum(a * e, axis=1)[:, None] * P
     members = [own for same in members_by_size(groups) for own in same]
 
-    def solved(R: Array) -> Array:
-        out = R + 0.0
-        for own in members:
-            block = take(xp.matrix_transpose(take(P, own)), own)
-            out = put(out, own, xp.linalg.solve(block, take(R, own)))
-        return out
-
     def spread(a: Array, e: Array) -> Array:
         out = xp.zeros_like(P)
         for own in members:
@@ -155,4 +148,4 @@ def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
             out = put(out, own, 0.5 * (M + xp.matrix_transpose(M)) @ take(P, own))
         return out
 
-    return solved, spread
+    return lambda R: divided(P, R, groups), spread

@@ -217,15 +217,18 @@ class LeaveOneOut:
         self.smoother = smoother
         self.members = None if groups is None else members_by_size(groups)
 
-    def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Left-out residuals for every α in turn."""
-        if self.members is None:
+    def path(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Left-out residuals for every α; `averaged` for generalised cross-validation."""
+        if averaged:
+            yield from map(self.averaged, alphas)
+        elif self.members is None:
             for R, rest in self.smoother.path(alphas):
                 xp = namespace(R)
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
-            return
-        for some in blocks(len(alphas), self._together()):
-            yield from self.solved([R for R, _ in self.smoother.path(alphas[some])], alphas[some])
+        else:
+            for some in blocks(len(alphas), self._together()):
+                path = self.smoother.path(alphas[some])
+                yield from self.solved([R for R, _ in path], alphas[some])
 
     def _together(self) -> int:
         """For how many α residuals and the matrices of the largest group are held at once."""
@@ -287,7 +290,11 @@ class LeaveOneOut:
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:
     """Left-out residuals at one α from A = (K + αI)⁻¹ = (I - H)/α on what is not constant."""
-    R = A @ T
+    return divided(A, A @ T, groups)
+
+
+def divided(A: Array, R: Array, groups: np.ndarray | None) -> Array:
+    """A_gg⁻¹ R_g for every group, or R over the diagonal of A where each is left out alone."""
     xp = namespace(R)
     if groups is None:
         return R / xp.linalg.diagonal(A)[:, None]

@@ -17,7 +17,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators.windows import Windows, like_index, stencil
 from ..spaces import Fields
-from ..spaces.grid import Grid
+from ..spaces.fields import Grid
 
 ROWS, DEVICE_ROWS = 2**14, 2**18
 """Windows that are compared with the landmarks at once."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from .._arrays import Array, namespace, part, take
 from .._linalg import congruent
-from .._plan import Route, Sizes
-from .._threads import one_thread_each
+from .._threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
@@ -25,8 +24,6 @@ from .outputs import Outputs
 from .spectral import Parts, separated, spectral_moments
 from .weights import factored
 
-ROWS = 1024
-"""Rows whose coordinates are made at once."""
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
 
@@ -42,10 +39,6 @@ class LowRank(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """Any operator that is not learnt, outputs in coordinates."""
         return "the outputs need none" if needs_no_coordinates(problem, want) else None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Moments of the rank."""
-        return sizes.low_rank()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moments, or their Cholesky factor where one solution is wanted."""
@@ -143,7 +136,7 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
         roots: Any = 1.0 if weigh is None else weigh[block]
         return (U if weigh is None else roots * U), V, roots
 
-    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, ROWS)
+    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, rows_at_once(some.shape[1]))
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
         uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W

@@ -50,8 +50,11 @@ class LowRankRows:
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         if issparse(U):
             return cls._sparse(map, U, weights, total, intercept)
-        mean = weighted_mean(U, weights) if intercept else None
-        rows = U if mean is None else U - mean
+        mean, rows = None, U
+        if intercept:  # twice: the first mean is rounded, and constants are to be left out of rows
+            mean = weighted_mean(U, weights)
+            rest = weighted_mean(U - mean, weights)
+            mean, rows = mean + rest, (U - mean) - rest
         rows = rows if weights is None else like(np.sqrt(weights)[:, None], U) * rows
         moment = namespace(rows).matrix_transpose(rows) @ rows
         return cls(map, rows, mean, moment, weights, total)
@@ -90,17 +93,25 @@ class LowRankInputs(InputSpectrum):
         if at.whole and not issparse(at.rows) and at.rows.shape[0] >= at.rows.shape[1] > 0:
             self._factor_rows(at)
             return
-        self.s, self.P = eigh(at.moment, "input moment")
+        least = self._rounding(at)
+        self.s, self.P = eigh(at.moment, "input moment", scale=least**2 / EPS)
         if self.P is None:  # no coordinate at all
             self.P = at.moment
         self._put(at.rows, at.weights, at.whole)
+
+    @staticmethod
+    def _rounding(at: LowRankRows) -> float:
+        """The size of what taking the mean off leaves of coordinates that are constant."""
+        if at.mean is None:
+            return 0.0
+        return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
 
     def _factor_rows(self, at: LowRankRows) -> None:
         """E from the rows themselves: orthonormal also where s is near rounding."""
         xp = namespace(at.rows)
         Q, R = xp.linalg.qr(at.rows)
         left, sigma, Pt = xp.linalg.svd(R)
-        least = int(sigma.shape[0]) * EPS * float(xp.max(sigma))
+        least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding(at))
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
         self.s, self.P = sigma[:kept] ** 2, xp.matrix_transpose(Pt)[:, :kept]
         self._put(at.rows, at.weights, True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, eigh_tridiagonal, lapack
@@ -55,25 +54,9 @@ class OneRidge(Solver):
         return AtOneRidge(problem, want, cache)
 
 
-class Directions(NamedTuple):
-    """The eigenvectors of an operator, as much of them as a fit needs.
-
-    Attributes
-    ----------
-    b
-        The eigenvalues.
-    T
-        The outputs along the directions, one column each, constants left out.
-    Q
-        The directions as columns, in the frame of the outputs; None where they are that frame.
-    outputs
-        The frame, and the mean of the outputs in it.
-    """
-
-    b: np.ndarray
-    T: np.ndarray
-    Q: np.ndarray | None
-    outputs: Outputs
+Turned = tuple[np.ndarray, np.ndarray, np.ndarray | None, Outputs]
+"""Eigenvalues of an operator, outputs along its eigenvectors, these (None for the identity), and
+the frame that the outputs are written in."""
 
 
 class AtOneRidge(Factorization):
@@ -94,35 +77,33 @@ class AtOneRidge(Factorization):
         K = gram.reduced()
         if gram.width is not None and gram.width < p.n:
             return self.spectral.solve(alpha)  # which tells rounding from what the features reach
-        K, reduction = K + 0.0 if gram.shared else K, gram.reduction
-        epsilon = p.kernel.operator.unexplained_at
+        reduction, epsilon = gram.reduction, p.kernel.operator.unexplained_at
         try:
             if epsilon is None or not p.spanned:
-                along = self._in_coordinates(K, reduction)
+                b, T, Q, outputs = self._in_coordinates(K, reduction)
             else:
-                along = self._in_span(K, reduction, p.total * epsilon)
+                b, T, Q, outputs = self._in_span(K, reduction, p.total * epsilon)
         except (np.linalg.LinAlgError, NotPositiveSemidefinite):
             return self.spectral.solve(alpha)  # a regulariser lost in rounding, or no kernel
-        b = along.b
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
             return self.spectral.solve(alpha)
         reflected, diagonal, off = in_reflections(K)
         if not positive_semidefinite(diagonal, off):
             return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
-        C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(along.T)))
+        C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
         C *= b
-        dual = reduction.back(C if along.Q is None else product(C, along.Q.T))
-        return along.outputs.solution(p, alpha, gram.map(dual), p.kernel)
+        dual = reduction.back(C if Q is None else product(C, Q.T))
+        return outputs.solution(p, alpha, gram.map(dual), p.kernel)
 
-    def _in_coordinates(self, K: np.ndarray, reduction: Reduction) -> Directions:
+    def _in_coordinates(self, K: np.ndarray, reduction: Reduction) -> Turned:
         """The directions of any operator, by coordinates of the outputs."""
         p, outputs = self.problem, self.cache.outputs(self.problem)
         V = reduction.inside(outputs.rows)
         B = p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K))
         b, Q = eigh(B, "output operator", drop=False)
-        return Directions(b, V if Q is None else V @ Q, Q, outputs)
+        return b, V if Q is None else V @ Q, Q, outputs
 
-    def _in_span(self, K: np.ndarray, reduction: Reduction, shift: float) -> Directions:
+    def _in_span(self, K: np.ndarray, reduction: Reduction, shift: float) -> Turned:
         """Those of the (conditional) covariance nB = VᵀFFᵀV, by the Gram matrix G = VVᵀ alone.
 
         FFᵀ = c(K + cI)⁻¹ with c = nε, or the identity. With FᵀGF = P diag(nb) Pᵀ the directions of
@@ -148,7 +129,7 @@ class AtOneRidge(Factorization):
         if p.intercept:
             mean = np.full(p.n, 1.0 / p.n) if p.weights is None else p.weights / p.total
         outputs = Outputs(None, mean, None, SpanFrame(kernel, items))
-        return Directions(b / p.total, T, reduction.weighted(reduction.back(R)), outputs)
+        return b / p.total, T, reduction.weighted(reduction.back(R)), outputs
 
     @property
     def scale(self) -> float:

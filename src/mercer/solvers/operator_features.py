@@ -10,16 +10,14 @@ from sklearn.base import clone
 
 from .._arrays import Array, blocks, like, namespace, part, take
 from .._plan import Route, Sizes
-from ..embedding import PointMap
 from ..operators import OperatorKernel
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .base import Cache, Solver
 from .coupled import fitted_kernel
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Solution
 from .left_out import LeaveOneOut, Smoother
 from .outputs import Outputs
-from .weights import LeastWeights
 
 ROWS = 4096
 """Examples whose features are held at once."""
@@ -81,10 +79,9 @@ class FeatureFactorization(Factorization):
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         coef = self.map.solve(self.uu, self.vu, alpha)
-        mean, frame = self.outputs.mean, self.outputs.frame
+        mean = self.outputs.mean
         offset = None if mean is None else mean - self.mean @ coef
-        weigher = LeastWeights(frame, self.problem.outputs.items)
-        return Solution(PointMap(self.map.compose(coef), offset, frame, weigher), self.kernel)
+        return Solution(self._point_map(self.map.compose(coef), offset), self.kernel)
 
     @property
     def smoother(self) -> FeatureSmoother:
@@ -96,15 +93,11 @@ class FeatureFactorization(Factorization):
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions, the components of an example (or group) together."""
         n, q = self.outputs.rows.shape
-        loo = LeaveOneOut(self.smoother, np.repeat(self.problem.left_out_labels, q))
-        path = map(loo.averaged, alphas) if averaged else loo.path(alphas)
+        labels = np.repeat(self.problem.left_out_labels, q)
+        path = LeaveOneOut(self.smoother, labels).path(alphas, averaged)
         for alpha, E in zip(alphas, path, strict=True):
             E = self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+            yield self._residuals_at(alpha, E)
 
     @property
     def scale(self) -> float:

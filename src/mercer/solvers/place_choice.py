@@ -79,6 +79,7 @@ class Search:
         self.scored = np.sort(random.permutation(learnt)[:SCORED])[:, None]
         self.rank = min(kernel.rank, rank)
         self.known: dict[tuple, float] = {}
+        self.medians: dict[tuple, float] = {}
         shape = (kernel.fields or Fields()).grid(tuple(problem.inputs.items.shape[1:]))
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
 
@@ -94,8 +95,11 @@ class Search:
         made: Shared = clone(self.kernel).set_params(**values)
         if share is not None:
             made.set_params(window=Matern("median"))
-            median = settled(made, self.problem, self.outputs).window_.length_scale_
-            made.set_params(window=Matern(share * median))
+            key = made.width, made.floor  # what a window is weighted by
+            if key not in self.medians:
+                fitted = settled(made, self.problem, self.outputs)
+                self.medians[key] = fitted.window_.length_scale_
+            made.set_params(window=Matern(share * self.medians[key]))
         return made
 
     def risk(self, at: dict[str, int]) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,15 @@ import numpy as np
 from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace
 from .._linalg import PositiveDefinite, solve_triangular
 from .._plan import Route, Sizes
-from ..embedding import PointMap
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Refused, Solution, _Points
+from .factorization import Factorization, LeftOut, Refused, Solution
 from .left_out import members_by_size
 from .outputs import Outputs
 from .place_left_out import left_out_residuals
-from .place_map import PlaceMap, joined
-from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData
-from .weights import LeastWeights
+from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData, PlaceMap, joined
 
 CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
@@ -71,14 +69,6 @@ def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
     return made
 
 
-@dataclass(frozen=True)
-class PlacePart:
-    """The directions of the outputs, which no operator turns, and the outputs."""
-
-    b: Array
-    T: Array
-
-
 class Places(Factorization):
     """Solutions at the rank asked for; several ridges are compared at a smaller one."""
 
@@ -109,14 +99,12 @@ class Places(Factorization):
         """The map g at one α."""
         full = self.full
         coef = self._coefficients(alpha)
-        frame, mean = self.outputs.frame, self.outputs.mean
-        offset = None
+        mean, offset = self.outputs.mean, None
         if mean is not None:
             explained = self._joined((full.means @ coef)[None, :, :])
             offset = mean - explained[0, :]
         map = PlaceMap(self.kernel, full.marks, coef)
-        weigher = LeastWeights(frame, self.problem.outputs.items)
-        return Solution(PointMap(map, offset, frame, weigher), self.kernel)
+        return Solution(self._point_map(map, offset), self.kernel)
 
     @cached_property
     def channels(self) -> tuple[Array, list[float]] | None:
@@ -163,10 +151,10 @@ class Places(Factorization):
     Q = None
 
     @property
-    def parts(self) -> list[PlacePart]:
-        """All output components as directions."""
+    def parts(self) -> list[Any]:
+        """All output components as directions, which no operator turns."""
         T = self.outputs.rows
-        return [PlacePart(namespace(T).ones_like(T[0, :]), T)]
+        return [SimpleNamespace(b=namespace(T).ones_like(T[0, :]), T=T)]
 
     def noise(self, alpha: float) -> float:
         """The variance of the noise that makes the outputs most likely, profiled."""
@@ -195,11 +183,7 @@ class Places(Factorization):
     def _left_out(self, alphas: list[float], moments: Moments) -> Iterator[LeftOut]:
         for alpha, E in zip(alphas, self._residuals(alphas, moments), strict=True):
             E = self.outputs.unweighted(self._joined(E))
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
-
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+            yield self._residuals_at(alpha, E)
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""

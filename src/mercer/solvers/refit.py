@@ -8,7 +8,7 @@ K-fold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -22,13 +22,13 @@ from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
 from ..problem import Problem, Side, Want
 from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution, _Points
+from .factorization import Factorization, LeftOut, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import Part
 from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .outputs import Outputs
-from .robust import Cleaned, Robust, lengths
+from .robust import Cleaned, clean_outputs, lengths
 from .spectral import Parts, part_coefficients, separated, spectral_moments
 
 FOLDS = 5
@@ -106,13 +106,13 @@ class Refitted(Factorization):
         return fold_numbers(self.problem.left_out_labels, self.number)
 
     @cached_property
-    def folds(self) -> list[Fold]:
-        """One factorisation of the inputs for each fold."""
+    def folds(self) -> list[tuple[Refitted, Array, np.ndarray]]:
+        """For each fold a fit without it, the projections of its examples, and their numbers."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.number)
         return [self._fold(self.fold_of == i) for i in range(self.fold_of.max() + 1)]
 
-    def _fold(self, out: np.ndarray) -> Fold:
+    def _fold(self, out: np.ndarray) -> tuple[Refitted, Array, np.ndarray]:
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
@@ -129,7 +129,7 @@ class Refitted(Factorization):
         V = take(self.outputs.coordinates, train)
         outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
         loss_weights = None if self.weights is None else self.weights[train]
-        return Fold(Refitted(some, inputs, outputs, self.number, loss_weights), Z, test)
+        return Refitted(some, inputs, outputs, self.number, loss_weights), Z, test
 
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
@@ -152,10 +152,13 @@ class Refitted(Factorization):
         given = self.outputs.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
-            for fold in self.folds:
-                points = put(points, fold.test, fold.predict(alpha))
+            for fit, Z, test in self.folds:
+                parts = fit.settled(alpha)
+                seen = Z @ part_coefficients(parts.parts[0], alpha, parts.Q)
+                mean = parts.outputs.mean
+                points = put(points, test, seen if mean is None else seen + mean)
             E = given - points
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
+            yield self._residuals_at(alpha, E)
 
     def left_out_points(self, E: Array) -> Any:
         """Points whose residuals are E, each left out with its fold."""
@@ -164,11 +167,12 @@ class Refitted(Factorization):
 
     @property
     def scale(self) -> float:
-        """Tr K_x / n: an operator that is learnt finds its own scale."""
-        s = self.inputs.s
-        level = float(namespace(s).sum(s)) / self.problem.total or 1.0
-        if self.problem.kernel.operator.learnt:
-            return level
+        """(tr K_x / n) · tr(B S_vv) / tr S_vv; of an operator that is learnt, as that says."""
+        s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
+        if operator.learnt:
+            level = float(namespace(s).sum(s)) / self.problem.total or 1.0
+            square = float(namespace(V).sum(V * V)) / self.problem.total
+            return level * operator.unit(square or 1.0)
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
@@ -193,21 +197,6 @@ def _from_gram(
     """The same of a Gram matrix that was given."""
     inputs = ExactInputs(Precomputed(K), train, weights, intercept)
     return inputs, inputs.project(test)
-
-
-@dataclass(frozen=True)
-class Fold:
-    """A fit without some of the examples, and the projections of those examples."""
-
-    fit: Refitted
-    Z: Array
-    test: np.ndarray
-
-    def predict(self, alpha: float) -> Array:
-        """The points of the examples that were not seen, in output coordinates."""
-        parts = self.fit.settled(alpha)
-        points = self.Z @ part_coefficients(parts.parts[0], alpha, parts.Q)
-        return points if parts.outputs.mean is None else points + parts.outputs.mean
 
 
 def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Parts:
@@ -310,7 +299,7 @@ class RobustFit:
         (part,) = base.parts
         turn = (lambda V: V) if base.Q is None else (lambda V: V @ base.Q)
         start = turn(self.tamed.coordinates) if self.reached is None else self.reached
-        cleaned = Robust().clean(part, turn(self.given), loss, alpha, start, self.weights)
+        cleaned = clean_outputs(part, turn(self.given), loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
             self.reached = cleaned
         parts = self._with(base, self._centred(base._turned_back(cleaned.targets)))

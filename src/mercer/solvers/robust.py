@@ -43,8 +43,18 @@ class Cleaned:
     n_iter: int
 
 
-class Robust:
+def clean_outputs(
+    smoother: Part,
+    V: Array,
+    loss: Loss,
+    alpha: float,
+    start: Cleaned | Array,
+    weights: np.ndarray | None = None,
+) -> Cleaned:
     """Σ h(‖g(x_i) - v_i‖) + α‖g‖² by alternating directions, each step on the same two spectra.
+
+    Find T for outputs V, both in the eigenbasis of B, started near by or from a guess of T. Sample
+    weights multiply the loss of each example, w h: its proximal step is that of h at τ / w.
 
     Notes
     -----
@@ -63,48 +73,33 @@ class Robust:
     ----------
     Boyd et al. (2011) for the method, its stopping rule and the balancing of τ.
     """
-
-    def clean(
-        self,
-        smoother: Part,
-        V: Array,
-        loss: Loss,
-        alpha: float,
-        start: Cleaned | Array,
-        weights: np.ndarray | None = None,
-    ) -> Cleaned:
-        """T for outputs V, both in the eigenbasis of B; started near by, or from a guess of T.
-
-        Sample weights multiply the loss of each example, w h: its proximal step is that of h at
-        τ / w.
-        """
-        w: Any = 1.0 if weights is None else like(weights, V)
-        if isinstance(start, Cleaned):
-            R, S, tau = start.residual, start.scaled, start.tau
-        else:
-            R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
-        # As large as outputs usually are: wrong ones must not make the rest look small.
-        size = math.sqrt(V.shape[0]) * typical(lengths(V))
-        for step in range(1, loss.max_iter + 1):
-            G = smoother.smooth(V - R + S, alpha / tau)
-            mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
-            before, R = R, _to_length(mixed + S, partial(loss.proximal, tau=tau / w))
-            S = S + mixed - R
-            primal, dual = _length(V - G - R) / size, _length(R - before) / size
-            if max(primal, dual) <= loss.tol:
-                break
-            if step % EVERY == 0:
-                factor = math.sqrt(min(16.0, max(1 / 16.0, primal / (dual + 1e-300))))
-                tau, S = tau * factor, S / factor
-        else:
-            warnings.warn(
-                f"{type(loss).__name__} was not solved to tol={loss.tol:g} in {loss.max_iter} "
-                f"steps (alpha={alpha:.3g}; {max(primal, dual):.1g} was reached): raise max_iter "
-                "or tol, or alpha.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return Cleaned(G + tau * S, R, S, tau, step)
+    w: Any = 1.0 if weights is None else like(weights, V)
+    if isinstance(start, Cleaned):
+        R, S, tau = start.residual, start.scaled, start.tau
+    else:
+        R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
+    # As large as outputs usually are: wrong ones must not make the rest look small.
+    size = math.sqrt(V.shape[0]) * typical(lengths(V))
+    for step in range(1, loss.max_iter + 1):
+        G = smoother.smooth(V - R + S, alpha / tau)
+        mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
+        before, R = R, _to_length(mixed + S, partial(loss.proximal, tau=tau / w))
+        S = S + mixed - R
+        primal, dual = _length(V - G - R) / size, _length(R - before) / size
+        if max(primal, dual) <= loss.tol:
+            break
+        if step % EVERY == 0:
+            factor = math.sqrt(min(16.0, max(1 / 16.0, primal / (dual + 1e-300))))
+            tau, S = tau * factor, S / factor
+    else:
+        warnings.warn(
+            f"{type(loss).__name__} was not solved to tol={loss.tol:g} in {loss.max_iter} "
+            f"steps (alpha={alpha:.3g}; {max(primal, dual):.1g} was reached): raise max_iter "
+            "or tol, or alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Cleaned(G + tau * S, R, S, tau, step)
 
 
 def lengths(R: Array) -> Array:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
-from .._plan import LEFT_OUT_SQUARES, Route, Sizes, require_exact
+from .._plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Deferred, Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem, Want
 from .base import Cache, Solver, needs_no_coordinates
 from .factorization import Factorization, LeftOut, LeftOutModels, Solution
-from .left_out import Part
+from .left_out import LeaveOneOut, Part
 from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .weights import factored
@@ -37,10 +36,6 @@ class SpannedLowRank(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, outputs without coordinates."""
         return None if needs_no_coordinates(problem, want) else "outputs have coordinates"
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Moments of the rank."""
-        return sizes.low_rank()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor the moment of the inputs."""
@@ -203,7 +198,13 @@ class Spanned(Factorization):
         for alpha in alphas:
             relative = alpha / self._uniform
             lengths = self._lengths(relative, averaged)
-            yield LeftOut(alpha, lengths, LeftOutPoints(self, relative))
+            yield LeftOut(alpha, lengths, partial(self._left_out_at, relative))
+
+    def _left_out_at(self, alpha: float) -> Embedding:
+        """The left-out points, n² weights once somebody asks for them."""
+        problem = self.problem
+        weigh = partial(self.left_out_weights, alpha)
+        return Deferred(weigh, self.frame, problem.left_out_labels, problem.given)
 
     def _shrunk(self, alpha: float) -> Array:
         """E diag(d), d = α / (s + α): what the ridge takes off the span of E."""
@@ -264,7 +265,7 @@ class Spanned(Factorization):
 
     def _group_lengths(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
         xp, turn = namespace(shrunk), namespace(shrunk).matrix_transpose
-        lengths = xp.zeros_like(shrunk[:, 0])
+        lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
         for own in members(groups):
             G = take(shrunk, own)
             N = G @ self.inner @ turn(G)
@@ -284,14 +285,12 @@ class Spanned(Factorization):
     def left_out_weights(self, alpha: float) -> Array:
         """The left-out predictions as weights on the outputs, (n, n)."""
         n, w = self.problem.n, self.problem.weights
+        require_exact(n, LEFT_OUT_SQUARES)
         R = self._rest_rows(alpha, np.arange(n))
-        xp = namespace(R)
         if self.problem.groups is None:
             R = R / self._rest(alpha)[:, None]
         else:
-            for own in members(self.problem.groups):
-                rest = self.part.rest_block_of(alpha, own)
-                R = put(R, own, xp.linalg.solve(rest, take(R, own)))
+            (R,) = LeaveOneOut(self.part, self.problem.groups).solved([R], [alpha])
         if w is not None:
             roots = like(np.sqrt(w), R)
             R = R * roots[None, :] / roots[:, None]
@@ -325,26 +324,6 @@ class Spanned(Factorization):
         xp = namespace(self.at.moment)
         level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
         return level * self._uniform or 1.0
-
-
-@dataclass(frozen=True)
-class LeftOutPoints:
-    """The left-out points, n² weights once somebody asks for them."""
-
-    whole: Spanned
-    alpha: float
-
-    def __call__(self) -> Embedding:
-        """Points whose weights are made when they are used."""
-        whole = self.whole
-        return Deferred(
-            self.weights, whole.frame, whole.problem.left_out_labels, whole.problem.given
-        )
-
-    def weights(self) -> Array:
-        """All of them, where they have room."""
-        require_exact(self.whole.problem.n, LEFT_OUT_SQUARES)
-        return self.whole.left_out_weights(self.alpha)
 
 
 def members(labels: np.ndarray) -> list[np.ndarray]:

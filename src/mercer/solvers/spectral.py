@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, like, namespace, take
-from .._plan import SPECTRAL_SQUARES, Route, Sizes
+from .._plan import SPECTRAL_SQUARES
 from ..embedding import Embedding
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
@@ -22,7 +22,7 @@ from ..problem import Problem, Want
 from ..symmetric import SymMatrix, eigh
 from .base import Cache, Solver
 from .densities import left_out_density, unit_variance
-from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution, _Points
+from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import LeaveOneOut, Part
 from .outputs import Outputs
@@ -55,10 +55,6 @@ class Spectral(Solver):
     def accepts(self, problem: Problem, want: Want) -> str | None:
         """Any operator that is not learnt, exact inputs."""
         return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Two eigendecompositions."""
-        return sizes.spectral()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor both sides."""
@@ -175,7 +171,7 @@ class Parts(Factorization):
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Left-out predictions for every α, all directions rotated back when points are asked."""
         for alpha, E in zip(alphas, self.residuals(alphas, averaged), strict=True):
-            yield LeftOut(alpha, namespace(E).sum(E * E, axis=1), _Points(self, E))
+            yield self._residuals_at(alpha, E)
 
     def left_out_points(self, E: Array) -> Embedding:
         """Points whose residuals are E."""
@@ -268,7 +264,7 @@ class Parts(Factorization):
             number += rows * q
             if not part.inputs.complete:  # directions that no feature reaches have eigenvalue α
                 unseen = rows - part.inputs.s.shape[0]
-                misfit += float(xp.sum(part.outside * part.T)) / alpha
+                misfit += float(xp.sum(part.outside**2)) / alpha
                 logs += unseen * q * log(alpha)
         weights = self.problem.weights
         extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, dense, namespace, part
-from .._plan import Route, Sizes
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments, Separable
@@ -43,10 +42,6 @@ class Streamed(Solver):
         if problem.loss is not None or learnt or want.judge != "closed":
             return "pairs that come in blocks have no robust loss, nor a choice of learnt operators"
         return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Moments of the rank, rows one block at a time."""
-        return sizes.streamed()
 
     def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Take the moments about their means."""

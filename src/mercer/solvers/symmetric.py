@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array, Items, concatenated
+from .._arrays import Array, Items, concatenated, host, like, namespace, take
 from .._plan import Route, Sizes
 from ..embedding import Embedding
 from ..problem import Problem, Side, Want
+from ..spaces.symmetries import Group
 from .base import Cache, Solver
 from .by_direction import Directions
 from .factorization import Factorization, LeftOut, Solution
-from .orbits import OverOrbits, orbits_of
 
 
 def with_images(problem: Problem) -> Problem:
@@ -127,3 +127,116 @@ class WithImages(Factorization):
     def nbytes(self) -> float:
         """That of the factorisation inside."""
         return self.fast.nbytes
+
+
+LARGEST = 256
+"""The most elements of a group whose products are tabled."""
+COMPARED = 8
+"""Orbits on which a symmetry is tried."""
+EQUIVARIANT = 1e-9
+"""How much kernel values may differ by rounding."""
+
+
+class Orbits(NamedTuple):
+    """How output components are images of a few.
+
+    Attributes
+    ----------
+    chosen
+        The components that are solved.
+    of, sign
+        For each component the position in `chosen` of the one that it is an image of, and whether
+        its sign changes.
+    row
+        (elements, components): the image of the pairs at which the chosen component has the value
+        that this one has at an image h: g⁻¹h, where g turns the chosen one into this one.
+    """
+
+    chosen: np.ndarray
+    of: np.ndarray
+    sign: np.ndarray
+    row: np.ndarray
+
+    def spread(self, A: Array) -> Array:
+        """Columns of the chosen components, rows image by image, as columns of all components."""
+        xp, (rows, number) = namespace(A), A.shape
+        if rows == 1:
+            return xp.matrix_transpose(take(xp.matrix_transpose(A), self.of)) * like(self.sign, A)
+        images = len(self.row)
+        turned = xp.permute_dims(xp.reshape(A, (images, -1, number)), (0, 2, 1))
+        turned = xp.reshape(turned, (images * number, -1))
+        at = self.row * number + self.of
+        found = xp.reshape(take(turned, at.reshape(-1)), (*at.shape, -1))
+        return xp.reshape(xp.permute_dims(found, (0, 2, 1)), (rows, -1)) * like(self.sign, A)
+
+    def some(self, number: int) -> tuple[Orbits, np.ndarray]:
+        """A few orbits from first to last, and the components that they hold."""
+        kept = np.unique(np.linspace(0, len(self.chosen) - 1, number).astype(int))
+        own = np.flatnonzero(np.isin(self.of, kept))
+        place = np.searchsorted(kept, self.of[own])
+        return Orbits(self.chosen[kept], place, self.sign[own], self.row[:, own]), own
+
+
+def orbits_of(kernel: Any, group: Group, X: Items) -> Orbits | None:
+    """The orbits of output components; None where the kernel does not move with the group."""
+    if len(group) > LARGEST or not _moves_along(kernel, group, X):
+        return None
+    outputs = group.outputs
+    source = np.stack([action.source for action in outputs])
+    signs = np.stack([action.sign for action in outputs])
+    first = source.min(axis=0)  # the least component of each orbit
+    chosen, of = np.unique(first, return_inverse=True)
+    by = np.argmax(source == first, axis=0)  # the element g with (g y)_c = ± y_first
+    own = np.arange(source.shape[1])
+    return Orbits(chosen, of.reshape(-1), signs[by, own], _quotients(group)[by].T)
+
+
+def _quotients(group: Group) -> np.ndarray:
+    """The number of g⁻¹h for the elements g (row) and h (column)."""
+    both = list(zip(group.inputs, group.outputs, strict=True))
+    number = {left.key + right.key: i for i, (left, right) in enumerate(both)}
+    table = np.empty((len(both), len(both)), dtype=np.intp)
+    for g, (left, right) in enumerate(both):
+        for k, (x, y) in enumerate(both):
+            table[g, number[left.after(x).key + right.after(y).key]] = k
+    return table
+
+
+def _moves_along(kernel: Any, group: Group, X: Items) -> bool:
+    """Whether K(gx, gx')_cc is K(x, x') at the component that c comes from, tried on a pair."""
+    pair = host(take(X, [0, len(X) - 1]))
+    images = [concatenated([act(pair[i : i + 1]) for act in group.inputs]) for i in (0, 1)]
+    gram = kernel.by_component(*images)
+    values = np.stack([np.diagonal(K) for _, K in gram.by_scalar()], axis=1)[:, gram.labels]
+    expected = np.stack([values[0, action.source] for action in group.outputs])
+    return bool(np.abs(values - expected).max() <= EQUIVARIANT * np.abs(values).max())
+
+
+class OverOrbits(Directions):
+    """One component of each orbit, factored; what is known of it is moved to the others."""
+
+    def __init__(self, whole: Directions, orbits: Orbits):
+        self.orbits = orbits
+        few = whole.restricted(orbits.chosen)
+        super().__init__(whole.problem, whole.kernel, whole.outputs, None, few.grams)
+
+    def beside(self, plain: Directions) -> tuple[Directions, Directions]:
+        """Both on a few orbits: this, and the same problem without symmetries."""
+        orbits, columns = self.orbits.some(COMPARED)
+        return OverOrbits(self, orbits), plain.restricted(columns)
+
+    def _in_order(self, columns: list[Array]) -> Array:
+        """Columns of all components from those of the chosen ones."""
+        return self.orbits.spread(super()._in_order(columns))
+
+    @property
+    def scale(self) -> float:
+        """As of all parts, each as often as its orbit is long."""
+        xp, sizes = namespace(self.T), np.bincount(self.orbits.of)
+        reached = total = 0.0
+        for part in self.parts:
+            times = like(sizes[np.searchsorted(self.orbits.chosen, part.columns)], part.T)
+            length = float(xp.sum(part.T * part.T * times))
+            reached += float(xp.sum(part.inputs.s)) / part.inputs.total * length
+            total += length
+        return reached / total if reached > 0 and total > 0 else 1.0

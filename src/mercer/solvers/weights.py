@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, Items, count, like, namespace
 from .._linalg import PositiveDefinite, ridged
-from ..embedding import Frame, SpanFrame
+from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem
 from ..symmetric import EPS
 from .inputs import InputGram
+from .left_out import divided
 
 
 class RidgeFactor:
@@ -173,3 +175,35 @@ class CoupledMap(FeatureMap):
     def coefficients(self) -> Array:
         """The c_j, one row a training example."""
         return self.coef
+
+
+def weighed(points: Embedding, problem: Problem, alpha: float) -> Embedding:
+    """Left-out points that tell their weights, made when somebody asks for them.
+
+    Parameters
+    ----------
+    points
+        The left-out points of a problem.
+    problem, alpha
+        The problem, and the ridge at which it was solved.
+    """
+    if isinstance(points.frame, SpanFrame):
+        return points
+    separable = problem.separable and problem.loss is None and problem.gathered is None
+    uniform = problem.kernel.operator.uniform if separable else None
+    if uniform and problem.inputs.features is None:
+        return replace(points, weigh=partial(left_out_weights, problem, alpha / uniform))
+    least: Any = LeastWeights(points.frame, problem.outputs.items)
+    least = least if problem.gathered is None else NoWeights()
+    return replace(points, weigh=partial(least.weights, None, points.coordinates))
+
+
+def left_out_weights(problem: Problem, alpha: float) -> Array:
+    """I - P_gg⁻¹P_g, with P = (K + αI)⁻¹ on what is not constant: zero on the own group, (n, n)."""
+    side = problem.inputs
+    ridge = RidgeFactor(side.kernel, side.items, alpha, problem.weights, problem.intercept)
+    P = ridge.solve(like(np.eye(problem.n), ridge.factor.factor))
+    R = divided(P, P, problem.groups)
+    if ridge.roots is not None:
+        R = R * namespace(R).matrix_transpose(ridge.roots) / ridge.roots
+    return like(np.eye(problem.n), R) - R

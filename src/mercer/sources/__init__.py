@@ -9,7 +9,7 @@ whatever holds them.
 from .base import Source
 from .blocks import BadBlock, Expected
 from .checkpoint import BadCheckpoint, Checkpoint
-from .dask_map import mapped
+from .dask_blocks import mapped
 from .dask_stream import DaskStream
 from .gathering import Gathering, gathered
 from .sample import Sample, sample_size, sampled_rows
@@ -17,21 +17,7 @@ from .shards import Shards
 from .stream import Rows, Stream, as_source, is_dask
 
 __all__ = [
-    "BadBlock",
-    "BadCheckpoint",
-    "Checkpoint",
-    "DaskStream",
-    "Expected",
-    "Gathering",
-    "Rows",
-    "Sample",
-    "Shards",
-    "Source",
-    "Stream",
-    "as_source",
-    "gathered",
-    "is_dask",
-    "mapped",
-    "sample_size",
-    "sampled_rows",
-]
+    "BadBlock", "BadCheckpoint", "Checkpoint", "DaskStream", "Expected", "Gathering", "Rows",
+    "Sample", "Shards", "Source", "Stream", "as_source", "gathered", "is_dask", "mapped",
+    "sample_size", "sampled_rows",
+]  # fmt: skip

@@ -140,15 +140,20 @@ def _shape(kernel: Kernel, items: Items) -> tuple | None:
 
 def _same_shape(got: Any, wanted: Any, name: str) -> None:
     if got != wanted:
-        raise ValueError(
-            f"each item of {name} has shape {got}, in the first block it has {wanted}."
-        )
+        told = f"each item of {name} has shape {got}, in the first block it has {wanted}"
+        if name == "X" and len(got) == len(wanted) == 1:  # in the words of scikit-learn's
+            told += f": X has {got[0]} features, but it is expecting {wanted[0]} features as input"
+        raise ValueError(f"{told}.")
 
 
 def _dtype(items: Items) -> str | None:
-    """The dtype of an array by name; text of any width is text, as wide as its longest."""
+    """The dtype of an array by name; text of any width is text, whole numbers are read as float64.
+
+    Of a table in pieces, one may happen to have no fraction.
+    """
     dtype = getattr(items, "dtype", None)
-    return "text" if getattr(dtype, "kind", "") == "U" else dtype and str(dtype)
+    named = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
+    return named.get(getattr(dtype, "kind", ""), dtype and str(dtype))
 
 
 def _same_dtype(got: str | None, wanted: str | None, name: str) -> None:

@@ -1,13 +1,17 @@
-"""The blocks of Dask's collections: how each is read, and its delayed parts."""
+"""Dask's collections: their blocks, how each is read, and named tasks over them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from .._arrays import Items
+from .._extras import require
+from .blocks import BadBlock
 
 
 def delayed_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
@@ -76,3 +80,108 @@ def batch(items: Any) -> Items:
     numeric = all(isinstance(item, np.ndarray | np.number | int | float) for item in items)
     alike = numeric and len({np.shape(item) for item in items}) == 1
     return np.stack(items) if alike else items
+
+
+WIDTH = 8
+"""Results that one task merges."""
+
+
+def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
+    """A call on the cluster under a name that says what it does and to which block."""
+    from dask import delayed
+
+    key = f"mercer-{name}-block{number}-{uuid4().hex}"
+    return delayed(function, pure=False)(*arguments, dask_key_name=key)
+
+
+def shared(what: Any) -> Any:
+    """An object that all tasks use, once in the graph: it is there to be sent again."""
+    from dask import delayed
+
+    return delayed(what, traverse=False, pure=False)
+
+
+def tree(tasks: list, merge: Callable) -> Any:
+    """The results merged, some at a time and in a fixed order."""
+    from dask import delayed
+
+    while len(tasks) > 1:
+        tasks = [delayed(reduce)(merge, tasks[i : i + WIDTH]) for i in range(0, len(tasks), WIDTH)]
+    return tasks[0]
+
+
+def problems(parts: list[tuple]) -> Any:
+    """For every block what goes wrong when it is loaded, or None."""
+    from dask import delayed
+
+    tasks = [delayed(_touch)(*block) for block in parts]
+    client = _client()
+    if client is not None:
+        yield from (future.exception() for future in client.compute(tasks))
+        return
+    for task in tasks:
+        try:
+            task.compute()
+        except Exception as error:
+            yield error
+        else:
+            yield None
+
+
+def _client() -> Any:
+    try:
+        from distributed import default_client
+
+        return default_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def _touch(*parts: Any) -> None:
+    return None
+
+
+def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any) -> Any:
+    """A function of a batch over all blocks of a collection, when its result is asked for.
+
+    Parameters
+    ----------
+    function
+        From a batch of items to as many results.
+    X
+        A Dask array (the result is one), a bag (likewise) or a list of delayed batches (likewise).
+    shape, dtype
+        Of one result, where `X` is an array.
+    """
+    require("dask", "dask")
+    from dask import delayed
+
+    common, X = shared(function), untabled(X)
+    if hasattr(X, "chunks"):
+        import dask.array as da
+
+        X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+        made = [
+            da.from_delayed(delayed(_call)(common, i, block), (rows, *shape), dtype=dtype)
+            for i, (block, rows) in enumerate(
+                zip(X.to_delayed().reshape(-1), X.chunks[0], strict=True)
+            )
+        ]
+        return da.concatenate(made, axis=0, allow_unknown_chunksizes=True)
+    if hasattr(X, "to_delayed"):
+        import dask.bag as db
+
+        parts = [delayed(_listed)(common, i, part) for i, part in enumerate(X.to_delayed())]
+        return db.from_delayed(parts)
+    return [delayed(_call)(common, i, block) for i, block in enumerate(X)]
+
+
+def _call(function: Callable, number: int, batch: Items) -> Items:
+    try:
+        return function(batch)
+    except (ValueError, TypeError) as error:
+        raise BadBlock(f"block {number}: {error}") from error
+
+
+def _listed(function: Callable, number: int, part: Any) -> list:
+    return list(_call(function, number, batch(part)))

@@ -13,8 +13,7 @@ import numpy as np
 from .._extras import require
 from .base import Source
 from .blocks import BadBlock, length
-from .dask_blocks import delayed_blocks, delayed_parts, zipped
-from .dask_tasks import problems, shared, task, tree
+from .dask_blocks import delayed_blocks, delayed_parts, problems, shared, task, tree, zipped
 from .stream import is_dask
 
 

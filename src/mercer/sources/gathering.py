@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
+from .._threads import rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
@@ -16,10 +17,8 @@ from ..operators.moments import RowSums
 from .base import Source
 from .blocks import Expected, naming
 
-ROWS = 1024
-"""Pairs whose coordinates are held at once: small enough to stay in the cache."""
 FOREIGN_ROWS = 16384
-"""The same for arrays on a device, which wants them by the thousand."""
+"""Pairs whose coordinates are held at once on a device, which wants them by the thousand."""
 PROBE = 16
 """Pairs by whose coordinates two gatherings are told apart."""
 
@@ -122,7 +121,7 @@ class Gathering:
             return roots * U, roots * V, roots
 
         sums = RowSums(rows, threads, True, self.precision)
-        found = sums(count(y), FOREIGN_ROWS if foreign else ROWS)
+        found = sums(count(y), FOREIGN_ROWS if foreign else rows_at_once(self.widths[1]))
         n = count(y) if w is None else float(w.sum())
         return Moments(n, found.uu, found.vu, found.vv, found.u, found.v)
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
-from .._same import same
+from .._parameters import same
 from ..cells import BadTable, Table
 from ..cells.table import Name
 
@@ -38,9 +38,12 @@ class Space(BaseEstimator):
     name = "items"
     """The items in a message."""
     KERNEL = ""
-    DECODER = "decoders.Candidates"
+    DECODER = "decoders.Direct"
     METRIC = ""
-    """Defaults, named here and imported on first use: kernels and decoders import spaces."""
+    """Defaults, named here and imported on first use: kernels and decoders import spaces.
+
+    The decoder is for kernels whose features can be undone.
+    """
     greater_is_better = True
     """Whether a greater value of the metric is a better one."""
     on_vectors = False
@@ -152,7 +155,7 @@ class Space(BaseEstimator):
     def decoder(self, kernel: Any) -> Any:
         """The decoder that suits an output kernel on this space where the user names none."""
         undone = kernel.features is not None and kernel.features.inverse is not None
-        return resolve("decoders.Direct" if undone else "decoders.Candidates")()
+        return resolve(self.DECODER if undone else "decoders.Candidates")()
 
     def metric(self, y_true: Items, y_pred: Items, average: bool = True) -> Any:
         """How good predictions are; equal items, unless the space has a metric of its own."""

@@ -9,8 +9,7 @@ import numpy as np
 from array_api_compat import device
 
 from .._arrays import Array, like, namespace
-from .fields import Fields
-from .grid import Grid
+from .fields import Fields, Grid
 
 MOST = 4096
 """The largest group."""

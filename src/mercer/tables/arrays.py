@@ -1,10 +1,14 @@
-"""NPZ and Parquet files."""
+"""NPZ and Parquet files, and spreadsheets (.xlsx)."""
 
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +16,13 @@ import numpy as np
 from .._extras import require
 from ..cells.table import BadTable, Table, check_names
 from .content import check_unpacked
+from .separated import header_names
 
 
 def npz(data: bytes, name: str) -> Table:
     """The table whose columns are arrays of one length."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as members:
-            size = sum(member.file_size for member in members.infolist())
-        check_unpacked(name, size, len(data), "write it with numpy.savez, not savez_compressed")
+        _check_zip(data, name, "write it with numpy.savez, not savez_compressed")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
     except BadTable:
@@ -45,6 +48,12 @@ def npz(data: bytes, name: str) -> Table:
             raise BadTable(f"{name}: the array {key!r} holds numbers that are no characters.")
     (n,) = lengths
     return Table(name, columns, range(1, n + 1), read_as="NPZ")
+
+
+def _check_zip(data: bytes, name: str, way_out: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as members:
+        size = sum(member.file_size for member in members.infolist())
+    check_unpacked(name, size, len(data), way_out)
 
 
 def _is_text(array: np.ndarray) -> bool:
@@ -80,3 +89,108 @@ def _size(metadata: Any) -> int:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     values = sum(g.column(j).num_values for g in groups for j in range(g.num_columns))
     return 8 * values + sum(group.total_byte_size for group in groups)
+
+
+LONGEST = 32_767
+"""Letters of a cell; openpyxl would cut the rest off."""
+MOST_ROWS = 2**20
+MOST_CELLS = 2**26
+
+
+def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -> Table:
+    """The table in a sheet of a spreadsheet: the one named, or the only one with cells."""
+    require("openpyxl", "excel")
+    try:
+        _check_zip(data, name, "save it as CSV")
+        sheets = _sheets(data, sheet, name)
+    except (BadTable, MemoryError):
+        raise
+    except Exception as problem:  # zip, XML and openpyxl each have their own
+        raise BadTable(
+            f"{name} is no spreadsheet that can be read ({type(problem).__name__}): save it "
+            "again as .xlsx, or as CSV."
+        ) from None
+    if sheet is not None and sheet not in sheets:
+        raise BadTable(f"{name} has no sheet {sheet!r}: its sheets are {', '.join(sheets)}.")
+    full = [title for title in ([sheet] if sheet else sheets) if sheets[title]]
+    if len(full) != 1:
+        which = f"several sheets ({', '.join(full)}): say --sheet" if full else "no cells"
+        raise BadTable(f"{name} has {which}.")
+    return _table(sheets[full[0]], name, header, full[0])
+
+
+def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
+    """The rows of each sheet that have a cell, by number."""
+    from openpyxl import load_workbook
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and validations that are not kept
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheets: dict[str, dict[int, tuple]] = {}
+        cells = 0
+        for page in book.worksheets:
+            sheets[page.title] = rows = {}
+            if wanted not in (None, page.title):
+                continue
+            page.reset_dimensions()  # a file may claim more columns than it has
+            for i, row in enumerate(page.iter_rows(values_only=True), 1):
+                cells += len(row)
+                if cells > MOST_CELLS:
+                    raise BadTable(f"{name} has over {MOST_CELLS} cells: save it as CSV.")
+                if any(_is_full(cell) for cell in row):
+                    rows[i] = row
+        book.close()
+    return sheets
+
+
+def _is_full(cell: Any) -> bool:
+    return cell is not None and str(cell).strip() != ""
+
+
+def _table(rows: dict[int, tuple], name: str, header: bool | None, title: str) -> Table:
+    width = max(max(j for j, cell in enumerate(row) if _is_full(cell)) for row in rows.values()) + 1
+    columns = list(zip_longest(*(row[:width] for row in rows.values())))
+    cells = [["" if cell is None else str(cell) for cell in row[:width]] for row in rows.values()]
+    cells = [[*row, *[""] * (width - len(row))] for row in cells]
+    names = header_names(cells, header)
+    skip = names is not None
+    names = names or [str(j + 1) for j in range(width)]
+    check_names(names, name)
+    table = {n: list(column[skip:]) for n, column in zip(names, columns, strict=True)}
+    seen = f"sheet {title!r}, {'a' if skip else 'no'} header"
+    return Table(name, table, list(rows)[skip:], read_as=seen)
+
+
+def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write rows as the only sheet of a spreadsheet; text stays text, also if it begins with =."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    if len(rows) >= MOST_ROWS:
+        raise ValueError(f"a spreadsheet holds {MOST_ROWS} rows: write .csv or .parquet.")
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    for i, cells in enumerate(lines, 1):
+        for cell in cells:
+            _check_cell(cell, i)
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    for cells in lines:
+        made = [WriteOnlyCell(sheet, cell) for cell in cells]
+        for cell in made:
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+        sheet.append(made)
+    book.save(path)
+
+
+def _check_cell(cell: Any, line: int) -> None:
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if isinstance(cell, str) and len(cell) > LONGEST:
+        raise ValueError(
+            f"row {line} has a text of {len(cell)} letters, and a cell of a spreadsheet holds "
+            f"{LONGEST}: write .csv."
+        )
+    if isinstance(cell, str) and ILLEGAL_CHARACTERS_RE.search(cell):
+        raise ValueError(
+            f"row {line} has control characters, which no spreadsheet holds: write .csv."
+        )

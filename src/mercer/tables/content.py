@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import zlib
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 
 from .._memory import available
 from ..cells.table import BadTable
-from .formats import by_suffix
 
 SHARE = 8
 """A file may take this part of the free memory: its cells take several times as much."""
@@ -125,3 +125,19 @@ def _gunzipped(data: bytes, name: str) -> bytes:
     except zlib.error as problem:
         raise BadTable(f"{name} is a damaged gzip file ({problem}): copy it again.") from None
     return b"".join(pieces)
+
+
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".json": "json", ".parquet": "parquet", ".npz": "npz", ".xlsx": "xlsx",
+}  # fmt: skip
+FORMATS = sorted(set(SUFFIXES.values()))
+TEXT = ("csv", "tsv", "jsonl", "json")
+
+
+def by_suffix(path: str | os.PathLike) -> tuple[str | None, bool]:
+    """Return the format that the name of a file says, if any, and whether the file is gzipped."""
+    name = Path(path)
+    packed = name.suffix.lower() == ".gz"
+    suffix = Path(name.stem).suffix if packed else name.suffix
+    return SUFFIXES.get(suffix.lower()), packed

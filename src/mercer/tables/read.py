@@ -9,12 +9,10 @@ from pathlib import Path
 
 from ..cells.table import MISSING, BadTable, Table
 from ..cells.values import decimal_mark
-from .arrays import npz, parquet
-from .content import content, format_of
-from .formats import FORMATS
+from .arrays import npz, parquet, read_sheet
+from .content import FORMATS, content, format_of
 from .records import json_lines, json_records
 from .separated import separated
-from .spreadsheet import read_sheet
 
 
 def read(

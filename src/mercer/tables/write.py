@@ -14,8 +14,8 @@ import numpy as np
 
 from .._extras import require
 from .._files import replacing
-from .formats import SUFFIXES, TEXT, by_suffix
-from .spreadsheet import write_sheet
+from .arrays import write_sheet
+from .content import SUFFIXES, TEXT, by_suffix
 
 Rows = list[dict[str, Any]]
 EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}

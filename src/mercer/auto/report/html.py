@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
-"""Numbers with more digits than anybody reads."""
+from ..describe import rounded
+
 STYLE = files(__package__).joinpath("report.css").read_text()
 
 
@@ -72,7 +71,7 @@ def shown(value: Any, most: int = 160) -> str:
         value = [float(f"{v:.4g}") for v in value.ravel()[:8]] + ["…"] * (value.size > 8)
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value)) or "(none)"
-    text = LONG.sub(lambda m: f"{float(m[0]):.4g}", str(value))
+    text = rounded(str(value))
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

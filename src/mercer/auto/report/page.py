@@ -123,7 +123,7 @@ def _examples(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> str:
     table_ = model.training_.table
     rows = spread_over(errors, EXAMPLES)
     try:
-        behind = model.best_estimator_.explain(_some(pairs.X, rows), k=6)
+        behind = model.best_estimator_.explain(pairs.X[rows], k=6)
     except ValueError:  # low rank, without weights
         return ""
     inputs = [name for name, kind in model.inputs_.kinds_.items() if kind != "nothing"][:INPUTS]
@@ -165,7 +165,3 @@ def _output(model: Any, item: Any) -> Any:
         return shown(next(iter(columns.values()))[0], 80)
     pairs = [f"{name} {shown(cells[0])}" for name, cells in list(columns.items())[:6]]
     return ", ".join(pairs) + (", …" if len(columns) > 6 else "")
-
-
-def _some(X: Any, rows: np.ndarray) -> Any:
-    return X[rows]

@@ -98,7 +98,7 @@ def _rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> str:
 
 
 def _labels(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> str:
-    from ..diagnose import _as_sets
+    from ..measures import _as_sets
 
     pairs = ([_as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
     lines = [

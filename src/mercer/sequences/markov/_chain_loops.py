@@ -6,10 +6,11 @@ A chain has scores nodes[t, c] of label c at place t and edges[b, c] of label c 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..._loops import compiled
 
 
-@njit(cache=True)
+@compiled
 def best_path(nodes, edges, path):
     """Write the best labelling of a chain and return its score: Viterbi's recursion."""
     length, size = nodes.shape
@@ -31,7 +32,7 @@ def best_path(nodes, edges, path):
     return value[best]
 
 
-@njit(cache=True)
+@compiled
 def path_value(nodes, edges, path):
     """The score of a labelling."""
     total = 0.0
@@ -42,7 +43,7 @@ def path_value(nodes, edges, path):
     return total
 
 
-@njit(cache=True)
+@compiled
 def add_loss(nodes, gold):
     """Add the Hamming loss to the scores: one for every label that is not the right one."""
     for t in range(len(gold)):
@@ -51,7 +52,7 @@ def add_loss(nodes, gold):
                 nodes[t, c] += 1.0
 
 
-@njit(cache=True)
+@compiled
 def best_paths(nodes, edges, starts, paths):
     """Write the best labelling of every chain; chain i has places starts[i]:starts[i + 1]."""
     for i in range(len(starts) - 1):
@@ -59,7 +60,7 @@ def best_paths(nodes, edges, starts, paths):
         best_path(nodes[here], edges, paths[here])
 
 
-@njit(cache=True)
+@compiled
 def total_hinge(nodes, edges, starts, gold):
     """Σ_i max_y Δ(y_i, y) + score(y) - score(y_i): by how far margins fall short, in all."""
     total = 0.0

@@ -14,8 +14,8 @@ paths, weights, sizes
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..._loops import compiled
 from ._chain_loops import add_loss, best_path, path_value
 
 ENOUGH = 0.3
@@ -23,7 +23,7 @@ ENOUGH = 0.3
 NO_ROOM = -1.0
 
 
-@njit(cache=True)
+@compiled
 def node_scores(rows, gram, W, first, last):
     """K A at the places of one chain."""
     if gram:
@@ -31,7 +31,7 @@ def node_scores(rows, gram, W, first, last):
     return np.dot(rows[first:last], W.T)
 
 
-@njit(cache=True)
+@compiled
 def chain_gram(rows, gram, first, last):
     """K between the places of one chain."""
     if gram:
@@ -39,7 +39,7 @@ def chain_gram(rows, gram, first, last):
     return np.dot(rows[first:last], rows[first:last].T)
 
 
-@njit(cache=True)
+@compiled
 def sqdistance(u, v, K, transitions):
     """‖ψ(x, u) - ψ(x, v)‖² of two labellings of a chain, over the places where they differ."""
     total = 0.0
@@ -59,7 +59,7 @@ def sqdistance(u, v, K, transitions):
     return total
 
 
-@njit(cache=True)
+@compiled
 def move(u, v, step, K, transitions, nodes, edges, change):
     """Take `step` of dual weight from labelling v to u: scores of u fall, those of v rise."""
     for t in range(len(u)):
@@ -74,14 +74,14 @@ def move(u, v, step, K, transitions, nodes, edges, change):
             edges[v[t - 1], v[t]] += step * transitions
 
 
-@njit(cache=True)
+@compiled
 def copy_path(path, to):
     """Write a labelling to another place; a slice assignment takes a second to compile."""
     for t in range(len(path)):
         to[t] = path[t]
 
 
-@njit(cache=True)
+@compiled
 def place_of(path, paths):
     """Where a labelling stands among others; their number where it does not."""
     for a in range(len(paths)):
@@ -93,7 +93,7 @@ def place_of(path, paths):
     return len(paths)
 
 
-@njit(cache=True)
+@compiled
 def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps):
     """Pairwise steps with exact line search, from the worst active labelling to the best."""
     for step in range(steps):
@@ -115,7 +115,7 @@ def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change
             values[a] = path_value(nodes, edges, paths[a])
 
 
-@njit(cache=True)
+@compiled
 def compact(paths, weights, size):
     """Forget the labellings of no weight; return how many are left."""
     kept = 0
@@ -127,7 +127,7 @@ def compact(paths, weights, size):
     return kept
 
 
-@njit(cache=True)
+@compiled
 def push(rows, first, change, W, A):
     """Bring A and W up to date with the change of one chain."""
     for c in range(change.shape[1]):
@@ -139,7 +139,7 @@ def push(rows, first, change, W, A):
                     W[c, j] += step * rows[first + t, j]
 
 
-@njit(cache=True)
+@compiled
 def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps):
     """Ask the oracle about one chain, step towards its answer; return gap and active labellings.
 
@@ -173,7 +173,7 @@ def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, 
     return gap, compact(paths, weights, size)
 
 
-@njit(cache=True)
+@compiled
 def sweep(
     order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
     steps,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..._loops import compiled
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import entered
 
@@ -12,13 +12,13 @@ LONG = 300
 """Inputs up to this length are safe from underflow."""
 
 
-@njit(cache=True)
+@compiled
 def feasible(n: int, m: int, longest: int, i: int, j: int) -> bool:
     """Whether j output symbols can be emitted by the first i of n, and the rest by the rest."""
     return j <= i * longest and m - j <= (n - i) * longest
 
 
-@njit(cache=True)
+@compiled
 def cell_types(source, s_start, target, t_start, longest, base, start):
     """Number the (symbol, chunk) types of every cell that a whole alignment can use.
 
@@ -50,7 +50,7 @@ def cell_types(source, s_start, target, t_start, longest, base, start):
     return cells, np.array(types[1:], dtype=np.int64)
 
 
-@njit(cache=True)
+@compiled
 def tilted(n, m, longest, cells, probability):
     """Factors θ^k of chunks of length k with which a cut taken at random is about m long.
 
@@ -72,7 +72,7 @@ def tilted(n, m, longest, cells, probability):
     return np.exp(low * lengths)
 
 
-@njit(cache=True)
+@compiled
 def forward(n, m, longest, first, cells, probability, tilt, A):
     """Scaled forward probabilities: A[i, j] over the ways to emit j symbols by the first i."""
     A[: n + 1, : m + 1] = 0.0
@@ -96,10 +96,19 @@ def forward(n, m, longest, first, cells, probability, tilt, A):
     return total
 
 
-@njit(cache=True)
+@compiled
+def _longest(starts):
+    """The length of the longest sequence: np.diff takes a second to compile."""
+    longest = 0
+    for p in range(len(starts) - 1):
+        longest = max(longest, starts[p + 1] - starts[p])
+    return longest
+
+
+@compiled
 def expected_counts(s_start, t_start, longest, start, cells, probability, counts):
     """Add the expected number of uses of each type to `counts`; return the log-likelihood."""
-    n_max, m_max = np.max(np.diff(s_start)), np.max(np.diff(t_start))
+    n_max, m_max = _longest(s_start), _longest(t_start)
     A, B = np.zeros((n_max + 1, m_max + 1)), np.zeros((n_max + 1, m_max + 1))
     total = 0.0
     for p in range(len(s_start) - 1):
@@ -132,10 +141,10 @@ def expected_counts(s_start, t_start, longest, start, cells, probability, counts
     return total
 
 
-@njit(cache=True)
+@compiled
 def viterbi(s_start, t_start, longest, start, cells, scores, out):
     """Write the chunk lengths of the best cut of every pair."""
-    n_max, m_max = np.max(np.diff(s_start)), np.max(np.diff(t_start))
+    n_max, m_max = _longest(s_start), _longest(t_start)
     A = np.zeros((n_max + 1, m_max + 1))
     back = np.zeros((n_max + 1, m_max + 1), dtype=np.int64)
     for p in range(len(s_start) - 1):

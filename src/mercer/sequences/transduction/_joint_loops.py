@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
 
-from ..._loops import parallel
+from ..._loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import found
 from ._rescoring_loops import UNSEEN, puts_out
@@ -19,7 +18,7 @@ Counts = namedtuple("Counts", "keys table values size number")
 """The joint model, as in `JointNGram`."""
 
 
-@njit(cache=True)
+@compiled
 def log_probability(model, history, event):
     """Log p(event | history), the last event of the history last."""
     p = 1.0 / model.size
@@ -36,7 +35,7 @@ def log_probability(model, history, event):
     return np.log(p)
 
 
-@njit(cache=True)
+@inlined
 def joint_score(local, places, model, y):
     """The log-probability of the best cut of an output, KEPT histories at a place."""
     n, m = len(places), len(y)
@@ -77,8 +76,8 @@ def joint_score(local, places, model, y):
 
 
 @parallel
-def joint_scores(local, model, y, y_starts, owner, out):
+def joint_scores(start, stop, local, model, y, y_starts, owner, out):
     """The log-probability of every given output with the input that owns it."""
-    for p in prange(len(owner)):
+    for p in range(start, stop):
         places = np.arange(local.starts[owner[p]], local.starts[owner[p] + 1])
         out[p] = joint_score(local, places, model, y[y_starts[p] : y_starts[p + 1]])

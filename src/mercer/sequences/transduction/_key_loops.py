@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..._loops import compiled
 
 
-@njit(cache=True)
+@compiled
 def slot(key, size):
     """Return the place in a hash table where the search for a key begins."""
     return (key ^ (key >> np.uint64(32))) & np.uint64(size - 1)
 
 
-@njit(cache=True)
+@compiled
 def place_of(keys, table, key):
     """Return the place of a key in a table, or the free one where it belongs."""
     at = slot(key, len(table))
@@ -21,7 +22,7 @@ def place_of(keys, table, key):
     return at
 
 
-@njit(cache=True)
+@compiled
 def hash_table(keys, size):
     """Return a table of the numbers of distinct keys, -1 where free."""
     table = np.full(size, -1, dtype=np.int32)
@@ -30,13 +31,13 @@ def hash_table(keys, size):
     return table
 
 
-@njit(cache=True)
+@compiled
 def found(keys, table, key):
     """Return the number of a key, or -1."""
     return table[place_of(keys, table, key)]
 
 
-@njit(cache=True)
+@compiled
 def entered(keys, table, n, key):
     """Return the number of a key, n and so entered where it is new; keys and table may grow."""
     at = place_of(keys, table, key)
@@ -52,7 +53,7 @@ def entered(keys, table, n, key):
     return number, keys, table
 
 
-@njit(cache=True)
+@compiled
 def numbered(keys):
     """Number the distinct keys in order of appearance; key 0 is none and has number -1."""
     numbers = np.full(keys.shape, -1, dtype=np.int32)
@@ -68,7 +69,7 @@ def numbered(keys):
     return numbers, distinct[:n].copy()
 
 
-@njit(cache=True)
+@compiled
 def repeated_columns(numbers, rows, values, weights, count):
     """Return some rows as a sparse matrix of the features that occur in two of them at least.
 

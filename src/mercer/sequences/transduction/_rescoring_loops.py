@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-from ..._loops import parallel
+from ..._loops import compiled, inlined, parallel
 from ._search_loops import history_keys, position_scores
 from ._tier_loops import tier_after
 
@@ -13,7 +12,7 @@ UNSEEN = -20.0
 """The log-probability of a chunk that its symbol was never seen to emit."""
 
 
-@njit(cache=True)
+@compiled
 def histories_of(y, history, mark, member, once):
     """Keys of the last symbols before every place of an output, and the state of its tier."""
     last = np.full((len(y) + 1, max(history, 1)), -1)
@@ -30,7 +29,7 @@ def histories_of(y, history, mark, member, once):
     return keys, tiers
 
 
-@njit(cache=True)
+@compiled
 def puts_out(local, c, y, j):
     """Whether chunk c is what y has from place j on."""
     size = local.lengths[c]
@@ -40,7 +39,7 @@ def puts_out(local, c, y, j):
     return same
 
 
-@njit(cache=True)
+@compiled
 def emission(local, first, y, j, scores, by_length):
     """Write the score of the chunk of each length that would put out y from place j on."""
     by_length[:] = UNSEEN
@@ -50,7 +49,7 @@ def emission(local, first, y, j, scores, by_length):
             by_length[size] = max(by_length[size], scores[c])
 
 
-@njit(cache=True)
+@compiled
 def language_score(y, language):
     """Log-probability of an output by the n-gram model."""
     state, total = language.start, 0.0
@@ -63,7 +62,7 @@ def language_score(y, language):
     return total + language.logp[state, -1]
 
 
-@njit(cache=True)
+@compiled
 def language_scores(y, starts, language):
     """Log-probabilities of all outputs by the n-gram model."""
     scores = np.empty(len(starts) - 1)
@@ -72,7 +71,7 @@ def language_scores(y, starts, language):
     return scores
 
 
-@njit(cache=True)
+@inlined
 def score(local, places, language, history, temperature, weight, y):
     """The score of one output of one input: that of its best cut into chunks."""
     n, m, longest = len(places), len(y), local.chunks.shape[1]
@@ -96,9 +95,9 @@ def score(local, places, language, history, temperature, weight, y):
 
 
 @parallel
-def score_all(local, language, history, temperature, weight, y, y_starts, owner, out):
+def score_all(start, stop, local, language, history, temperature, weight, y, y_starts, owner, out):
     """The score of every given output for the input that owns it."""
-    for p in prange(len(owner)):
+    for p in range(start, stop):
         places = np.arange(local.starts[owner[p]], local.starts[owner[p] + 1])
         own = y[y_starts[p] : y_starts[p + 1]]
         out[p] = score(local, places, language, history, temperature, weight, own)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
 
-from ..._loops import parallel
+from ..._loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import found
 from ._tier_loops import tier_after, tier_key
@@ -22,7 +21,7 @@ Language = namedtuple("Language", "logp nexts start member once closing")
 """The n-gram model and the tier of outputs."""
 
 
-@njit(cache=True)
+@compiled
 def history_keys(last, keys):
     """Write the key of the last h symbols of each row, h = 1, …; 0 where there are fewer."""
     for n in range(len(last)):
@@ -34,13 +33,13 @@ def history_keys(last, keys):
                 keys[n, h - 1] = key
 
 
-@njit(cache=True)
+@compiled
 def joint_key(window, history):
     """The key of a window together with a history."""
     return mixed(mixed(history, 1), window)
 
 
-@njit(cache=True)
+@compiled
 def joint_keys(windows, histories, pairs, keys):
     """Write the key of each pair of a history and a window; 0 where the history is none."""
     for n in range(len(windows)):
@@ -50,7 +49,7 @@ def joint_keys(windows, histories, pairs, keys):
                 keys[n, f] = joint_key(window, history)
 
 
-@njit(cache=True)
+@compiled
 def tier_keys(states, symbols, keys):
     """Write the keys of the last one and two members of the output's tier."""
     for n in range(len(states)):
@@ -58,7 +57,7 @@ def tier_keys(states, symbols, keys):
             keys[n, d] = tier_key(states[n], symbols, d + 1)
 
 
-@njit(cache=True)
+@compiled
 def add_row(key, weight, keys, table, offset, coef, scores):
     """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
     row = found(keys, table, key)
@@ -68,17 +67,16 @@ def add_row(key, weight, keys, table, offset, coef, scores):
 
 
 @parallel
-def local_scores(features, weights, values, keys, table, offset, coef, starts, scores):
+def local_scores(start, stop, weights, values, keys, table, offset, coef, starts, scores, features):
     """Add the scores of all chunks at every position; position n has starts[n]:starts[n + 1]."""
-    for p in prange(len(features)):
-        n = np.int64(p)  # numba's index has no sign, and does not mix with numbers that have one
+    for n in range(start, stop):
         mine, own = scores[starts[n] : starts[n + 1]], values[n % len(values)]
         for f in range(len(weights)):
             if features[n, f] != 0:
                 add_row(features[n, f], weights[f] * own[f], keys, table, offset, coef, mine)
 
 
-@njit(cache=True)
+@compiled
 def position_scores(local, i, histories, tier, n_symbols, temperature):
     """Log-probabilities of the chunks of position i after one history.
 
@@ -105,7 +103,7 @@ def position_scores(local, i, histories, tier, n_symbols, temperature):
     return scores
 
 
-@njit(cache=True)
+@compiled
 def log_softmax(scores, temperature, prior):
     """Write log(exp(s / T + prior) / Σ) in place of the scores."""
     scores /= temperature
@@ -114,7 +112,7 @@ def log_softmax(scores, temperature, prior):
     scores -= np.log(np.exp(scores).sum())
 
 
-@njit(cache=True)
+@compiled
 def gold_likelihood(scores, starts, gold, prior, prior_starts, symbols, temperature):
     """The mean log-probability of the true chunks, of those that their symbol is known to emit."""
     total, count = 0.0, 0
@@ -128,7 +126,7 @@ def gold_likelihood(scores, starts, gold, prior, prior_starts, symbols, temperat
     return total / max(count, 1)
 
 
-@njit(cache=True)
+@compiled
 def advance(symbols, state, key, tier, node, language, trie):
     """State, key of the output, tier, node of the trie and log-probability after a chunk."""
     gain = 0.0
@@ -143,7 +141,7 @@ def advance(symbols, state, key, tier, node, language, trie):
     return state, key, tier, node, gain
 
 
-@njit(cache=True)
+@compiled
 def selected(scores, merged, outputs, k, beam):
     """The best candidates: of those that may be merged the `k` best different, `beam` in all."""
     kept = np.zeros(min(beam, len(scores)), dtype=np.int64)
@@ -180,7 +178,7 @@ def selected(scores, merged, outputs, k, beam):
     return kept[:size]
 
 
-@njit(cache=True)
+@inlined
 def search(
     local, places, language, histories, trie, temperature, weight, k, beam, out, sizes, best
 ):
@@ -237,9 +235,11 @@ def search(
 
 
 @parallel
-def search_all(local, language, histories, trie, temperature, weight, k, beam, out, sizes, best):
+def search_all(
+    start, stop, local, language, histories, trie, temperature, weight, k, beam, out, sizes, best
+):
     """The search for every input; sizes are 0 before."""
-    for p in prange(len(local.starts) - 1):
+    for p in range(start, stop):
         places = np.arange(local.starts[p], local.starts[p + 1])
         search(
             local, places, language, histories, trie, temperature, weight, k, beam,

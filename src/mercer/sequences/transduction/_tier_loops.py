@@ -7,12 +7,12 @@ member + 1) + the number of symbols of the class that occurs once, 2 for more.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..._loops import compiled
 from ...kernels._window_loops import SEED, mixed
 
 
-@njit(cache=True)
+@compiled
 def nearest_members(flat, starts, member, out):
     """Write the nearest members to the left of each position, then those to the right."""
     depth = out.shape[1] // 2
@@ -22,13 +22,15 @@ def nearest_members(flat, starts, member, out):
             last[:] = -1
             for step in range(starts[p + 1] - starts[p]):
                 i = starts[p] + step if side == 0 else starts[p + 1] - 1 - step
-                out[i, side * depth : (side + 1) * depth] = last
+                for d in range(depth):
+                    out[i, side * depth + d] = last[d]
                 if member[flat[i]]:
-                    last[1:] = last[:-1].copy()
+                    for d in range(depth - 1, 0, -1):
+                        last[d] = last[d - 1]
                     last[0] = flat[i]
 
 
-@njit(cache=True)
+@compiled
 def tier_after(state, symbol, member, once):
     """Return the state after one more output symbol."""
     room = len(member) + 1
@@ -40,7 +42,7 @@ def tier_after(state, symbol, member, once):
     return 3 * last + seen
 
 
-@njit(cache=True)
+@compiled
 def tier_key(state, symbols, depth):
     """Return the key of the last member (depth 1), the last two (2) or what was seen once (3)."""
     if depth == 1:
@@ -50,7 +52,7 @@ def tier_key(state, symbols, depth):
     return mixed(mixed(SEED, 1003), state % 3)
 
 
-@njit(cache=True)
+@compiled
 def states_before(flat, starts, member, once, states):
     """Write the state before each symbol of every output, and after its last."""
     at = 0

@@ -260,9 +260,10 @@ class _Collected:
         """Return what was collected."""
         rows = 1 if all(len(v) == 1 for v in self.values) else len(self.codes.flat)
         values = [np.broadcast_to(v, (rows, v.shape[1])) for v in self.values]
+        keys = np.ascontiguousarray(np.hstack(self.keys))  # other layouts are compiled anew
         return Columns(
-            np.hstack(self.keys), np.concatenate(self.weights),
-            np.hstack(values).astype(np.float32), np.array(self.paired, dtype=np.int64),
+            keys, np.concatenate(self.weights), np.hstack(values).astype(np.float32, order="C"),
+            np.array(self.paired, dtype=np.int64),
         )  # fmt: skip
 
 

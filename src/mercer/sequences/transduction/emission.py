@@ -107,7 +107,7 @@ class Emissions:
         starts = np.concatenate([[0], np.cumsum(self.width[symbols])])
         scores = np.zeros(starts[-1])
         learnt = self.keys, self.table, self.offset, self.coef
-        local_scores(keys, weights, values, *learnt, starts, scores)
+        local_scores(weights, values, *learnt, starts, scores, keys)
         return scores, starts
 
     def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -168,7 +168,7 @@ class Model:
         flat = np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, dtype=np.int64)
         language, joint = np.zeros(values.shape), np.zeros(values.shape)
         language[there] = language_scores(flat, starts, self.language)
-        joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0])
+        joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0].copy())
         return language, joint
 
 

@@ -1,0 +1,166 @@
+"""What stands behind predictions: coordinates, other models' points, and training examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Array, Items, blocks, count, host, is_foreign, one, take
+from ..embedding import Embedding, Frame
+from ..kernels import Kernel, Linear, as_kernel
+from ..solvers.weights import LeastWeights
+
+BLOCK = 1024
+"""Inputs whose weights are held at once."""
+
+
+class BehindPredictions:
+    """What a fitted model knows of its points: their coordinates, and the examples behind them."""
+
+    points_: Any
+    outputs_: Any
+    input_kernel_: Any
+    output_kernel_: Any
+    embed: Any
+
+    @property
+    def coef_(self) -> Array:
+        """The paper's Ψ in output coordinates: ``g(x) = k(x, X) @ coef_`` up to an intercept.
+
+        One row a training input (or landmark, or explicit feature of the input). For linear
+        outputs under the identity operator these are `KernelRidge`'s dual coefficients.
+        """
+        check_is_fitted(self)
+        return self.points_.map.coefficients
+
+    def targets(self, y: Items) -> Array:
+        """The outputs as coordinates of their feature space: what another model may regress on.
+
+        Parameters
+        ----------
+        y
+            Outputs such as the model was fitted on.
+        """
+        return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
+
+    def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
+        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
+
+        Parameters
+        ----------
+        predicted
+            One row of coordinates a point, from any model.
+        inputs
+            The inputs whose points these are, for decoders that ask them.
+        """
+        frame = self._coordinate_frame()
+        width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
+        P = predicted if is_foreign(predicted) else np.asarray(predicted, dtype=float)
+        P = P[:, None] if P.ndim == 1 else P
+        if P.ndim != 2 or P.shape[1] != width:
+            raise ValueError(
+                f"predictions must have the {width} coordinates of targets(y), got shape "
+                f"{tuple(P.shape)}."
+            )
+        weights = LeastWeights(frame, self.outputs_)
+        return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
+
+    def _coordinate_frame(self) -> Frame:
+        check_is_fitted(self)
+        frame = vars(self).get("frame_") or self.points_.frame
+        if not frame.compact:
+            raise ValueError(
+                f"points under {self.output_kernel_} are weights on the training outputs: give "
+                "output_features=KernelPCA(rank) for finite coordinates."
+            )
+        return frame
+
+    def link_scores(self, X: Items, X2: Items | None = None) -> Array:
+        """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
+
+        With an output kernel on the nodes of a graph, whether they are linked; no pre-image is
+        needed.
+
+        Parameters
+        ----------
+        X, X2
+            Inputs such as the model was fitted on; one row of scores for each of X, one column for
+            each of X2 (None for X).
+
+        References
+        ----------
+        Brouard, d'Alché-Buc, Szafranski (ICML 2011).
+        """
+        points = self.embed(X)
+        return points.inner_points(points if X2 is None else self.embed(X2))
+
+    def explain(self, X: Items, k: int = 5) -> list[list[tuple[int, float, Any]]]:
+        """For each input the training examples that weigh most in its prediction.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        k
+            How many examples to name.
+
+        Returns
+        -------
+        For each input a list of (index, weight, output), by the size of the weight. Weights are
+        `embed(X).weights`: positive ones draw the prediction towards an output, negative ones push
+        it away.
+
+        Examples
+        --------
+        >>> from mercer import KernelDependency
+        >>> from mercer.kernels import RBF, Labels
+        >>> model = KernelDependency(RBF(1.0), Labels(), alpha=0.1)
+        >>> model = model.fit([[0.0], [1.0], [5.0]], [["sea"], ["sea", "sun"], ["rain"]])
+        >>> [(index, output) for index, _, output in model.explain([[4.0]], k=1)[0]]
+        [(2, ['rain'])]
+        """
+        check_is_fitted(self)
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be a positive whole number, got {k!r}.")
+        outputs = self.outputs_  # says so where a saved model does without
+        checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
+        named = []
+        for rows in blocks(count(checked), BLOCK):
+            W = host(self.points_(take(checked, np.arange(rows.start, rows.stop))).weights)
+            best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
+            named += [
+                [(int(i), float(w[i]), one(outputs, int(i))) for i in row]
+                for w, row in zip(W, best, strict=True)
+            ]
+        return named
+
+
+class LeftOutPoints:
+    """A model that `fit` leaves with `left_out_`: out of the bag, out of folds, or blended."""
+
+    left_out_: Embedding
+    decoder_: Any
+
+    def loo_embed(self) -> Embedding:
+        """The left-out point of every training example."""
+        check_is_fitted(self)
+        return self.left_out_
+
+    def loo_predict(self) -> Items:
+        """The decoded left-out prediction of every training example (or of its group)."""
+        points = self.loo_embed()  # says so where nothing is fitted
+        return self._flattened(self.decoder_.decode(points))  # type: ignore[attr-defined]
+
+
+def finite_kernel(kernel: Any, why: str) -> Kernel:
+    """The kernel on inputs of a model that sees their finite features; None is the linear one."""
+    kernel = clone(Linear() if kernel is None else as_kernel(kernel))
+    if kernel.features is None:
+        raise ValueError(
+            f"{why}, and {kernel} has no finite ones: use a linear kernel, such as Linear() or "
+            "Words()."
+        )
+    return kernel
