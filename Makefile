@@ -15,7 +15,7 @@ reproduce: $(STAMP)
 
 # Bytecode is written even where the environment forbids it: each worker would compile all files anew.
 test: $(STAMP)
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

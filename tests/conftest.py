@@ -19,21 +19,6 @@ settings.register_profile("mercer", deadline=None, derandomize=True)
 settings.load_profile("mercer")  # the same examples for everybody
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """One worker for each file, and one for all sequence models: compiling them takes a minute."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class ByFile(LoadFileScheduling):
-        def _split_scope(self, nodeid):
-            scope = super()._split_scope(nodeid)
-            return "sequences" if scope.startswith("tests/sequences/") else scope
-
-    return ByFile(config, log)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _few_threads():
     """Plug-ins may have loaded numpy before this file could set the environment."""

@@ -102,7 +102,8 @@ def test_variances_beside_a_row_far_away_are_positive():
 def test_scales_of_weighted_pairs_in_blocks(kernel, n):
     X = np.random.default_rng(0).normal(size=(n, 2)) ** 3
     Y, w = X[:, :1] + X[:, 1:] ** 2, np.arange(n) % 4 + 0.0
-    features = None if kernel.features else Nystroem(landmarks=np.array([[0.0, 0.0], [1.0, 2.0]]))
+    landmarks = np.array([[0.0, 0.0], [1.0, 2.0]])
+    features = Explicit() if kernel.features else Nystroem(landmarks=landmarks)
     model = KernelDependency(kernel, Standardized(Linear()), features=features)
     wanted = clone(model).fit(X, Y, sample_weight=w).predict(X[:9])
     half = n // 2

@@ -7,7 +7,13 @@ from laws.cases import crossed, off, vectors
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
-from mercer.operators import ConditionalCovariance, Covariance, Identity, Mixture
+from mercer.operators import (
+    ConditionalCovariance,
+    Covariance,
+    Identity,
+    LearnedOperator,
+    Mixture,
+)
 
 AGREE = 1e-9
 X, Y = vectors(24)
@@ -17,6 +23,8 @@ OPERATORS = {
     "covariance": Covariance(),
     "root covariance": Covariance(0.5),
     "conditional": ConditionalCovariance(0.1),
+    "learnt": LearnedOperator(),
+    "learnt, few": LearnedOperator(penalty=3.0, power=0.5),
     "mixture": Mixture([Identity(), Covariance(), ConditionalCovariance(0.1)], [0.2, 0.5, 0.3]),
 }
 SCALES = [1e-6, 1e6]
@@ -76,7 +84,8 @@ def test_ridges_chosen_are_absolute():
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_ridge_in_the_units_of_the_operator(name, scale, intercept):
     """B of the outputs scales with their square (or root of it), and the ridge with B."""
-    power = {"identity": 0, "mixture": 0, "root covariance": 1}.get(name, 2)
+    powers = {"identity": 0, "mixture": 0, "root covariance": 1, "learnt, few": 4}
+    power = powers.get(name, 2)
     kernel = RBF(1.0) * OPERATORS[name]
     one = KernelDependencyCV(kernel, alphas=[0.05], fit_intercept=intercept).fit(X, Y)
     other = KernelDependencyCV(kernel, alphas=[0.05 * scale**power], fit_intercept=intercept)

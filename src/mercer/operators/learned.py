@@ -25,6 +25,10 @@ class LearntOfMoments(Operator):
     learnt = True
     B_: Array
 
+    def unit(self, square: float) -> float:
+        """The ridge that outputs of a mean square make natural, over that of the identity."""
+        return 1.0
+
     def matrix(self, moments: Moments) -> Array:
         """What was learnt."""
         if not hasattr(self, "B_"):
@@ -131,14 +135,22 @@ class LearnedOperator(LearntOfMoments):
         learnt.n_iter_ = len(learnt.objective_)
         return learnt
 
+    def unit(self, square: float) -> float:
+        """α with which α = k(x, x) B where CCᵀ k(x, x) is the square, over k(x, x)."""
+        return (square / (self.penalty * self.power)) ** (1.0 / self.power)
+
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """B and the objective after each round, starting from the identity."""
-        xp, q = namespace(moments.vu), int(moments.vu.shape[0])
+        """B and the objective after each round, starting from a multiple of the identity.
+
+        The multiple is the B of a C that explains all outputs, so that units change nothing.
+        """
+        xp = namespace(moments.vu)
         s, P = moments.uu.eigh("input moment")
         vu = moments.vu if P is None else moments.vu @ P
         total = moments.vv.trace()
-        epsilon = max(SMOOTHING * total / (moments.n * q), 1e-300)
-        b: Array = xp.ones_like(vu[:, 0])
+        square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
+        epsilon, weight = SMOOTHING * square, alpha / (self.penalty * self.power)
+        b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + self.power))
         Q: Array = None
         for _ in range(self.max_iter):
             R = vu if Q is None else Q.T @ vu
@@ -147,7 +159,7 @@ class LearnedOperator(LearntOfMoments):
             misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
             squares, Q = eigh(ridged(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
             squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
-            b = (squares * (alpha / (self.penalty * self.power))) ** (1.0 / (1.0 + self.power))
+            b = (squares * weight) ** (1.0 / (1.0 + self.power))
             price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))
             yield (Q * b) @ Q.T, misfit + price
 

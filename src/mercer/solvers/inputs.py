@@ -246,7 +246,7 @@ class InputGram:
     """The largest entry of √w K √w, to which rounding is relative."""
 
     def reduced(self) -> Array:
-        """The Gram matrix without weights and constants, to be destroyed; maps keep their part."""
+        """The Gram matrix without weights and constants, for the caller to destroy."""
         kernel, features = self.kernel, self.kernel.features
         if features is not None and kernel.space.on_vectors and not issparse(self.X):
             F = features(kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))

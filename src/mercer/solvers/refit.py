@@ -167,11 +167,12 @@ class Refitted(Factorization):
 
     @property
     def scale(self) -> float:
-        """Tr K_x / n: an operator that is learnt finds its own scale."""
-        s = self.inputs.s
-        level = float(namespace(s).sum(s)) / self.problem.total or 1.0
-        if self.problem.kernel.operator.learnt:
-            return level
+        """(tr K_x / n) · tr(B S_vv) / tr S_vv; of an operator that is learnt, as that says."""
+        s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
+        if operator.learnt:
+            level = float(namespace(s).sum(s)) / self.problem.total or 1.0
+            square = float(namespace(V).sum(V * V)) / self.problem.total
+            return level * operator.unit(square or 1.0)
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
