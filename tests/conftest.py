@@ -43,6 +43,18 @@ def few_trees():
 
 
 @pytest.fixture(scope="session")
+def forks():
+    """Run code in a process of its own that need not import the package first."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system cannot fork")
+    from forks import Forks
+
+    running = Forks()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
 def data_home():
     """The folder that MERCER_DATA names; a test that needs it skips where there is none."""
     folder = os.environ.get("MERCER_DATA")

@@ -3,9 +3,6 @@
 import gzip
 import json
 import os
-import resource
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +18,6 @@ from mercer.cli import main
 from mercer.cli.terminal import shown
 from mercer.tables import read
 
-MERCER = [sys.executable, "-c", "from mercer.cli import main; main()"]
 ROWS = "".join(f"{i},{2 * i + 1},{'ab'[i % 2]}\n" for i in range(12))
 
 
@@ -48,11 +44,11 @@ def run(*arguments, code=0, input=None):
     return result
 
 
-def mercer_process(*arguments, **options):
-    return subprocess.run(
-        [*MERCER, *arguments],
-        capture_output=True, timeout=120, check=False, **options,
-    )  # fmt: skip
+@pytest.fixture
+def process(forks):
+    """Run the command in a process of its own, after a line of code that changes its streams."""
+    start = "import os, resource, sys\n{}\nfrom mercer.cli import main\nmain()"
+    return lambda *arguments, given: forks(start.format(given), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +72,11 @@ def test_what_is_read_is_not_written_over(folder, arguments, lost):
     assert (folder / lost).read_bytes() == before
 
 
-def test_standard_input_is_not_written_over(folder):
-    with open("d.csv") as table:
-        result = mercer_process("fit", "-", "-o", "d.csv", stdin=table)
+def test_standard_input_is_not_written_over(folder, process):
+    table = "os.dup2(os.open('d.csv', os.O_RDONLY), 0)"
+    result = process("fit", "-", "-o", "d.csv", given=table)
     assert result.returncode == 1
-    assert b"is the file that is read" in result.stderr
+    assert "is the file that is read" in result.stderr
     assert (folder / "d.csv").read_text().startswith("x,y")
 
 
@@ -125,15 +121,13 @@ def test_pipes_and_devices_are_written_into(folder, command):
     assert "/dev/full cannot be written: No space left on device." in message
 
 
-def test_a_full_disk_leaves_the_old_file(folder):
+def test_a_full_disk_leaves_the_old_file(folder, process):
+    (folder / "d.csv").write_text("x,y,kind\n" + 10 * ROWS)
     (folder / "out.csv").write_text("old\n")
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
-
-    result = mercer_process("predict", "m.mercer", "d.csv", "-o", "out.csv", preexec_fn=limit)
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+    result = process("predict", "m.mercer", "d.csv", "-o", "out.csv", given=limit)
     assert result.returncode == 1
-    assert b"out.csv cannot be written: File too large. What was there before" in result.stderr
+    assert "out.csv cannot be written: File too large. What was there before" in result.stderr
     assert (folder / "out.csv").read_text() == "old\n"
     assert sorted(os.listdir()) == ["d.csv", "m.mercer", "out.csv"]
 
@@ -155,17 +149,16 @@ def test_standard_output_by_its_name(folder):
     assert not (folder / "-").exists()
 
 
-def test_closed_streams(folder):
-    closed = mercer_process("fit", "-", preexec_fn=lambda: os.close(0))
-    assert b"standard input is closed" in closed.stderr
-    closed = mercer_process("predict", "m.mercer", "d.csv", preexec_fn=lambda: os.close(1))
+def test_closed_streams(folder, process):
+    predict = ["predict", "m.mercer", "d.csv"]
+    closed = process("fit", "-", given="os.close(0); sys.stdin = None")
+    assert "standard input is closed" in closed.stderr
+    closed = process(*predict, given="os.close(1); sys.stdout = None")
     assert closed.returncode == 1
-    assert b"standard output is closed" in closed.stderr
-    with open("/dev/full", "w") as full:
-        command = [*MERCER, "predict", "m.mercer", "d.csv"]
-        code = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert code.returncode == 1
-    assert b"Traceback" not in code.stderr
+    assert "standard output is closed" in closed.stderr
+    full = process(*predict, given="os.dup2(os.open('/dev/full', os.O_WRONLY), 1)")
+    assert full.returncode == 1
+    assert "Traceback" not in full.stderr
 
 
 def test_the_ending_says_the_format(folder):
@@ -226,12 +219,12 @@ def test_escape_sequences_do_not_reach_the_terminal(folder):
     assert "line 3" in message
 
 
-def test_a_terminal_gets_safe_predictions(folder):
+def test_a_terminal_gets_safe_predictions(folder, process):
     pty = pytest.importorskip("pty")
     (folder / "e.csv").write_text("x,note\n3,red\x1b[31m\n4,\x9b\n")
     parent, child = pty.openpty()
-    command = [*MERCER, "predict", "m.mercer", "e.csv"]
-    subprocess.run(command, stdout=child, stderr=subprocess.DEVNULL, check=True)
+    terminal = f"os.dup2(os.open({os.ttyname(child)!r}, os.O_WRONLY | os.O_NOCTTY), 1)"
+    assert process("predict", "m.mercer", "e.csv", given=terminal).returncode == 0
     os.close(child)
     seen = os.read(parent, 10_000).decode()
     os.close(parent)

@@ -1,10 +1,6 @@
 """Damaged, foreign and interrupted checkpoints and shards: the right answer or a sentence."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -235,13 +231,9 @@ print(kills)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills by signal")
-def test_killed_at_random_moments(tmp_path):
+def test_killed_at_random_moments(tmp_path, forks):
     """SIGKILL twenty times, and each next run goes on: the answer is the undisturbed one."""
-    assert signal.SIGKILL
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", KILLS, str(tmp_path / "run")]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    run = forks(KILLS, tmp_path / "run")
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) == 20
     found = np.load(tmp_path / "run.answer.npy")

@@ -1,14 +1,12 @@
 """Kill -9 at random moments: the old file or the new one is there, never half of one.
 
-Jobs run in processes that a server forks once it has imported everything; the seed fixes how long
-each job lives. What a later job gives equals what an undisturbed one gives.
+Jobs run in forks; the seed fixes how long each lives. What a later job gives equals what an
+undisturbed one gives.
 """
 
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -20,9 +18,8 @@ from mercer import KernelDependencyCV
 from mercer.kernels import RBF
 
 KILLS = 20
-LIFE = 0.15
+LIFE = 0.1
 """The longest that a job lives, in seconds: some rounds of its work."""
-MODELS = []
 X = np.random.default_rng(0).normal(size=(120, 3))
 Y = np.sin(X @ np.random.default_rng(1).normal(size=(3, 4)))
 
@@ -31,68 +28,54 @@ def fitted(length_scale):
     return KernelDependencyCV(RBF(length_scale), alphas=[0.1, 1.0]).fit(X, Y)
 
 
-def save(path):
-    """Save one model over another, again and again."""
-    while True:
-        for model in MODELS:
-            mercer.save(model, path)
+def save(path, models):
+    """Save one model over another."""
+    for model in models:
+        mercer.save(model, path)
 
 
-def fit(path):
-    """Fit and save, again and again."""
-    while True:
-        for length_scale in (1.0, 2.0):
-            mercer.save(fitted(length_scale), path)
+def fit(path, models):
+    """Fit and save."""
+    for length_scale in (1.0, 2.0):
+        mercer.save(fitted(length_scale), path)
 
 
-def predict(path):
-    """Load and predict, again and again."""
-    while True:
-        mercer.load(path).predict(X)
+def predict(path, models):
+    """Load and predict."""
+    mercer.load(path).predict(X)
 
 
 JOBS = {job.__name__: job for job in (save, fit, predict)}
 
 
-def serve(job, path):
-    """Fork a process for each line of the standard input; say its number, and when it is dead."""
-    MODELS.extend([fitted(1.0), fitted(2.0)])
-    while sys.stdin.readline():
+def kill(job, path):
+    """Kill a process that does a job again and again; look at the file, and start the next."""
+    models, draw = [fitted(1.0), fitted(2.0)], random.Random(0)
+    wanted = [model.predict(X) for model in models]
+    for _ in range(KILLS):
         number = os.fork()
         if not number:
             try:
-                JOBS[job](path)
+                while True:
+                    JOBS[job](path, models)
             finally:
                 os._exit(1)  # a job that ends by itself is a failure
-        print(number, flush=True)
-        print(os.waitpid(number, 0)[1], flush=True)
+        time.sleep(draw.uniform(0.0, LIFE))
+        os.kill(number, signal.SIGKILL)
+        assert os.waitpid(number, 0)[1] == signal.SIGKILL
+        found = mercer.load(path).predict(X)
+        assert any(np.array_equal(found, one) for one in wanted)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and kill")
 @pytest.mark.parametrize("job", JOBS)
-def test_killed_jobs_leave_whole_files(job, tmp_path):
-    path, draw = tmp_path / "model.mercer", random.Random(0)
-    wanted = [fitted(1.0).predict(X), fitted(2.0).predict(X)]
-    whole = mercer.save(fitted(1.0), path).read_bytes()
-    command = [sys.executable, "-m", "hostile.test_faults", job, str(path)]
-    here = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, env=here, **pipes) as on:
-        for _ in range(KILLS):
-            print("go", file=on.stdin, flush=True)
-            number = int(on.stdout.readline())
-            time.sleep(draw.uniform(0.0, LIFE))
-            os.kill(number, signal.SIGKILL)
-            assert int(on.stdout.readline()) == signal.SIGKILL
-            found = mercer.load(path).predict(X)
-            assert any(np.array_equal(found, one) for one in wanted)
-        on.stdin.close()
+def test_killed_jobs_leave_whole_files(job, tmp_path, forks):
+    path, model = tmp_path / "model.mercer", fitted(1.0)
+    whole = mercer.save(model, path).read_bytes()
+    killed = forks(f"from hostile.test_faults import kill\nkill({job!r}, {str(path)!r})")
+    assert killed.returncode == 0, killed.stderr
     if job == "predict":
         assert path.read_bytes() == whole
-    assert_array_equal(mercer.load(mercer.save(fitted(1.0), path)).predict(X), wanted[0])
+    found = mercer.load(mercer.save(fitted(1.0), path)).predict(X)
+    assert_array_equal(found, model.predict(X))
     assert path.read_bytes() == whole
     assert all(rest.name.startswith(".") for rest in tmp_path.iterdir() if rest != path)
-
-
-if __name__ == "__main__":
-    serve(*sys.argv[1:])

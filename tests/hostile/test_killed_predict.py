@@ -1,11 +1,6 @@
 """Predictions killed at random moments leave the old file or the new one, never half."""
 
 import json
-import os
-import subprocess
-import sys
-
-import pytest
 
 import mercer
 from mercer import AutoDependency
@@ -59,15 +54,12 @@ print(json.dumps([found, out.read_bytes() == new]))
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_kills_leave_the_old_file_or_the_new_one(tmp_path, monkeypatch, few_trees):
+def test_kills_leave_the_old_file_or_the_new_one(tmp_path, monkeypatch, few_trees, forks):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(60)))
     mercer.save(AutoDependency().fit(read("d.csv")), tmp_path / "m.mercer")
-    told = subprocess.run(
-        [sys.executable, "-c", SCRIPT.replace("KILLS", str(KILLS))],
-        stdout=subprocess.PIPE, timeout=300, check=True,
-    )  # fmt: skip
+    told = forks(SCRIPT.replace("KILLS", str(KILLS)), seconds=300)
+    assert told.returncode == 0, told.stderr
     found, whole = json.loads(told.stdout)
     assert len(found) == KILLS
     assert sum(killed for killed, _ in found) >= KILLS - 2

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -62,20 +60,17 @@ X = np.random.default_rng(99).normal(size=(20, 3))
 
 KILLED = """
 import sys
-from test_checkpoint import Stream, blocks, model
+from sources.test_checkpoint import Stream, blocks, model
 generator = blocks(stop=8)
 model().fit(Stream(generator, sample=60, checkpoint=sys.argv[1], every=3))
 """
 
 
-def test_killed_and_resumed(tmp_path):
+def test_killed_and_resumed(tmp_path, forks):
     """SIGKILL in a process of its own: nothing gets a chance to tidy up."""
     path = tmp_path / "run.npz"
-    folder = os.path.dirname(__file__)
-    inherited = [folder, os.path.dirname(folder), *sys.path]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(inherited)}
-    run = subprocess.run([sys.executable, "-c", KILLED, str(path)], env=environment)
-    assert run.returncode == -signal.SIGKILL
+    run = forks(KILLED, path)
+    assert run.returncode == -signal.SIGKILL, run.stderr
     assert path.exists()
     whole = model().fit(Stream(blocks(), sample=60))
     resumed = model().fit(Stream(blocks(), sample=60, checkpoint=path, every=3))
