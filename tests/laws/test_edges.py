@@ -9,7 +9,15 @@ from sklearn.base import clone
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
 from mercer.features import Exact, Explicit, IncompleteCholesky, KernelPCA, Nystroem
-from mercer.kernels import RBF, Linear, Polynomial, Standardized, VectorKernel
+from mercer.kernels import (
+    RBF,
+    Centered,
+    Gaussian,
+    Linear,
+    Polynomial,
+    Standardized,
+    VectorKernel,
+)
 from mercer.losses import Huber
 from mercer.operators import Covariance, CurlFree, Identity, LearnedOperator, Shared
 
@@ -218,3 +226,13 @@ def test_refits_on_a_single_pair_predict_its_output(model):
 def test_the_evidence_of_constant_outputs(given):
     model = KernelDependencyCV(**given).fit(INPUTS[:9], np.full(9, 2.5))
     assert np.allclose(model.predict(INPUTS), 2.5)
+
+
+@pytest.mark.parametrize("wrap", [Centered, lambda kernel: Gaussian(kernel, 1.0)])
+def test_wrapped_kernels_keep_their_digits_far_from_zero(wrap):
+    near = np.round(INPUTS * 2.0**10) / 2.0**10
+    wanted = wrap(Linear()).fit(near)(near)
+    for kernel in (Linear(), Linear() + Linear(), 2.0 * Linear()):
+        far, close = (wrap(kernel).fit(A)(A) for A in (near + 1e6, near))
+        assert np.allclose(far, close, rtol=0, atol=1e-8)
+    assert np.allclose(wrap(Linear()).fit(near + 1e6).diag(near + 1e6), wanted.diagonal())
