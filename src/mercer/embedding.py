@@ -105,7 +105,7 @@ class OrthonormalFrame(Frame):
 
 
 @dataclass(frozen=True)
-class Moved(Frame):
+class MovedFrame(Frame):
     """Coordinates that are all there is, about another origin than zero."""
 
     frame: Frame
@@ -262,7 +262,7 @@ class Embedding:
         if not self.frame.whole:
             return self, 0.0
         C, origin = self.coordinates, self.frame.evaluate(take(Y, [0]))[0, :]
-        moved = Moved(self.frame, origin)
+        moved = MovedFrame(self.frame, origin)
         lost = 2.0 * (C @ origin) - origin @ origin
         return Embedding(C - origin, moved, self.left_out, self.inputs), lost
 

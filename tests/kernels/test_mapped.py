@@ -134,3 +134,16 @@ def test_what_is_wrong_with_a_table_is_named():
         On("title", RBF(1.0))(TABLE)
     with pytest.raises(ValueError, match="one kind"):
         (On("price", RBF(1.0)) + RBF(1.0))(X)
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_transformer_on_a_column_of_numbers(kind):
+    table = {"price": [kind(value) for value in (1, 2, 4)], "title": ["a b", "b", "c"]}
+    scaled = StandardScaler().fit_transform(np.array([[1.0], [2.0], [4.0]]))
+    kernel = On("price", 2.0 * Mapped(StandardScaler(), RBF(1.0)))
+    kernel = kernel + On("price", Mapped(np.log1p, Linear()))
+    logs = np.log1p([1.0, 2.0, 4.0])
+    wanted = 2.0 * RBF(1.0)(scaled) + np.outer(logs, logs)
+    assert np.allclose(kernel.fit(table)(table), wanted, rtol=1e-12)
+    split = On("title", Mapped(lambda titles: [title.split() for title in titles], Spectrum(1)))
+    assert split.fit(table)(table)[0].tolist() == [2.0, 1.0, 0.0]

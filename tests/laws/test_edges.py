@@ -9,8 +9,17 @@ from sklearn.base import clone
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates
 from mercer.features import Exact, Explicit, IncompleteCholesky, KernelPCA, Nystroem
-from mercer.kernels import RBF, Linear, Polynomial, Standardized, VectorKernel
-from mercer.operators import Covariance, CurlFree, Identity, Shared
+from mercer.kernels import (
+    RBF,
+    Centered,
+    Gaussian,
+    Linear,
+    Polynomial,
+    Standardized,
+    VectorKernel,
+)
+from mercer.losses import Huber
+from mercer.operators import Covariance, CurlFree, Identity, LearnedOperator, Shared
 
 
 @pytest.mark.parametrize("operator", [Identity(), Covariance()])
@@ -191,3 +200,39 @@ def test_kernel_values_of_single_precision(intercept):
     wanted = KernelDependency(Linear() * Covariance(), **parts)
     wanted = wanted.fit(np.round(INPUTS), OUTPUTS - FAR).predict(np.round(INPUTS))
     assert np.allclose(model.predict(INPUTS), wanted, rtol=0, atol=1e-9)
+
+
+# -- few pairs, and constant outputs -----------------------------------------------------------
+
+JUDGED_BY_REFITS = [
+    KernelDependencyCV(RBF(1.0), loss=[None, Huber()]),
+    KernelDependencyCV(RBF(1.0) * LearnedOperator()),
+    KernelDependency(RBF(1.0), loss=Huber()),
+]
+
+
+@pytest.mark.parametrize("model", JUDGED_BY_REFITS, ids=lambda model: str(model)[:40])
+def test_refits_on_a_single_pair_predict_its_output(model):
+    X, Y = INPUTS[:2], OUTPUTS[:2] - FAR
+    assert np.allclose(clone(model).fit(X, Y).loo_predict(), Y[::-1], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"kernel": RBF(1.0), "criterion": "evidence"}, {"search": "gradient"}],
+    ids=["evidence", "gradient"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_the_evidence_of_constant_outputs(given):
+    model = KernelDependencyCV(**given).fit(INPUTS[:9], np.full(9, 2.5))
+    assert np.allclose(model.predict(INPUTS), 2.5)
+
+
+@pytest.mark.parametrize("wrap", [Centered, lambda kernel: Gaussian(kernel, 1.0)])
+def test_wrapped_kernels_keep_their_digits_far_from_zero(wrap):
+    near = np.round(INPUTS * 2.0**10) / 2.0**10
+    wanted = wrap(Linear()).fit(near)(near)
+    for kernel in (Linear(), Linear() + Linear(), 2.0 * Linear()):
+        far, close = (wrap(kernel).fit(A)(A) for A in (near + 1e6, near))
+        assert np.allclose(far, close, rtol=0, atol=1e-8)
+    assert np.allclose(wrap(Linear()).fit(near + 1e6).diag(near + 1e6), wanted.diagonal())

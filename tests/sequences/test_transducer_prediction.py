@@ -115,6 +115,9 @@ def test_probabilities_sum_to_one_at_most(model):
     assert min(totals) > 0.2
     closed = model.predict_proba(["cab"], candidates=[["KAB", "KAN", "B"]])
     assert sum(p for _, p in closed[0]) == pytest.approx(1.0)
+    for given in ({}, {"candidates": [["KAB", "KAN", "B"]]}, {"lexicon": ["KAB", "KAN", "B"]}):
+        many, one = (model.predict_proba(["cab"], k, **given)[0] for k in (3, 1))
+        assert many[:1] == one  # however many are asked for
 
 
 def test_probabilities_are_calibrated():
@@ -131,7 +134,7 @@ def test_probabilities_are_calibrated():
 
 def test_confidence_is_fitted_by_likelihood():
     rng = np.random.default_rng(0)
-    true = Confidence(0.5, -2.0, 0.0)
+    true = Confidence(0.5, -1.0, 0.0, 0.0, -0.6)
     scores = -np.sort(rng.exponential(2.0, (3000, 4)), axis=1)
     lengths = np.full(3000, 5)
     p = np.exp(true.log_probabilities(scores, lengths))
@@ -139,6 +142,11 @@ def test_confidence_is_fitted_by_likelihood():
     right = np.array([rng.choice(5, p=row) for row in p])
     found = Confidence.fitted(scores, lengths, right)
     assert found.sharpness == pytest.approx(0.5, abs=0.1)
+    assert found.margin == pytest.approx(-0.6, abs=0.2)
+    least, other = (
+        c.log_probabilities(scores, lengths)[np.arange(3000), right].sum() for c in (found, true)
+    )
+    assert least > other
 
 
 def test_more_outputs_teach_the_language_model():

@@ -32,7 +32,7 @@ from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
 from ..kernels import Kernel
-from ..kernels.on_device import OnDevice
+from ..kernels.wrapper import OnDevice
 from ..spaces import Rows
 from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists

@@ -13,7 +13,7 @@ from ..decoders import Decoder
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
-from ..kernels.on_device import OnDevice
+from ..kernels.wrapper import OnDevice
 from ..losses import Loss, checked_loss
 from ..operators import as_operator_kernel
 from ..problem import Problem, Want, positive_alpha

@@ -15,7 +15,7 @@ from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..kernels.on_device import on_device
+from ..kernels.wrapper import on_device
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Data, Problem, Side, Want

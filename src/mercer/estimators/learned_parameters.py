@@ -15,7 +15,7 @@ from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
 from ..kernels.gradients import with_parameters
-from ..kernels.on_device import OnDevice
+from ..kernels.wrapper import OnDevice
 from ..operators import ComponentKernel, OperatorKernel, Separable
 from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want

@@ -15,7 +15,7 @@ from .._parameters import boolean
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
-from ..kernels.on_device import OnDevice, on_device
+from ..kernels.wrapper import OnDevice, on_device
 from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 from ..problem import Data, Problem, Side, Want

@@ -21,9 +21,8 @@ from .mass_spectrum import MassSpectrum
 from .polynomial import Polynomial
 from .positions import Positions
 from .rankings import Hamming, Kendall, Spearman
-from .smoothed import Smoothed
 from .spectrum import Spectrum
-from .standardized import Standardized
+from .standardized import Smoothed, Standardized
 from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tf_idf import TfIdf, Words

@@ -242,7 +242,8 @@ class On(After):
     column
         The name of the column.
     kernel
-        The kernel on its values; a column of numbers counts as vectors of length one.
+        The kernel on its values; a column of numbers counts as vectors of length one, for
+        `Mapped` too.
 
     Examples
     --------
@@ -267,8 +268,8 @@ class On(After):
         return f"column {self.column!r}"
 
     def _apply(self, A: Items) -> Items:
-        values = [row[self.column] for row in A]
-        if not self.inner.on_vectors:
-            return object_array(values)
-        numbers = all(isinstance(value, Real) for value in values)
-        return np.array(values, dtype=float)[:, None] if numbers else values
+        values, inner = [row[self.column] for row in A], self.inner
+        vectors = inner.on_vectors or isinstance(inner.multiple.kernel, Mapped)
+        if vectors and all(isinstance(value, Real) for value in values):
+            return np.array(values, dtype=float)[:, None]
+        return values if inner.on_vectors else object_array(values)

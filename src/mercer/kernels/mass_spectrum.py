@@ -6,7 +6,7 @@ from .._arrays import Array, Items, as_items, object_array
 from .._checks import Limits, array, finite, must
 from .._parameters import parameters, positive
 from ..spaces import Spectra
-from ..spaces.spectra import peaks
+from ..spaces.molecules import peaks
 from .base import Kernel
 from .gradients import ParameterGradient
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from .._arrays import Array, Items, namespace
+from .._arrays import Array, Items, namespace, take
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .distances import exp, length_scale, settled, squared
@@ -111,8 +111,8 @@ class Gaussian(OfValues):
         return self
 
     def _squared(self, A: Items, B: Items) -> Array:
-        features = self.inner.features
-        if features is not None and self.inner.on_vectors:  # they keep their digits far from zero
+        if _has_few_features(self.inner, A):
+            features = self.inner.features
             F = features(A)
             return squared(F, F if A is B else features(B))
         K = self.inner._gram(A, B)
@@ -177,12 +177,18 @@ class Centered(Wrapper):
         return namespace(K).mean(K, axis=1)
 
     def _gram(self, A: Items, B: Items) -> Array:
+        if _has_few_features(self.inner, A):
+            return Kernel._gram(self, A, B)
         left = self._means(A)
         right = left if A is B else self._means(B)
         K = self.inner._gram(A, B) - left[:, None] - right[None, :]
         return K + namespace(K).mean(self.means_)
 
     def _diag(self, A: Items) -> Array:
+        features = self.features if _has_few_features(self.inner, A) else None
+        if features is not None:
+            F = features(A)
+            return namespace(F).sum(F * F, axis=1)
         return self.inner._diag(A) - 2.0 * self._means(A) + namespace(self.means_).mean(self.means_)
 
     @property
@@ -242,3 +248,13 @@ class Centered(Wrapper):
 
 def _sqrt(A: Any) -> Array:
     return namespace(A).sqrt(A) if not isinstance(A, np.ndarray) else np.sqrt(A, out=A)
+
+
+def _has_few_features(kernel: Kernel, A: Items) -> bool:
+    """Whether vectors are best compared by finite features, which keep their digits far from zero.
+
+    Not by those of products, which are many.
+    """
+    if kernel.features is None or not kernel.on_vectors:
+        return False
+    return kernel.features(take(A, [0])).shape[1] <= 2 * A.shape[1]

@@ -6,7 +6,7 @@ the paper follow from the same three moments of the data (`Moments`).
 
 from .base import Operator
 from .block_gram import BlockGram, DenseGram
-from .components import ComponentGram, ComponentKernel
+from .components import ComponentGram, ComponentKernel, Pointwise
 from .coupled import Blocks, CoupledKernel
 from .covariance import ConditionalCovariance, Covariance
 from .fields import CurlFree, DivergenceFree
@@ -18,7 +18,6 @@ from .matrix import Identity, Matrix
 from .mixture import Mixture, mixtures
 from .moments import Moments
 from .patchwise import Patchwise
-from .pointwise import Pointwise
 from .positionwise import Positionwise
 from .separable import Separable, as_operator_kernel
 from .shared import Shared

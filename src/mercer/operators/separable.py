@@ -143,7 +143,7 @@ class SpectralMoments:
     @property
     def ones(self) -> Array:
         """The diagonal of the identity in output coordinates."""
-        return namespace(self.EV).ones_like(self.EV[0, :])
+        return namespace(self.EV).ones_like(self.EV.sum(axis=0))
 
     @cached_property
     def vu(self) -> Array:

@@ -13,6 +13,7 @@ from .._parameters import whole
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
+from .transduction.calibration import LISTED
 from .transduction.confidence import Confidence, with_probabilities
 from .transduction.decoding import Decoding, output_of, top_of_both
 from .transduction.inputs import InputCoder
@@ -78,11 +79,15 @@ class TransducerPrediction:
         """For each input the best `k` outputs with their probabilities, best first.
 
         The probabilities are calibrated on pairs left out of the fit; what is left to one is the
-        probability of any other output. Those of `candidates` and of a `lexicon` sum to one.
+        probability of any other output. Those of all `candidates` of an input sum to one.
         """
-        ranked = self._top(X, whole(k, "k", 1), context, candidates, lexicon)
+        if candidates is not None:
+            candidates = list(candidates)
+        many = max([whole(k, "k", 1), LISTED, *map(len, candidates or [])])
+        ranked = self._top(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
-        return with_probabilities(ranked, self._confidence, [len(x) for x in X], closed)
+        found = with_probabilities(ranked, self._confidence, [len(x) for x in X], closed)
+        return [row[:k] for row in found]
 
     def _top(
         self, X: Items, k: int, context: Items, candidates: Items, lexicon: Items

@@ -116,6 +116,7 @@ class Objective:
         if outside is not None:
             squares += float(xp.sum(outside * outside))
             misfit += self.alpha * float(xp.sum(outside * outside))
+        misfit = max(misfit, rows * q * np.finfo(float).tiny)  # zero where outputs are constant
         share = 0.5 * rows * q / misfit
         shrunk = self.D * self.b[None, :]
         bz = inside * self.b[None, :]

@@ -319,7 +319,7 @@ class ExactInputs(InputSpectrum):
         # Rounding in directions that finite features cannot have means nothing at new inputs, and
         # a small ridge would magnify it: those, smallest first, are not mapped.
         width = directions if self.gram.width is None else self.gram.width
-        alike = not float(namespace(self.s).max(self.s)) > 0
+        alike = not bool(namespace(self.s).any(self.s > 0))
         self.null = directions if alike else max(0, directions - width)
 
     def project(self, X: Items) -> Array:

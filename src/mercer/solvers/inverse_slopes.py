@@ -109,6 +109,7 @@ def _evidence(problem: Problem, pieces: Iterator[_Piece]) -> ParameterSlopes:
         traces += q * float(xp.sum(xp.linalg.diagonal(P)))
         of_misfit = added(of_misfit, pull(z @ xp.matrix_transpose(z)))
         of_logs = added(of_logs, pull(P), 0.5 * q)
+    misfit = max(misfit, number * np.finfo(float).tiny)  # zero where outputs are constant
     share = 0.5 * number / misfit
     value = 0.5 * (number * log(misfit / number) + logs)
     slopes = added(of_logs, of_misfit, -share)

@@ -268,7 +268,8 @@ class Parts(Factorization):
                 logs += unseen * q * log(alpha)
         weights = self.problem.weights
         extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]
-        return -0.5 * (number * log(misfit / number) + logs) + extra
+        misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
+        return -0.5 * (number * log(misfit) + logs) + extra
 
     def density(self, alpha: float) -> float:
         """−½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
@@ -289,7 +290,8 @@ def part_coefficients(part: Part, alpha: float, Q: Array | None = None) -> Array
     """
     s, b = part.inputs.s, part.b[None, :]
     D = s[:, None] * b
-    largest = float(namespace(D).max(D)) if part.inputs.refines else 0.0
+    refined = part.inputs.refines and 0 not in D.shape  # one pair under an intercept has no row
+    largest = float(namespace(D).max(D)) if refined else 0.0
     small = alpha < REFINED * largest and stands_out(alpha, int(s.shape[0]), largest)
     D += alpha
     C = part.inside / D

@@ -8,15 +8,13 @@ from .base import Opaque, Space
 from .classes import Classes
 from .curves import Curves
 from .fields import Fields
-from .graphs import Graphs
+from .graphs import Graphs, Trees
 from .indices import GramRows, Indices
 from .label_sets import LabelSets
-from .molecules import Molecules
+from .molecules import Molecules, Spectra
 from .rankings import Rankings
 from .rows import Rows
 from .sequences import Sequences
-from .spectra import Spectra
-from .trees import Trees
 from .vectors import Vectors
 
 __all__ = [

@@ -1,3 +1,5 @@
+"""Graphs and trees."""
+
 from __future__ import annotations
 
 from collections.abc import Hashable
@@ -6,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, as_items
-from .base import Space
+from .base import Space, resolve
 
 
 class Graphs(Space):
@@ -86,3 +88,26 @@ def _in_order(item: Any) -> Any:
     return sorted(
         ((key, _in_order(value)) for key, value in item.items()), key=lambda kv: repr(kv[0])
     )
+
+
+class Trees(Space):
+    """Ordered labelled trees: bracketed strings or nested tuples, as the kernel reads them.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Trees
+    >>> list(Trees().check(["(S (NP I) (VP run))"]))
+    ['(S (NP I) (VP run))']
+    """
+
+    name = "trees"
+
+    def key(self, item: Any) -> Hashable:
+        """The text, without what blanks there are; nested tuples as they are."""
+        if isinstance(item, str):
+            return " ".join(item.replace("(", " ( ").replace(")", " ) ").split())
+        return super().key(item)
+
+    def kernel(self) -> Any:
+        """Fragments in common, by cosine."""
+        return resolve("kernels.Normalized")(resolve("kernels.SubsetTree")())

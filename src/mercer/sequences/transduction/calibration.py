@@ -22,7 +22,7 @@ WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
 """Weights of the n-gram model that are tried; the first is that of the lists."""
 ENOUGH = 2400
 """Pairs left out that settle two numbers; of a large set not every fold is needed."""
-JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45)
+JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.1)
 Weights = tuple[float, float]
 """Of the n-gram model of outputs, and of the joint one."""
 LISTED = 5
