@@ -1,6 +1,7 @@
 """On a cluster: the same numbers, lost workers made good, and nothing large on the client."""
 
 import logging
+import multiprocessing
 import pickle
 
 import joblib
@@ -37,9 +38,16 @@ AGREE = 1e-8
 
 @pytest.fixture(scope="module")
 def client():
-    """Two processes on the loopback interface."""
+    """Two processes on the loopback interface, forked by one that has imported the package."""
+    settings = {"memory.terminate": False, "multiprocessing-method": "forkserver"}
+    with dask.config.set({f"distributed.worker.{name}": to for name, to in settings.items()}):
+        distributed.utils.get_mp_context()  # names what it would import itself
+        multiprocessing.set_forkserver_preload(["distributed", "dask.array", "mercer.estimators"])
+        yield from _client()
+
+
+def _client():
     with (
-        dask.config.set({"distributed.worker.memory.terminate": False}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,

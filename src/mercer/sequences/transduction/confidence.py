@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from ..._checks import Limits, finite
 from ...decoders.base import Ranked
@@ -52,7 +51,7 @@ class Confidence:
         none = self.rest + (self.slope / (lengths[:, None] + 1.0) + self.total) * top
         none = none + self.margin * np.minimum(top - second, FAR)
         logits = np.hstack([listed, none])
-        return logits - logsumexp(logits, axis=1, keepdims=True)
+        return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
 
     @classmethod
     def fitted(cls, scores: np.ndarray, lengths: np.ndarray, right: np.ndarray) -> Confidence:
@@ -81,6 +80,6 @@ def with_probabilities(
         if closed and not np.isfinite(scores).any():  # none is possible: all are alike
             scores = np.zeros_like(scores)
         logp = confidence.log_probabilities(scores, np.array([length]))[0, :-1]
-        p = np.exp(logp - logsumexp(logp)) if closed else np.exp(logp)
+        p = np.exp(logp - np.logaddexp.reduce(logp)) if closed else np.exp(logp)
         found.append([(output, float(q)) for (output, _), q in zip(row, p, strict=True)])
     return found
