@@ -51,6 +51,7 @@ def begin(arguments, folder, streams, seconds):
 
 def serve():
     """Fork a process for each line of the input; say how it ended."""
+    import mercer._loops
     import mercer.auto
     import mercer.cli.predict  # noqa: F401
 

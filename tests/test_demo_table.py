@@ -9,6 +9,8 @@ import pytest
 from mercer import load
 from mercer.demo.table import Tables, plain
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def sent(text, name="t.csv"):
     return {"name": name, "file": base64.b64encode(text.encode()).decode()}

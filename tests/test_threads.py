@@ -1,8 +1,6 @@
 """Work on all cores gives what one core gives, and survives forks and threads."""
 
 import os
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -42,26 +40,21 @@ print("done")
 """
 
 
-def ran(code):
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"OMP_NUM_THREADS": "2"},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+@pytest.fixture
+def ran(forks):
+    """Run code on two threads in a process of its own."""
+    two = 'import os; os.environ["OMP_NUM_THREADS"] = "2"\n'
+    return lambda code: forks(two + code, seconds=180)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_fork_pool_works_after_a_parallel_loop(tmp_path):
+def test_a_fork_pool_works_after_a_parallel_loop(tmp_path, ran):
     script = tmp_path / "pool.py"  # a file, because a pool imports what it runs
     script.write_text(FORK)
     result = ran(f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')")
     assert result.stdout.split("\n")[:2] == ["2.0", "[2.0, 2.0, 2.0, 2.0]"], result.stderr
 
 
-def test_eight_threads_at_once():
+def test_eight_threads_at_once(ran):
     result = ran(THREADS)
     assert result.returncode == 0, result.stderr[-2000:]
     assert result.stdout == "done\n"
