@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,9 @@ class Labels(Wrapper):
         return self.inner.check(A if self.inner.accepts_sparse else dense(A), name)
 
     def _encoded(self, sets: np.ndarray, name: str) -> csr_array:
-        rows = [np.fromiter({self._column(v, i, name) for v in s}, int) for i, s in enumerate(sets)]
+        rows = [sorted({self._column(v, i, name) for v in s}) for i, s in enumerate(sets)]
         ends = np.cumsum([0, *map(len, rows)])
-        columns = np.concatenate([np.sort(row) for row in rows])
+        columns = np.fromiter(chain.from_iterable(rows), int, ends[-1])
         return csr_array((np.ones(len(columns)), columns, ends), (len(sets), len(self.columns_)))
 
     def _column(self, label: Hashable, index: int, name: str) -> int:
