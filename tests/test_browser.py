@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 PATIENCE = 180_000
 """Milliseconds; a busy machine is no failure."""
 
