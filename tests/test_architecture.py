@@ -26,6 +26,7 @@ ORDER = [
         "_progress",
         "_parts",
         "_reader",
+        "_moved",
         "_part_types",
         "symmetric",
     },

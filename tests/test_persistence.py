@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import networkx
@@ -17,6 +18,7 @@ from sklearn.metrics import make_scorer
 
 import mercer
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._moved import MOVED
 from mercer._part_types import RENAMED, part_type
 from mercer._parts import Reader, Writer
 from mercer.kernels import RBF, Labels, Positions, Spectrum
@@ -324,6 +326,26 @@ def test_present_names_are_not_old_ones():
 def test_every_part_of_a_moved_module_is_found_under_its_old_name():
     for name in ("transduction.model:Model", "max_margin:MaxMarginMarkovNetwork"):
         assert part_type(f"estimators.{name}") is part_type(f"sequences.{name}")
+
+
+@pytest.mark.parametrize("old", sorted(MOVED.keys() - {"streams", "streams.expected"}))
+def test_pickles_find_modules_under_their_old_names(old):
+    assert import_module(f"mercer.{old}") is import_module(f"mercer.{MOVED[old]}")
+
+
+def test_variances_load_of_files_that_tell_who_keeps_the_gram_matrix(tmp_path, pairs):
+    model = KernelDependency(alpha=0.1).fit(*pairs)
+    file = mercer.save(model, tmp_path / "model.mercer", variance=True)
+    wanted = mercer.load(file).embed(pairs[0]).variance()
+
+    def older(members):
+        tree = members["model.json"].decode()
+        before = '"solvers.inputs:InputGram", {'
+        assert tree.count(before) == 1
+        members["model.json"] = tree.replace(before, before + '"shared": false, ').encode()
+
+    rewritten(file, older)
+    assert_array_equal(mercer.load(file).embed(pairs[0]).variance(), wanted)
 
 
 def test_a_scorer_is_refused_with_the_way_out(tmp_path, rng):

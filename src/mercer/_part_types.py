@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._checks import Limits, is_whole, must
+from ._moved import present_name
 
 ROOMS = (
     "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
@@ -49,44 +50,11 @@ RENAMED: dict[str, str] = {
 A name is ``module:Class``, the module without ``mercer.``. Whoever moves or renames a class that
 models are made of adds a line, so that files of older versions load.
 """
-MOVED: dict[str, str] = {
-    f"estimators.{name}": f"sequences.{name}"
-    for name in (
-        "joint_kernel_map",
-        "joint_scores",
-        "markov",
-        "max_margin",
-        "sequence_transducer",
-        "transduction",
-    )
-} | {
-    "auto.reader": "auto.frames",
-    "decoders.simplex": "decoders.direct",
-    "features.operator_fourier": "features.fourier",
-    "kernels.delta": "kernels.labels",
-    "kernels.on": "kernels.mapped",
-    "kernels.on_device": "kernels.wrapper",
-    "kernels.precomputed": "kernels.function",
-    "kernels.smoothed": "kernels.standardized",
-    "kernels.tanimoto": "kernels.histograms",
-    "kernels.words": "kernels.tf_idf",
-    "losses.epsilon_insensitive": "losses.huber",
-    "operators.identity": "operators.matrix",
-    "operators.pointwise": "operators.components",
-    "operators.reduced_rank": "operators.learned",
-    "operators.scaled": "operators.sums",
-    "solvers.conjugate_gradient": "solvers.block_conjugate_gradient",
-    "solvers.place_map": "solvers.place_moments",
-    "spaces.grid": "spaces.fields",
-    "spaces.spectra": "spaces.molecules",
-    "spaces.trees": "spaces.graphs",
-    "streams.expected": "sources.blocks",
-    "streams": "sources",
+DROPPED: dict[str, set[str]] = {
+    "features.landmarks:Spanned": {"kernel_", "landmarks_", "weights_"},
+    "solvers.inputs:InputGram": {"shared"},
 }
-"""Modules and packages that have moved with all their classes: old name in files, present name."""
-
-DROPPED: dict[str, set[str]] = {"features.landmarks:Spanned": {"kernel_", "landmarks_", "weights_"}}
-"""Attributes of parts in older files that repeat others and are passed over."""
+"""Attributes of parts in older files that nothing needs any more and are passed over."""
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
 }  # fmt: skip
@@ -166,7 +134,7 @@ def part_type(name: str) -> type:
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_.]+:[A-Za-z0-9_.]+", name):
         raise ValueError(f"{name!r:.60} is no name of a part")
     module, _, qualified = RENAMED.get(name, name).partition(":")
-    module = _present(module)
+    module = present_name(module)
     path = f"mercer.{module}"
     if module.split(".")[0] not in ROOMS:
         raise ValueError(f"{name!r:.60} is an unknown type: it is no part of mercer's models")
@@ -179,14 +147,6 @@ def part_type(name: str) -> type:
     if not isinstance(found, type) or found.__module__ != path:
         raise ValueError(f"{name!r:.60} is an unknown type: it is no class of mercer's own")
     return found
-
-
-def _present(module: str) -> str:
-    """The present name of a module that may have moved."""
-    for old, new in MOVED.items():
-        if module == old or module.startswith(f"{old}."):
-            return new + module.removeprefix(old)
-    return module
 
 
 def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:

@@ -1,0 +1,71 @@
+"""Modules that have moved: model files and pickles of older versions name them as they were."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+MOVED: dict[str, str] = {
+    f"estimators.{name}": f"sequences.{name}"
+    for name in (
+        "joint_kernel_map",
+        "joint_scores",
+        "markov",
+        "max_margin",
+        "sequence_transducer",
+        "transduction",
+    )
+} | {
+    "auto.reader": "auto.frames",
+    "decoders.simplex": "decoders.direct",
+    "features.operator_fourier": "features.fourier",
+    "kernels.delta": "kernels.labels",
+    "kernels.on": "kernels.mapped",
+    "kernels.on_device": "kernels.wrapper",
+    "kernels.precomputed": "kernels.function",
+    "kernels.smoothed": "kernels.standardized",
+    "kernels.tanimoto": "kernels.histograms",
+    "kernels.words": "kernels.tf_idf",
+    "losses.epsilon_insensitive": "losses.huber",
+    "operators.identity": "operators.matrix",
+    "operators.pointwise": "operators.components",
+    "operators.reduced_rank": "operators.learned",
+    "operators.scaled": "operators.sums",
+    "solvers.conjugate_gradient": "solvers.block_conjugate_gradient",
+    "solvers.place_map": "solvers.place_moments",
+    "spaces.grid": "spaces.fields",
+    "spaces.spectra": "spaces.molecules",
+    "spaces.trees": "spaces.graphs",
+    "streams.expected": "sources.blocks",
+    "streams": "sources",
+}
+"""Modules and packages that have moved with all their classes: old name in files, present name."""
+
+
+def present_name(module: str) -> str:
+    """The present name of a module that may have moved."""
+    for old, new in MOVED.items():
+        if module == old or module.startswith(f"{old}."):
+            return new + module.removeprefix(old)
+    return module
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Import a module that has moved under its old name, as `pickle` does."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        package, _, old = name.partition(".")
+        moved = package == __package__ and present_name(old) != old
+        return ModuleSpec(name, self) if moved else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module that there is in the place of the empty one."""
+        package, _, old = module.__name__.partition(".")
+        sys.modules[module.__name__] = import_module(f"{package}.{present_name(old)}")
+
+
+sys.meta_path.append(_Finder())
