@@ -142,3 +142,11 @@ def test_sums_over_blocks_and_threads_are_those_of_all_rows(
     assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
     monkeypatch.setattr(_threads, "cores", lambda: 1 if _threads._ONE_OF_MANY.get() else 3)
     assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
+
+
+def test_blocks_of_threads_have_rows_enough_for_the_sums_of_their_products():
+    # A sum of products of few rows takes longer to add to the others than to make: at rank 5,000
+    # the moments of a hundred rows at a time took three times as long as those of a thousand.
+    rows, least = _threads.rows_at_once, _threads.LEAST_ROWS
+    assert rows(5000) == rows(100_000) == least
+    assert least < rows(300) < rows(1) == _threads.MOST_ROWS

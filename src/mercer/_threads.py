@@ -19,11 +19,13 @@ HELD = 2**16
 """Numbers that stay in the cache of a core."""
 MANY = 2**20
 """Numbers from which on threads pay."""
-AT_ONCE, MOST_ROWS = 2**19, 4096
-"""Numbers, and rows, of a block that one of several threads makes at once.
+AT_ONCE = 2**19
+"""Numbers of a block that one of several threads makes at once.
 
 Of smaller blocks threads would mostly wait for Python's lock.
 """
+LEAST_ROWS, MOST_ROWS = 1024, 4096
+"""Rows of such a block: sums of products of fewer take longer to add than to make."""
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
@@ -125,7 +127,7 @@ def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[D
 
 def rows_at_once(columns: int) -> int:
     """Rows of a block of so many columns for `striped`."""
-    return max(1, min(MOST_ROWS, AT_ONCE // max(1, columns)))
+    return min(MOST_ROWS, max(LEAST_ROWS, AT_ONCE // max(1, columns)))
 
 
 class _Limit:

@@ -206,3 +206,11 @@ def test_given_classes_reach_the_output():
     tiers = model.model_.contexts.tiers
     assert [s for s, m in zip(model.targets_.symbols, tiers.target, strict=True) if m] == ["A"]
     assert tiers.source.shape[1] == 2
+
+
+def test_few_lists_that_are_all_right_do_not_promise_one_error_in_many_thousands(rng):
+    top, lead = -rng.uniform(0.3, 1.5, size=(30, 1)), rng.uniform(10.0, 40.0, size=(30, 1))
+    scores, lengths = np.hstack([top, top - lead]), np.full(30, 5)
+    fitted = Confidence.fitted(scores, lengths, np.zeros(30, dtype=int))
+    none = np.exp(fitted.log_probabilities(scores, lengths)[:, -1]).mean()
+    assert 1e-3 < none < 1 / 30

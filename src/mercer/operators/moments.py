@@ -75,7 +75,8 @@ class Moments:
     @property
     def ones(self) -> Array:
         """The diagonal of the identity in output coordinates."""
-        return namespace(self.vu).ones_like(self.vu.sum(axis=1))
+        xp = namespace(self.vu)
+        return xp.ones_like(xp.sum(self.vu, axis=1))
 
     @property
     def means(self) -> tuple[Array, Array]:

@@ -143,7 +143,8 @@ class SpectralMoments:
     @property
     def ones(self) -> Array:
         """The diagonal of the identity in output coordinates."""
-        return namespace(self.EV).ones_like(self.EV.sum(axis=0))
+        xp = namespace(self.EV)
+        return xp.ones_like(xp.sum(self.EV, axis=0))
 
     @cached_property
     def vu(self) -> Array:

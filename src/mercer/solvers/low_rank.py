@@ -136,7 +136,8 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
         roots: Any = 1.0 if weigh is None else weigh[block]
         return (U if weigh is None else roots * U), V, roots
 
-    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, rows_at_once(some.shape[1]))
+    step = rows_at_once(some.shape[1] + outputs.rows.shape[1])
+    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, step)
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
         uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W

@@ -121,7 +121,7 @@ class Gathering:
             return roots * U, roots * V, roots
 
         sums = RowSums(rows, threads, True, self.precision)
-        found = sums(count(y), FOREIGN_ROWS if foreign else rows_at_once(self.widths[1]))
+        found = sums(count(y), FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths)))
         n = count(y) if w is None else float(w.sum())
         return Moments(n, found.uu, found.vu, found.vv, found.u, found.v)
 

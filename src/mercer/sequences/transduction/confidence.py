@@ -57,6 +57,7 @@ class Confidence:
     def fitted(cls, scores: np.ndarray, lengths: np.ndarray, right: np.ndarray) -> Confidence:
         """Fit on lists of which output `right` is the true one; the last column stands for none."""
         start = np.array([0.0, -1.0, 0.0, 0.0, 0.0])
+        units = np.array([1.0, 1.0, 1.0, 1.0, FAR])  # leads are that large
 
         def made(v: np.ndarray) -> Confidence:
             return cls(float(np.exp(v[0])), *map(float, v[1:]))
@@ -64,7 +65,7 @@ class Confidence:
         def loss(v: np.ndarray) -> float:
             found = made(v).log_probabilities(scores, lengths)[np.arange(len(right)), right]
             # A weak pull to the start keeps the fit finite where all lists are right.
-            return float(-found.sum() + 0.01 * ((v - start) ** 2).sum())
+            return float(-found.sum() + 0.01 * ((units * (v - start)) ** 2).sum())
 
         bounds = [(-4.0, 4.0), *[(-50.0, 50.0)] * 4]
         return made(minimize(loss, start, method="L-BFGS-B", bounds=bounds).x)
