@@ -22,20 +22,25 @@ MOVED: dict[str, str] = {
 } | {
     "auto.reader": "auto.frames",
     "decoders.simplex": "decoders.direct",
+    "estimators.risk_control": "estimators.list_summaries",
     "features.operator_fourier": "features.fourier",
     "kernels.delta": "kernels.labels",
+    "kernels.molecules": "kernels.fingerprint",
     "kernels.on": "kernels.mapped",
     "kernels.on_device": "kernels.wrapper",
     "kernels.precomputed": "kernels.function",
+    "kernels.quadrature": "kernels.curves",
     "kernels.smoothed": "kernels.standardized",
     "kernels.tanimoto": "kernels.histograms",
     "kernels.words": "kernels.tf_idf",
     "losses.epsilon_insensitive": "losses.huber",
+    "losses.scale": "losses.base",
     "operators.identity": "operators.matrix",
     "operators.pointwise": "operators.components",
     "operators.reduced_rank": "operators.learned",
     "operators.scaled": "operators.sums",
     "solvers.conjugate_gradient": "solvers.block_conjugate_gradient",
+    "solvers.left_out_weights": "solvers.weights",
     "solvers.place_map": "solvers.place_moments",
     "spaces.grid": "spaces.fields",
     "spaces.spectra": "spaces.molecules",
@@ -43,7 +48,7 @@ MOVED: dict[str, str] = {
     "streams.expected": "sources.blocks",
     "streams": "sources",
 }
-"""Modules and packages that have moved with all their classes: old name in files, present name."""
+"""Modules and packages that have moved with all that models hold of them: old and present name."""
 
 
 def present_name(module: str) -> str:

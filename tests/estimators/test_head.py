@@ -1,5 +1,7 @@
 """Regressors of other libraries in front of an output kernel."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -79,3 +81,11 @@ def test_other_models_tell_targets_too():
     spanned = KernelDependency(RBF(1.0), RBF(1.0), decoder=Candidates()).fit(X, X)
     with pytest.raises(ValueError, match="output_features"):
         spanned.targets(X)
+
+
+def test_a_fitted_model_is_pickled_with_its_left_out_points():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = RegressorDependency(Ridge()).fit(X, X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.loo_predict(), model.loo_predict())
+    np.testing.assert_array_equal(again.loo_embed().weights, model.loo_embed().weights)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -116,9 +117,8 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
             seen = np.setdiff1d(np.arange(len(V)), out)
             some = _fitted(self.regressor, A[seen], V[seen], None if w is None else w[seen])
             C[out] = _predicted(some, A[out])
-        self.left_out_ = Embedding(
-            C, self.frame_, labels, given, weigh=lambda: weigher.weights(None, C)
-        )
+        weigh = partial(weigher.weights, None, C)
+        self.left_out_ = Embedding(C, self.frame_, labels, given, weigh=weigh)
         self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
         return self
 
