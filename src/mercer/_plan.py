@@ -85,7 +85,7 @@ class Route:
     def seconds(self) -> float:
         """About how long it takes on this machine, whose speed is measured when first asked for.
 
-        For kernels on vectors, and fits of a tenth of a second or more.
+        For kernels on vectors, and fits of half a second or more: threads keep short ones waiting.
         """
         return sum(amount * each for amount, each in zip(self.work, speed(), strict=True))
 

@@ -37,7 +37,7 @@ class Speed(NamedTuple):
 
 @cache
 def speed() -> Speed:
-    """Measured once a process, in less than a second."""
+    """Measured once a process, in about a second."""
     import scipy.linalg  # not needed where nobody asks
 
     A = np.random.default_rng(0).normal(size=(SIDE, SIDE))
