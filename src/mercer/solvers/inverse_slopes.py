@@ -17,9 +17,9 @@ from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
 from .coupled import fitted_kernel
+from .factorization import Outputs
 from .inputs import Reduction
 from .left_out import divided, members_by_size
-from .outputs import Outputs
 from .parameter_slopes import ParameterSlopes
 from .weights import RidgeFactor, factored
 

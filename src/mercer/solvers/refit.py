@@ -17,19 +17,17 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, dense, like, namespace, put, take
 from .._parameters import whole as whole_number
-from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
+from .._plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
 from ..problem import Problem, Side, Want
-from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, LeftOut, Outputs, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import Part
 from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Outputs
 from .robust import Cleaned, clean_outputs, lengths
-from .spectral import Parts, part_coefficients, separated, spectral_moments
+from .spectral import Spectral, part_coefficients, separated, spectral_moments
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -40,35 +38,13 @@ SETTLED = 0.02
 """A threshold that moves by less than this share of itself stays."""
 
 
-class Refit(Solver):
-    """Learnt operators and robust losses, exact or at low rank, judged by refits on folds."""
+class Refit(Factorization):
+    """Learnt operators and robust losses, exact or at low rank, judged by refits on folds.
 
-    name = "refit"
+    The operator or the outputs are settled only once α is known.
+    """
 
-    def cost(self, sizes: Sizes) -> Route:
-        """A spectrum, and one for each fold where examples are left out."""
-        return sizes.spectral()
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
-        side, weights = problem.inputs, problem.weights
-        if problem.loss is not None and weights is not None:
-            problem, cache = replace(problem, weights=None), Cache()
-        if side.features is None:
-            problem.require_room(SPECTRAL_SQUARES)
-        inputs = cache.inputs(side.kernel, _factored_inputs, problem)
-        return Refitted(problem, inputs, cache.outputs(problem), want.folds, weights)
-
-
-def _factored_inputs(problem: Problem) -> InputSpectrum:
-    side = problem.inputs
-    if side.features is None:
-        return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
-    return LowRankInputs(low_rank_rows(problem))
-
-
-class Refitted(Factorization):
-    """A problem whose operator or outputs are settled only once α is known."""
+    name, costs = "refit", "spectral"
 
     def __init__(
         self,
@@ -80,20 +56,28 @@ class Refitted(Factorization):
     ):
         self.problem, self.inputs, self.outputs = problem, inputs, outputs
         self.number, self.weights = folds, weights
-        self._robust: RobustFit | None = None
 
-    def settled(self, alpha: float) -> Parts:
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
+        side, weights = problem.inputs, problem.weights
+        if problem.loss is not None and weights is not None:
+            problem, cache = replace(problem, weights=None), Cache()
+        if side.features is None:
+            problem.require_room(SPECTRAL_SQUARES)
+        inputs = cache.inputs(side.kernel, _factored_inputs, problem)
+        return cls(problem, inputs, cache.outputs(problem), want.folds, weights)
+
+    def settled(self, alpha: float) -> Spectral:
         """The factorisation with the operator learnt, and the outputs cleaned, at α."""
         if self.problem.loss is not None:
             return self.robust.settled(alpha)
         return closed(self.problem, self.inputs, self.outputs, alpha)
 
-    @property
+    @cached_property
     def robust(self) -> RobustFit:
         """The fit under a robust loss, whose steps at one α start from those of another."""
-        if self._robust is None:
-            self._robust = RobustFit(self.problem, self.inputs, self.outputs, self.weights)
-        return self._robust
+        return RobustFit(self.problem, self.inputs, self.outputs, self.weights)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
@@ -106,13 +90,13 @@ class Refitted(Factorization):
         return fold_numbers(self.problem.left_out_labels, self.number)
 
     @cached_property
-    def folds(self) -> list[tuple[Refitted, Array, np.ndarray]]:
+    def folds(self) -> list[tuple[Refit, Array, np.ndarray]]:
         """For each fold a fit without it, the projections of its examples, and their numbers."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.number)
         return [self._fold(self.fold_of == i) for i in range(self.fold_of.max() + 1)]
 
-    def _fold(self, out: np.ndarray) -> tuple[Refitted, Array, np.ndarray]:
+    def _fold(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
@@ -129,7 +113,7 @@ class Refitted(Factorization):
         V = take(self.outputs.coordinates, train)
         outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
         loss_weights = None if self.weights is None else self.weights[train]
-        return Refitted(some, inputs, outputs, self.number, loss_weights), Z, test
+        return Refit(some, inputs, outputs, self.number, loss_weights), Z, test
 
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
@@ -176,6 +160,13 @@ class Refitted(Factorization):
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
+def _factored_inputs(problem: Problem) -> InputSpectrum:
+    side = problem.inputs
+    if side.features is None:
+        return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
+    return LowRankInputs(low_rank_rows(problem))
+
+
 def _low_rank_fold(
     at: LowRankRows, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
 ) -> tuple[InputSpectrum, Array]:
@@ -199,7 +190,7 @@ def _from_gram(
     return inputs, inputs.project(test)
 
 
-def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Parts:
+def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Spectral:
     """The factorisation once the operator is learnt at α, of outputs as they are."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
@@ -223,7 +214,7 @@ def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
 # -- robust losses ------------------------------------------------------------------------------
 
 
-class CleanedParts(Parts):
+class CleanedParts(Spectral):
     """The ridge problem of the outputs that a robust fit amounts to."""
 
     loss: Loss
@@ -254,7 +245,7 @@ class RobustFit:
         self.weights = weights
         self.loss, self.given = problem.loss, outputs.coordinates
         self.tamed = self._centred(self._shortened())
-        self._parts: dict[float, Parts] = {}
+        self._parts: dict[float, Spectral] = {}
         self.reached: Cleaned | Array | None = None
 
     def _shortened(self) -> Array:
@@ -264,7 +255,7 @@ class RobustFit:
     def _centred(self, V: Array) -> Outputs:
         return Outputs.centred(V, None, self.problem.intercept, self.outputs.frame)
 
-    def _base(self, alpha: float) -> Parts:
+    def _base(self, alpha: float) -> Spectral:
         """The factorisation of the shortened outputs; one for all α unless B is learnt."""
         key = alpha if self.problem.kernel.operator.learnt else 0.0
         if key not in self._parts:
@@ -285,7 +276,7 @@ class RobustFit:
                 break
         return parts
 
-    def _with(self, base: Parts, outputs: Outputs) -> CleanedParts:
+    def _with(self, base: Spectral, outputs: Outputs) -> CleanedParts:
         (part,) = base.parts
         T = outputs.rows if base.Q is None else outputs.rows @ base.Q
         inside = namespace(T).matrix_transpose(part.inputs.E) @ T
@@ -295,7 +286,7 @@ class RobustFit:
         parts.shift = shift if base.Q is None else shift @ base.Q
         return parts
 
-    def _cleaned(self, base: Parts, loss: Loss, alpha: float) -> CleanedParts:
+    def _cleaned(self, base: Spectral, loss: Loss, alpha: float) -> CleanedParts:
         (part,) = base.parts
         turn = (lambda V: V) if base.Q is None else (lambda V: V @ base.Q)
         start = turn(self.tamed.coordinates) if self.reached is None else self.reached

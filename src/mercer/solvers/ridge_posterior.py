@@ -13,7 +13,7 @@ from .._linalg import solve_triangular
 from ..problem import Problem, Want
 from .cholesky import Cholesky
 from .densities import HELD
-from .outputs import Cache
+from .factorization import Cache
 from .route import route
 from .weights import RidgeFactor
 
@@ -27,7 +27,7 @@ class RidgePosterior:
     Attributes
     ----------
     outputs, Q, parts
-        As of `Parts`: outputs in coordinates, which are the directions of the operator.
+        As of `Spectral`: outputs in coordinates, which are the directions of the operator.
     """
 
     Q = None
@@ -71,7 +71,7 @@ def ridge_posterior(problem: Problem, want: Want, alpha: float) -> Any:
     if problem.gathered is not None or not problem.separable:
         return None
     single = Want(alphas=[alpha], judge=want.judge)
-    if not isinstance(route(problem, single), Cholesky) or not problem.kernel.operator.uniform:
+    if route(problem, single) is not Cholesky or not problem.kernel.operator.uniform:
         return None
     try:
         return RidgePosterior(problem, alpha)

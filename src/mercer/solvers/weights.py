@@ -79,7 +79,7 @@ class DualWeights(FeatureMap):
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
         """Those of an exact problem under a multiple of the identity."""
-        side, alpha = problem.inputs, alpha / (problem.kernel.operator.uniform or 1.0)
+        side, alpha = problem.inputs, alpha / problem.uniform
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
     @cached_property
