@@ -18,7 +18,7 @@ from .._threads import cores, side_by_side
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
-from .factorization import Cache, Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, Solution
 from .inputs import Reduction
 from .left_out import by_groups, by_inverse
 
@@ -150,16 +150,15 @@ class Characters(Factorization):
         others = [0.0 * rest[None, :]] * (len(self.modes) - 1)
         return self.back([rest[None, :], *others])[0, :]
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, mode by mode."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs minus their left-out predictions for every α, mode by mode."""
         if averaged:
             raise ValueError('symmetries go with criterion="loo".')
         groups, once = self.problem.groups, len(alphas) == 1
         for alpha in alphas:
             ridge = alpha / self.problem.uniform
             found = self._each(partial(Mode.left_out, alpha=ridge, groups=groups, once=once))
-            E = self.outputs.unweighted(self.back(found))
-            yield self._residuals_at(alpha, E)
+            yield self.outputs.unweighted(self.back(found))
 
     def _each(self, work: Callable[[Mode], Array]) -> list[Array]:
         """What is to be had of all modes, as many at a time as there are cores."""

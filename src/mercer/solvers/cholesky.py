@@ -12,7 +12,7 @@ from .._linalg import tridiagonalized
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
-from .factorization import Cache, Factorization, LeftOut, LeftOutModels, Solution
+from .factorization import Cache, Factorization, LeftOutModels, Solution
 from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .spectral import Spectral
@@ -122,11 +122,11 @@ class Tridiagonal(Factorization):
         coef = next(self.smoother.solutions([alpha / self.problem.uniform]))
         return self._solution(alpha, self.gram.map(coef), self.problem.kernel)
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions for every α."""
-        path = LeaveOneOut(self.smoother).path([a / self.problem.uniform for a in alphas], averaged)
-        for alpha, E in zip(alphas, path, strict=True):
-            yield self._residuals_at(alpha, self.outputs.unweighted(E))
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs minus their left-out predictions for every α."""
+        relative = [alpha / self.problem.uniform for alpha in alphas]
+        path = LeaveOneOut(self.smoother).path(relative, averaged)
+        return map(self.outputs.unweighted, path)
 
     @property
     def scale(self) -> float:

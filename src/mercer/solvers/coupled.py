@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
-from .factorization import Cache, Factorization, LeftOut, Outputs, Solution
+from .factorization import Cache, Factorization, Outputs, Solution
 from .inputs import InputSpectrum, Reduction
 from .left_out import LeaveOneOut, Part
 from .spectral import part_coefficients
@@ -165,29 +166,25 @@ class Dense(Coupled):
     """
 
     name = "dense"
-    _part: Part | None = None
 
-    @property
+    @cached_property
     def part(self) -> Part:
         """The spectrum over slots, made when left-out predictions are first asked for."""
-        if self._part is None:
-            gram = self._gram()
-            require_written_out(gram.rows.size)
-            T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
-            inputs, what = InputSpectrum(), "operator-valued Gram matrix"
-            inputs.total = float(gram.rows.n)
-            w, places = self._slot_weights(gram), gram.rows.places
-            inputs.factor(gram.matrix() + 0.0, w, self.problem.intercept, places, what)
-            T = inputs.reduction.without(inputs.reduction.weighted(T))
-            xp = namespace(T)
-            inside = xp.matrix_transpose(inputs.E) @ T
-            self._part = Part(inputs, xp.ones_like(T[0, :]), T, inside)
-        return self._part
+        gram = self._gram()
+        require_written_out(gram.rows.size)
+        T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
+        inputs, what = InputSpectrum(), "operator-valued Gram matrix"
+        inputs.total = float(gram.rows.n)
+        w, places = self._slot_weights(gram), gram.rows.places
+        inputs.factor(gram.matrix() + 0.0, w, self.problem.intercept, places, what)
+        T = inputs.reduction.without(inputs.reduction.weighted(T))
+        xp = namespace(T)
+        return Part(inputs, xp.ones_like(T[0, :]), T, xp.matrix_transpose(inputs.E) @ T)
 
     def solve(self, alpha: float) -> Solution:
         """By Cholesky for each part of slots, or by the spectrum where that is known or needed."""
         gram = self._gram()
-        coef = self._spectral(gram, alpha) if self._part is not None else self._direct(gram, alpha)
+        coef = (self._spectral if "part" in vars(self) else self._direct)(gram, alpha)
         return Solution(self._points(gram, coef), self.kernel)
 
     def _direct(self, gram: BlockGram, alpha: float) -> Array:
@@ -211,15 +208,12 @@ class Dense(Coupled):
         C = whole.inputs.E @ part_coefficients(whole, alpha)
         return gram.rows.join(whole.inputs.reduction.weighted(C))
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, the slots of an example (or group) together."""
-        slots, whole = self._gram().rows, self.part
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Those of the slots of an example (or group) together."""
+        slots, roots = self._gram().rows, self.part.inputs.roots
         groups = self.problem.left_out_labels[slots.owners]
-        path = LeaveOneOut(whole, groups).path(alphas, averaged)
-        for alpha, E in zip(alphas, path, strict=True):
-            roots = whole.inputs.roots
-            E = slots.join(E if roots is None else E / roots)
-            yield self._residuals_at(alpha, E)
+        for E in LeaveOneOut(self.part, groups).path(alphas, averaged):
+            yield slots.join(E if roots is None else E / roots)
 
     @property
     def scale(self) -> float:

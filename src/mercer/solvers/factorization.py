@@ -213,9 +213,21 @@ class Factorization:
         """The map g at one α."""
         raise NotImplementedError
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions for every α; `averaged` for generalised cross-validation."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs minus their left-out predictions for every α.
+
+        Those of generalised cross-validation where `averaged`.
+        """
         raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
+
+    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
+        """Left-out predictions for every α; points are made when they are asked for."""
+        return map(self._left_out_at, alphas, self.residuals(alphas, averaged))
+
+    def _left_out_at(self, alpha: float, E: Array) -> LeftOut:
+        """Left-out predictions of residuals E."""
+        lengths = namespace(E).sum(E * E, axis=1)
+        return LeftOut(alpha, lengths, partial(self.left_out_points, E))
 
     def left_out_points(self, E: Array) -> Embedding:
         """Points whose left-out residuals are E."""
@@ -238,11 +250,6 @@ class Factorization:
         """The points of a map, weighed on the training outputs by the least weights."""
         frame = self.outputs.frame
         return PointMap(map, offset, frame, LeastWeights(frame, self.problem.outputs.items))
-
-    def _residuals_at(self, alpha: float, E: Array) -> LeftOut:
-        """Left-out predictions of residuals E; points are made when they are asked for."""
-        lengths = namespace(E).sum(E * E, axis=1)
-        return LeftOut(alpha, lengths, partial(self.left_out_points, E))
 
     def left_out_quickly(self, alpha: float) -> LeftOut:
         """Left-out predictions at one α, at a lower rank where that is enough to compare."""

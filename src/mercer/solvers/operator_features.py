@@ -13,7 +13,7 @@ from .._arrays import Array, blocks, like, namespace, part, take
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .coupled import fitted_kernel
-from .factorization import Cache, Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, Solution
 from .left_out import LeaveOneOut, Smoother
 
 ROWS = 4096
@@ -75,14 +75,12 @@ class OperatorFeatures(Factorization):
         """The fit over slots, its spectrum made when it is first asked for."""
         return FeatureSmoother(self)
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, the components of an example (or group) together."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Those of the components of an example (or group) together."""
         n, q = self.outputs.rows.shape
         labels = np.repeat(self.problem.left_out_labels, q)
-        path = LeaveOneOut(self.smoother, labels).path(alphas, averaged)
-        for alpha, E in zip(alphas, path, strict=True):
-            E = self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
-            yield self._residuals_at(alpha, E)
+        for E in LeaveOneOut(self.smoother, labels).path(alphas, averaged):
+            yield self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
 
     @property
     def scale(self) -> float:

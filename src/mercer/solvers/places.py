@@ -114,7 +114,7 @@ class Places(Factorization):
             columns.append(PositiveDefinite(full.at(alpha / b)).solve(own))
         return xp.concat(columns, axis=1) @ xp.matrix_transpose(Q)
 
-    def _residuals(self, alphas: list[float], moments: Moments) -> list[Array]:
+    def _by_place(self, alphas: list[float], moments: Moments) -> list[Array]:
         """Left-out residuals for every α, (n, places, channels)."""
         groups = members_by_size(self.problem.left_out_labels)
         if self.channels is None:
@@ -152,24 +152,23 @@ class Places(Factorization):
 
     # -- left out -----------------------------------------------------------------------------
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, all places of a field (or group) together.
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Those of all places of a field (or group) together.
 
         One ridge is judged at the full rank, several at that of a choice.
         """
         if averaged:
             raise ValueError('generalised cross-validation needs no groups of places: use "loo".')
-        alphas = list(alphas)
-        yield from self._left_out(alphas, self.full if len(alphas) == 1 else self.small)
+        return self._residuals(list(alphas), self.full if len(alphas) == 1 else self.small)
 
     def left_out_quickly(self, alpha: float) -> LeftOut:
         """Left-out predictions at the rank of a choice."""
-        return next(self._left_out([alpha], self.small))
+        return self._left_out_at(alpha, next(self._residuals([alpha], self.small)))
 
-    def _left_out(self, alphas: list[float], moments: Moments) -> Iterator[LeftOut]:
-        for alpha, E in zip(alphas, self._residuals(alphas, moments), strict=True):
-            E = self.outputs.unweighted(self._joined(E))
-            yield self._residuals_at(alpha, E)
+    def _residuals(self, alphas: list[float], moments: Moments) -> Iterator[Array]:
+        """Left-out residuals for every α, as rows of coordinates."""
+        for E in self._by_place(alphas, moments):
+            yield self.outputs.unweighted(self._joined(E))
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""

@@ -186,9 +186,9 @@ class SpannedLowRank(Factorization):
         for alpha in alphas:
             relative = alpha / self.problem.uniform
             lengths = self._lengths(relative, averaged)
-            yield LeftOut(alpha, lengths, partial(self._left_out_at, relative))
+            yield LeftOut(alpha, lengths, partial(self._points_at, relative))
 
-    def _left_out_at(self, alpha: float) -> Embedding:
+    def _points_at(self, alpha: float) -> Embedding:
         """The left-out points, n² weights once somebody asks for them."""
         problem = self.problem
         weigh = partial(self.left_out_weights, alpha)

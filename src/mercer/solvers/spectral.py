@@ -21,7 +21,7 @@ from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix, eigh
 from .densities import left_out_density, unit_variance
-from .factorization import Cache, Factorization, LeftOut, LeftOutModels, Outputs, Refused, Solution
+from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import LeaveOneOut, Part
 from .weights import stands_out
@@ -95,6 +95,10 @@ class Spectral(Factorization):
         fit = part.inputs.map(part_coefficients(part, alpha, self.Q))
         return self._solution(alpha, fit, self.kernel)
 
+    def turned(self, V: Array) -> Array:
+        """From output coordinates to the directions of the operator."""
+        return V if self.Q is None else V @ self.Q
+
     def _turned_back(self, C: Array) -> Array:
         """From the directions of the operator to output coordinates."""
         return C if self.Q is None else C @ namespace(self.Q).matrix_transpose(self.Q)
@@ -130,13 +134,8 @@ class Spectral(Factorization):
         mean = sum(rest for _, rest in found) / (R.shape[0] * R.shape[1])
         return self.outputs.unweighted(R) / mean
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions for every α, all directions rotated back when points are asked."""
-        for alpha, E in zip(alphas, self.residuals(alphas, averaged), strict=True):
-            yield self._residuals_at(alpha, E)
-
     def left_out_points(self, E: Array) -> Embedding:
-        """Points whose residuals are E."""
+        """Points whose residuals are E in the directions of the operator."""
         return self.outputs.points(self.outputs.coordinates - self._turned_back(E), self.problem)
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
