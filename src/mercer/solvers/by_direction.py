@@ -12,13 +12,13 @@ from .._arrays import Array, Items, host, is_foreign, like, namespace, take
 from .._memory import available
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
-from .coupled import by_slots, coupled_refusal, fitted_kernel, ridge_solution
-from .direction_grams import DirectionGram, GramInputs, LazyParts
+from .coupled import by_slots, coupled_refusal, fitted_kernel
+from .direction_grams import DirectionKernel, LazyParts
 from .factorization import Cache, Factorization, Outputs, Solution
-from .inputs import Reduction, weighted_mean
+from .inputs import ExactInputs, InputGram
 from .left_out import Part, by_inverse
 from .spectral import Spectral, part_coefficients
-from .weights import CoupledMap, factored
+from .weights import CoupledMap, DualWeights, factored
 
 PART_SQUARES = 2.0
 """Matrices over all examples that a part keeps for leave-one-out."""
@@ -48,10 +48,11 @@ class ByDirection(Spectral):
         kernel: OperatorKernel,
         outputs: Outputs,
         Q: Array | None,
-        grams: list[DirectionGram],
+        grams: list[DirectionKernel],
     ):
         self.problem, self.kernel, self.outputs, self.Q = problem, kernel, outputs, Q
         self.grams = grams
+        self.given: Any = problem.inputs.items, problem.weights, problem.intercept
         self.order = np.argsort(np.concatenate([gram.columns for gram in grams]))
         T = outputs.rows if Q is None else outputs.rows @ Q
         self.T = T
@@ -84,9 +85,9 @@ class ByDirection(Spectral):
         grams = [gram for gram in grams if len(gram.columns)]
         return ByDirection(self.problem, self.kernel, self.outputs, self.Q, grams)
 
-    def _part(self, gram: DirectionGram) -> Part:
+    def _part(self, gram: DirectionKernel) -> Part:
         T = _columns(self.T, gram.columns)
-        inputs, xp = GramInputs(gram, self.problem), namespace(T)
+        inputs, xp = ExactInputs(gram, *self.given), namespace(T)
         inside = xp.matrix_transpose(inputs.E) @ T
         return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
 
@@ -108,14 +109,14 @@ class ByDirection(Spectral):
                 return
         yield from super().residuals(alphas, averaged)
 
-    def _left_out(self, gram: DirectionGram, alphas: Sequence[float]) -> list[Array]:
-        K, problem, found = gram.matrix(), self.problem, []
-        reduction = Reduction.of(problem.weights, problem.intercept, K)
-        K, T = reduction.reduced(K), _columns(self.T, gram.columns)
+    def _left_out(self, gram: DirectionKernel, alphas: Sequence[float]) -> list[Array]:
+        inputs, found = InputGram(gram, *self.given), []
+        K, T = inputs.reduced(), _columns(self.T, gram.columns)
+        back = inputs.reduction.back
         for alpha in alphas:
             A = factored(K + 0.0, alpha).inverse()
-            A = reduction.back(namespace(A).matrix_transpose(reduction.back(A)))
-            found.append(by_inverse(A, T, problem.groups))
+            A = back(namespace(A).matrix_transpose(back(A)))
+            found.append(by_inverse(A, T, self.problem.groups))
         return found
 
     @property
@@ -135,41 +136,42 @@ class ByDirection(Spectral):
         map = CoupledMap(self.kernel, self.problem.inputs.items, coef)
         return Solution(self._point_map(map, offset), self.kernel)
 
-    def _dual(self, gram: DirectionGram, alpha: float) -> tuple[Array, Array]:
+    def _dual(self, gram: DirectionKernel, alpha: float) -> tuple[Array, Array]:
         """Dual coefficients of a set of directions, and the mean of what they explain."""
-        T, K, w = _columns(self.T, gram.columns), gram.matrix(), self.problem.weights
-        mean = weighted_mean(K, w)
+        X, weights, intercept = self.given
+        dual = DualWeights(gram, X, alpha, intercept, weights)
         try:
-            coef = ridge_solution(K, alpha, T, w, self.problem.intercept)
+            map, mean = dual.fit_to(_columns(self.T, gram.columns))
         except np.linalg.LinAlgError:
-            found = self._part(gram)
-            return found.inputs.dual(part_coefficients(found, alpha))  # type: ignore[attr-defined]
-        return coef, mean @ coef
+            part = self._part(gram)
+            map, mean = part.inputs.map(part_coefficients(part, alpha))
+        return map.coefficients, mean
 
 
-def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:
+def directions(
+    kernel: OperatorKernel, X: Items
+) -> tuple[Array | None, list[DirectionKernel]] | None:
     """The directions that a fitted kernel does not couple, with their Gram matrices; else None."""
     if kernel.componentwise:
         parts = kernel.by_component(X)
-        return None, [_component(kernel, parts, X, label) for label in range(parts.number)]
+        return None, [_component(kernel, parts, label) for label in range(parts.number)]
     gram = kernel.gram(X)
     if gram.terms is None:
         return None
-    return common_directions(kernel, gram, X)
+    return common_directions(kernel, gram)
 
 
-def _component(kernel: OperatorKernel, gram: Any, X: Items, label: int) -> DirectionGram:
-    return DirectionGram(
+def _component(kernel: OperatorKernel, gram: Any, label: int) -> DirectionKernel:
+    return DirectionKernel(
         np.flatnonzero(gram.labels == label),
         lambda: gram.scalar(label),
         lambda A, B: kernel.by_component(A, B).scalar(label),
-        X,
     )
 
 
 def common_directions(
-    kernel: OperatorKernel, gram: BlockGram, X: Items
-) -> tuple[Array | None, list[DirectionGram]] | None:
+    kernel: OperatorKernel, gram: BlockGram
+) -> tuple[Array | None, list[DirectionKernel]] | None:
     """The common eigenvectors of the operators of a sum, where they have such."""
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
@@ -181,7 +183,7 @@ def common_directions(
             return None
         Q, weights = like(found[0], Ks[0]), found[1]
 
-    def gram_of(columns: np.ndarray) -> DirectionGram:
+    def gram_of(columns: np.ndarray) -> DirectionKernel:
         shares = [float(w) for w in weights[:, int(columns[0])]]
 
         def total(terms: Iterable[Array]) -> Array:
@@ -190,7 +192,7 @@ def common_directions(
         def between(A: Items, B: Items) -> Array:
             return total([K for K, _ in kernel.gram(A, B).terms or ()])
 
-        return DirectionGram(columns, lambda: total(Ks), between, X)
+        return DirectionKernel(columns, lambda: total(Ks), between)
 
     return Q, [gram_of(columns) for columns in _alike(weights)]
 

@@ -51,14 +51,14 @@ class Cholesky(Factorization):
         """The map g at one α; by the spectrum where α is lost in rounding."""
         p, dual = self.problem, DualWeights.of(self.problem, alpha)
         try:
-            ridge = dual.factored
+            dual.factored  # noqa: B018
         except np.linalg.LinAlgError:
             return Spectral.factor(p, self.want, self.cache).solve(alpha)
         if p.spanned:
             frame = SpanFrame(p.outputs.kernel, p.outputs.items)
             return Solution(PointMap(dual, None, frame, dual), p.kernel)
         self.outputs = self.cache.outputs(p)
-        return self._solution(alpha, ridge.map(self.outputs.rows), p.kernel)
+        return self._solution(alpha, dual.fit_to(self.outputs.rows), p.kernel)
 
     def without(self, alpha: float) -> LeftOutModels:
         """Points of new inputs by models that leave training examples out, each input its own."""
@@ -66,16 +66,17 @@ class Cholesky(Factorization):
         frame = SpanFrame(p.outputs.kernel, p.outputs.items)
         dual = DualWeights.of(p, alpha)
         try:
-            ridge = dual.factored
+            gram, factor = dual.factored
         except np.linalg.LinAlgError:
             return Spectral.factor(p, self.want, self.cache).without(alpha)
 
         def rest(rows: np.ndarray) -> Array:
-            unit = unit_columns(p.n, rows, ridge.factor.factor)
-            return namespace(unit).matrix_transpose(ridge.solve(unit))
+            unit = unit_columns(p.n, rows, factor.factor)
+            return namespace(unit).matrix_transpose(dual.solve(unit))
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
-            return Embedding(reweighted(dual.transform(X), rest, sets, ridge.roots), frame)
+            C = reweighted(dual.transform(X), rest, sets, gram.reduction.roots)
+            return Embedding(C, frame)
 
         return points
 
