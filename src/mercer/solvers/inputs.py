@@ -73,10 +73,6 @@ class InputSpectrum:
         self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
 
-    def rows(self, index: Any) -> Array:
-        """Some rows of E."""
-        return take(self.E, index)
-
     def project(self, X: Items) -> Array:
         """z(x), one row an input."""
         raise NotImplementedError
@@ -89,11 +85,8 @@ class InputSpectrum:
         """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
-    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
-        """z(x) up to a constant row, that row (None for zero), and k(x, x).
-
-        With an intercept the feature of x is centred in k(x, x).
-        """
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """z(x) and k(x, x), both of centred features where there is an intercept."""
         raise NotImplementedError
 
 
@@ -332,17 +325,10 @@ class ExactInputs(InputSpectrum):
         """Kernel values against the training inputs, times √w ∘ (E D)."""
         return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
 
-    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+    def both(self, X: Items) -> tuple[Array, Array]:
         """The same of one batch of kernel values."""
-        gram, E = self.gram, self.reduction.weighted(self.E)
-        if gram.F is not None or not gram.intercept:
-            K = gram.against(X)
-            return K @ E, None, gram.prior(X, K)
-        K = gram.kernel(X, gram.X)
-        assert self.N is not None
-        w = self.N[:, 0] ** 2  # the weights over their sum
-        prior = gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
-        return K @ E, gram.means @ E, prior
+        K = self.gram.against(X)
+        return K @ self.reduction.weighted(self.E), self.gram.prior(X, K)
 
 
 def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:

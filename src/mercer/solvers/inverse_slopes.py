@@ -79,10 +79,8 @@ def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[_Piece
     turn = namespace(outputs.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
-        T, factor = (
-            turn(take(turn(outputs.rows), which)),
-            factored(reduction.reduced(K + 0.0), alpha),
-        )
+        factor = factored(reduction.reduced(K + 0.0), alpha)
+        T = turn(take(turn(outputs.rows), which))
         yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 

@@ -87,7 +87,7 @@ class Places(Factorization):
         coef = self._coefficients(alpha)
         mean, offset = self.outputs.mean, None
         if mean is not None:
-            explained = self._joined((full.means @ coef)[None, :, :])
+            explained = joined((full.means @ coef)[None, :, :], self.data.grid)
             offset = mean - explained[0, :]
         map = PlaceMap(self.kernel, full.marks, coef)
         return Solution(self._point_map(map, offset), self.kernel)
@@ -128,10 +128,6 @@ class Places(Factorization):
         turned = xp.matrix_transpose(Q)
         return [xp.concat(parts, axis=2) @ turned for parts in zip(*found, strict=True)]
 
-    def _joined(self, R: Array) -> Array:
-        """Values at the places that count, (n, places, channels), as rows of coordinates."""
-        return joined(R, self.data.grid)
-
     # -- the Gaussian-process view ------------------------------------------------------------
 
     Q = None
@@ -168,7 +164,7 @@ class Places(Factorization):
     def _residuals(self, alphas: list[float], moments: Moments) -> Iterator[Array]:
         """Left-out residuals for every α, as rows of coordinates."""
         for E in self._by_place(alphas, moments):
-            yield self.outputs.unweighted(self._joined(E))
+            yield self.outputs.unweighted(joined(E, self.data.grid))
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
@@ -232,7 +228,7 @@ class Places(Factorization):
             known = known + self.problem.intercept / self.problem.total
             columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / alpha + known)
         V = xp.stack(columns, axis=1)[:, :, None] + 0.0 * self.data.T[:1, :, :]
-        return self._joined(V)
+        return joined(V, self.data.grid)
 
 
 def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:

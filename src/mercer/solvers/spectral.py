@@ -23,7 +23,7 @@ from ..symmetric import SymMatrix, eigh
 from .densities import left_out_density, unit_variance
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
-from .left_out import LeaveOneOut, Part
+from .left_out import LeaveOneOut, Part, pooled
 from .weights import stands_out
 from .without import moved
 
@@ -129,7 +129,7 @@ class Spectral(Factorization):
 
     def _averaged(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation."""
-        found = [LeaveOneOut(part).pooled(alpha) for part in self.parts]
+        found = [pooled(part, alpha) for part in self.parts]
         R = self._in_order([residuals for residuals, _ in found])
         mean = sum(rest for _, rest in found) / (R.shape[0] * R.shape[1])
         return self.outputs.unweighted(R) / mean
