@@ -19,7 +19,7 @@ from ..kernels import Kernel
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want, repeats
 from ..solvers import Cache, factor
-from ..solvers.streamed import LeftOutSums, StreamFactorization
+from ..solvers.streamed import LeftOutSums, Streamed
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming
 from .choice import AUTO, Choices, Trial
@@ -126,7 +126,7 @@ def held_out(validation: Any, known: Gathered) -> list[Gathering]:
 
 
 def left_out_risks(
-    source: Source, known: Gathered, groups: list[list[tuple[StreamFactorization, list[float]]]]
+    source: Source, known: Gathered, groups: list[list[tuple[Streamed, list[float]]]]
 ) -> np.ndarray:
     """The left-out risk of all trials at all of their ridges, over all pairs, in one reading.
 
