@@ -16,7 +16,7 @@ from .._arrays import Items
 from .._from_file import FromFile, Lean
 from ..cells import Table
 from ..estimators.any_model import Piped
-from ..estimators.choice import Told
+from ..estimators.choice import Told, scored
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.prediction_sets import Bands
 from ..estimators.probabilities import has_classes
@@ -57,8 +57,6 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
     def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
-        from sklearn.metrics import check_scoring
-
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -67,7 +65,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         told = Told(predicted)
         if self.outputs_.kind_ == "class":
             told = ToldClasses(predicted, made)
-        return float(check_scoring(told, scoring=scorer_of(self.scoring))(told, None, truth))
+        return scored(told, scorer_of(self.scoring), truth)
 
     def predict(self, X: Any) -> Any:
         """The outputs of new rows, in the form and under the names of the training outputs.

@@ -72,19 +72,11 @@ def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
 
-def own_score(
-    decoder: Decoder, points: Embedding, kernel: Kernel, truth: Items, weights: np.ndarray | None
-) -> float:
-    """The metric of the outputs' space of left-out points; of thresholds that which they are for.
-
-    Greater is better, whatever the metric.
-    """
-    decoder = calibrated(copy.copy(decoder), points, truth)  # decoding may leave traces
-    if weights is None and hasattr(decoder, "calibration_"):
-        return float(decoder.calibration_)
-    space = kernel.space
-    values = space.metric(truth, decoder.decode(points), average=False)
-    return (1.0 if space.greater_is_better else -1.0) * float(np.average(values, weights=weights))
+def own_score(kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None) -> float:
+    """The metric of the outputs' space; greater is better, whatever the metric."""
+    values = kernel.space.metric(truth, predicted, average=False)
+    sign = 1.0 if kernel.space.greater_is_better else -1.0
+    return sign * float(np.average(values, weights=weights))
 
 
 def some_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
@@ -123,6 +115,16 @@ class Told(RegressorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def scored(
+    told: Told, scoring: Any, truth: Items, X: Items = None, weights: np.ndarray | None = None
+) -> float:
+    """What a scorer of scikit-learn's says of fixed predictions."""
+    from sklearn.metrics import check_scoring  # slow to import, not always needed
+
+    more = {} if weights is None else {"sample_weight": weights}
+    return float(check_scoring(told, scoring=scoring)(told, X, truth, **more))
 
 
 @dataclass(frozen=True)
@@ -205,9 +207,9 @@ class Choices:
                 "compared with a learnt operator or fitted with a robust loss: choose without it."
             )
 
-    def want(self, model: Any, kernels: list[OperatorKernel]) -> Want:
+    def want(self, model: Any) -> Want:
         """What every trial is asked for; one that no closed form can judge decides for all."""
-        learnt = any(kernel.learnt for kernel in kernels)
+        learnt = any(kernel.learnt for kernel in self.kernels)
         return Want(
             self.alphas,
             left_out=True,

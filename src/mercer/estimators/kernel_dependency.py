@@ -10,7 +10,7 @@ from .._arrays import Items
 from .._parameters import parameters
 from .._plan import Sizes
 from ..decoders import Decoder
-from ..features import FeatureMap, check_map
+from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..kernels.wrapper import OnDevice
@@ -239,15 +239,11 @@ class KernelDependency(RidgeEstimator):
 
     def _gathered(self, source: Source) -> Gathered:
         kernel = as_operator_kernel(self.kernel)
-        output_kernel = as_output_kernel(self.output_kernel)
         positive_alpha(self.alpha)
         check_name(self.solver)
-        check_map(self.features, "features")
-        if self.features is None or not self.features.operator_valued:
-            parts = self._stream_parts([separated(kernel).scalar], output_kernel)
-            return Gathered.of(source, parts)
-        parts = self._stream_parts([kernel.inputs], output_kernel)
-        return Gathered.of(source, replace(parts, operator_kernel=kernel))
+        whole = getattr(self.features, "operator_valued", False)
+        scalar = kernel.inputs if whole else separated(kernel).scalar
+        return Gathered.of(source, self, [scalar], as_output_kernel(self.output_kernel))
 
     def _learn(self, gathered: Gathered) -> None:
         """Solve in the moments of a stream."""
