@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items, host
 from .._parameters import fingerprint
@@ -57,6 +58,7 @@ LIKELIHOODS = ("evidence", "density")
 CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
+Made = Callable[[], tuple[np.ndarray, np.ndarray]]
 AUTO = "auto"
 """The default of `scoring`: the metric of the outputs' space where that is not the risk."""
 
@@ -99,11 +101,21 @@ def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
     return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
 
 
-class Told(RegressorMixin, BaseEstimator):
-    """Stub with fixed predictions, for scikit-learn's scorers."""
+class Told(BaseEstimator):
+    """Stub with fixed predictions, for scikit-learn's scorers.
 
-    def __init__(self, predictions: Items = None):
+    Parameters
+    ----------
+    predictions
+        The predictions.
+    made
+        Gives classes and their probabilities when a scorer asks for them; None where outputs are no
+        classes.
+    """
+
+    def __init__(self, predictions: Items = None, made: Made | None = None):
         self.predictions = predictions
+        self.made = made
 
     def fit(self, X: Items, y: Items) -> Told:
         """Nothing to learn."""
@@ -113,8 +125,23 @@ class Told(RegressorMixin, BaseEstimator):
         """The fixed predictions."""
         return host(self.predictions)
 
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes."""
+        return self.made()[0]  # type: ignore[misc]
+
+    @available_if(lambda self: self.made is not None)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """Their probabilities."""
+        return self.made()[1]  # type: ignore[misc]
+
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.made is None else "classifier"
+        return tags
 
 
 def scored(

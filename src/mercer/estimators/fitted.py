@@ -47,7 +47,7 @@ class Fitted:
 
     def keep(self, factorization: Factorization) -> None:
         """Keep a factorisation that gives left-out predictions, where it is small."""
-        if factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available():
+        if _is_small(factorization.nbytes):
             self._kept["factorization"] = factorization
 
     def __getstate__(self) -> dict:
@@ -115,15 +115,10 @@ def _is_small(nbytes: float) -> bool:
 
 def operator_spectrum(fitted: Fitted) -> Array:
     """The eigenvalues of the output operator of a separable problem."""
-    from ..solvers import Cache, Spectral
-    from ..solvers.low_rank import in_low_rank, low_rank_rows
+    from ..solvers import Cache, LowRank, Spectral
 
-    problem, cache = fitted.problem, Cache()
-    if problem.inputs.features is None:
-        factorization: Any = Spectral().factor(problem, fitted.want, cache)
-    else:
-        factorization = in_low_rank(problem, low_rank_rows(problem), cache.outputs(problem))
-    return factorization.parts[0].b
+    solver: Any = Spectral() if fitted.problem.inputs.features is None else LowRank()
+    return solver.factor(fitted.problem, fitted.want, Cache()).parts[0].b
 
 
 def _for_left_out(solver: Any) -> Any:

@@ -11,10 +11,8 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, take
 from .._parameters import parameters
-from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
-from ..kernels import Kernel
 from ..kernels.wrapper import on_device
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
@@ -29,7 +27,6 @@ from .doubts import warn_at_edges, warn_of_data
 from .gathered import Gathered, check_stream_choice, held_out, separated, stream_trials
 from .judge import Judge, nested_score
 from .pairs import informed, parted, refuse_in_streams
-from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -162,6 +159,8 @@ class KernelDependencyCV(RidgeEstimator):
     symmetries: Any = None
     search: str = "grid"
     restarts: int = 0
+
+    chooses = True
 
     @afresh
     def fit(
@@ -312,8 +311,8 @@ class KernelDependencyCV(RidgeEstimator):
 
     # -- what it would cost -------------------------------------------------------------------
 
-    def _scalar_kernels(self) -> list[Kernel]:
-        return [kernel.inputs for kernel in kernels_of(self)]
+    def _kernels(self) -> list[OperatorKernel]:
+        return kernels_of(self)
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         choices = Choices.of(self)
@@ -323,7 +322,3 @@ class KernelDependencyCV(RidgeEstimator):
         data = self._data(X, y, None, None, scalars, choices.outputs[0])
         side = data.side(choices.outputs[0], data.y, self.output_features)
         return next(self._problems(choices, side, data)), choices.want(self)
-
-    def _sizes(self, n: int, p: int, q: int) -> Sizes:
-        choices = Choices.of(self)
-        return planned_sizes(choices.kernels, choices.outputs[0], n, p, q, choice=True)

@@ -153,6 +153,9 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         moved = self.device is not None and kernel.movable
         return OnDevice(kernel.inputs, str(self.device)) if moved else kernel.inputs
 
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [kernel.inputs for kernel in self._kernels()]
+
     # -- models -------------------------------------------------------------------------------
 
     def _adopt(
