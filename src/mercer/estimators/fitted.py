@@ -47,7 +47,7 @@ class Fitted:
 
     def keep(self, factorization: Factorization) -> None:
         """Keep a factorisation that gives left-out predictions, where it is small."""
-        if factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available():
+        if _is_small(factorization.nbytes):
             self._kept["factorization"] = factorization
 
     def __getstate__(self) -> dict:
