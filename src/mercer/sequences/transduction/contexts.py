@@ -10,8 +10,7 @@ from ..._checks import Limits, bounded, finite, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
-from .alignment import Alignment
-from .inputs import Inputs
+from .inputs import Inputs, before_places
 from .similarity import SimilarSymbols
 from .tiers import DEPTH, Tiers
 
@@ -42,11 +41,6 @@ class Columns:
     weights: np.ndarray
     values: np.ndarray
     paired: np.ndarray
-
-    def take(self, places: np.ndarray) -> Columns:
-        """Return some of the positions."""
-        values = self.values[places] if len(self.values) > 1 else self.values
-        return Columns(self.keys[places], self.weights, values, self.paired)
 
 
 @dataclass(frozen=True)
@@ -124,32 +118,33 @@ class Contexts:
 
     def histories(self, last: np.ndarray) -> np.ndarray:
         """Keys of the last h symbols, h = 1, …, history; 0 where there are not so many."""
-        from ._search_loops import history_keys
-
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
-        history_keys(last, keys)
+        for h in range(1, self.history + 1):
+            key = np.full(len(last), seed(h))
+            for symbols in last[:, -h:].T:
+                key = mix(key, symbols + 2)
+            keys[:, h - 1] = np.where(last[:, -h] < 0, np.uint64(0), key)
         return keys
 
-    def aligned_histories(self, alignment: Alignment, mark: int) -> np.ndarray:
-        """Keys of what was put out before each position of aligned pairs."""
-        from ._search_loops import tier_keys
+    def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of what was put out before each place of outputs, and the states of their tier.
 
-        keys = self.histories(last_symbols(alignment, mark, self.history))
+        The rows are those of `before_places`; `mark` stands for the start of an output.
+        """
+        keys = self.histories(before_places(outputs, max(self.history, 1), mark))
         if not self.tier_depth or self.tiers is None:
-            return keys
-        begin = np.cumsum(alignment.lengths) - alignment.lengths
-        states = self.tiers.before(alignment.target)[begin + alignment.source.rows]
-        tier = np.zeros((len(keys), self.tier_depth), dtype=np.uint64)
-        tier_keys(states, len(self.tiers.target), tier)
-        return np.hstack([keys, tier])
+            return keys, np.zeros(len(keys), dtype=np.int64)
+        states = self.tiers.before(outputs)
+        return np.hstack([keys, self.tiers.history_keys(states)]), states
 
     def joint(self, columns: Columns, histories: np.ndarray) -> np.ndarray:
         """Keys of the features of the output so far, (positions, pairs); 0 for none."""
-        from ._search_loops import joint_keys
-
         pairs, _ = self.pairs(columns)
         keys = np.zeros((len(columns.keys), len(pairs)), dtype=np.uint64)
-        joint_keys(columns.keys, histories, pairs, keys)
+        for f, (h, kind) in enumerate(pairs):
+            window, history = columns.keys[:, kind], histories[:, h - 1]
+            there = (window != 0) & (history != 0)
+            keys[:, f] = np.where(there, mix(mix(history, 1), window), np.uint64(0))
         return keys
 
 
@@ -265,20 +260,3 @@ class _Collected:
             keys, np.concatenate(self.weights), np.hstack(values).astype(np.float32, order="C"),
             np.array(self.paired, dtype=np.int64),
         )  # fmt: skip
-
-
-def last_symbols(alignment: Alignment, mark: int, history: int) -> np.ndarray:
-    """For every input symbol the outputs before its chunk, right-aligned, -1 where none.
-
-    `mark` stands for the start of the output.
-    """
-    source, target, lengths = alignment.source, alignment.target, alignment.lengths
-    begin = np.cumsum(lengths) - lengths  # chunks lie end to end as the outputs do
-    first = target.starts[source.rows]
-    last = np.full((len(lengths), max(history, 1)), -1, dtype=np.int64)
-    for h in range(1, history + 1):
-        place = begin - h
-        inside = place >= first
-        last[inside, -h] = target.flat[place[inside]]
-        last[place == first - 1, -h] = mark
-    return last

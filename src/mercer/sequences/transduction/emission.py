@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -138,6 +139,18 @@ class Numbered:
     weights: np.ndarray
     values: np.ndarray
 
+    def repeated(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Some positions as a sparse matrix of the features that two of them have; their keys."""
+        numbers = self.numbers[places]
+        often = np.bincount(numbers[numbers >= 0], minlength=len(self.keys)) > 1
+        kept = (numbers >= 0) & often[numbers]
+        columns = (np.cumsum(often) - 1)[numbers[kept]]
+        values = self.values[places] if len(self.values) > 1 else self.values
+        data = np.broadcast_to(values * self.weights, kept.shape)[kept].astype(np.float32)
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        shape = (len(places), np.count_nonzero(often))
+        return sparse.csr_array((data, columns, indptr), shape), self.keys[often]
+
 
 @dataclass(frozen=True)
 class Ridge:
@@ -175,14 +188,11 @@ class Ridge:
         n_symbols
             The number of input symbols; one more, the unknown, is added.
         """
-        from ._key_loops import repeated_columns
-
         spread = np.bincount(numbers, minlength=len(chunks.lengths))
         common = np.flatnonzero(spread)
         fallback = np.log(spread[common] / len(numbers))
         order = np.argsort(symbols, kind="stable")
         cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
-        count = np.zeros(len(features.keys), dtype=np.int32)
         systems, used, lists, priors = [], [], [], []
         for s in range(n_symbols + 1):
             rows = order[cuts[s] : cuts[s + 1]]
@@ -190,13 +200,9 @@ class Ridge:
             lists.append(own)
             priors.append(np.zeros(len(own)) if len(rows) else fallback)
             if len(rows):
-                *parts, own_features = repeated_columns(
-                    features.numbers, places[rows], features.values, features.weights, count
-                )
-                indptr, indices, data = parts
-                U = sparse.csr_array((data, indices, indptr), (len(rows), len(own_features)))
+                U, keys = features.repeated(places[rows])
                 systems.append((U, (numbers[rows][:, None] == own).astype(np.float32)))
-                used.append(features.keys[own_features])
+                used.append(keys)
         coefs = self._solved(systems)
         return _laid_out(list(zip(used, coefs, strict=True)), lists, priors, chunks)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
 from .alignment import Alignment
-from .contexts import Columns, Contexts
+from .contexts import Contexts
 from .emission import Chunks, Emissions, Numbered, Ridge
 from .inputs import Inputs, sliced
 from .joint import JointNGram, outlined
@@ -20,20 +20,6 @@ from .ngram import NGram
 EVERYTHING = 2**62
 """A beam that keeps all hypotheses."""
 NO_TRIE = np.zeros((0, 1), dtype=np.int32)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Inputs with their features, and the scores of all chunks by the input alone.
-
-    The scores of position n are base[starts[n]:starts[n + 1]].
-    """
-
-    source: Codes
-    symbols: np.ndarray
-    columns: Columns
-    base: np.ndarray
-    starts: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -77,30 +63,24 @@ class Model:
             tier = tiers.target, tiers.once, tiers.closing
         return Language(ngram.logp, ngram.next, int(ngram.start), *tier)
 
-    def prepare(self, inputs: Inputs) -> Prepared:
-        """What the search needs to know of inputs, whatever its parameters."""
-        source = inputs.source
-        # The last symbol of the emissions stands for those never seen.
-        symbols = np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
-        columns = self.contexts.columns(inputs)
-        base, starts = self.emissions.scores(symbols, columns.keys, columns.weights, columns.values)
-        return Prepared(source, symbols, columns, base, starts)
-
-    def local(self, inputs: Prepared) -> Any:
-        """Argument of the compiled loops: positions, pairs of features, and the local map."""
+    def prepare(self, inputs: Inputs) -> Any:
+        """Argument of the compiled loops: positions with their scores, and the local map."""
         from ._search_loops import LocalScores
 
-        E, columns = self.emissions, inputs.columns
-        pairs, pair_weights = self.contexts.pairs(columns)
+        E, source = self.emissions, inputs.source
+        # The last symbol of the emissions stands for those never seen.
+        symbols = np.where(source.flat < 0, len(E.width) - 1, source.flat)
+        columns = self.contexts.columns(inputs)
+        base, starts = E.scores(symbols, columns.keys, columns.weights, columns.values)
         return LocalScores(
-            inputs.symbols, inputs.source.starts, columns.keys, columns.values, inputs.base,
-            inputs.starts, pairs, pair_weights, E.keys, E.table, E.offset, E.coef,
-            E.first, E.width, E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
+            symbols, source.starts, columns.keys, columns.values, base, starts,
+            *self.contexts.pairs(columns), E.keys, E.table, E.offset, E.coef, E.first, E.width,
+            E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
         )  # fmt: skip
 
     def search(
         self,
-        inputs: Prepared,
+        inputs: Any,
         temperature: float,
         weight: float,
         k: int,
@@ -110,13 +90,13 @@ class Model:
         """The `k` best outputs of each input: symbols, lengths and scores (-inf for none)."""
         from ._search_loops import search_all
 
-        lengths = inputs.source.lengths
+        lengths = np.diff(inputs.starts)
         shape = (len(lengths), k)
         longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
         search_all(
-            self.local(inputs), self.language, self.contexts.histories(self.ngram.last), trie,
+            inputs, self.language, self.contexts.histories(self.ngram.last), trie,
             float(temperature), float(weight), k, EVERYTHING if beam is None else int(beam),
             out, sizes, values,
         )  # fmt: skip
@@ -124,7 +104,7 @@ class Model:
 
     def score(
         self,
-        inputs: Prepared,
+        inputs: Any,
         temperature: float,
         weight: float,
         outputs: Codes,
@@ -135,26 +115,26 @@ class Model:
 
         values = np.empty(len(owner))
         score_all(
-            self.local(inputs), self.language, self.contexts.history, temperature, weight,
-            outputs.flat, outputs.starts, owner, values,
+            inputs, self.language, *self.contexts.output_histories(outputs, self.ngram.end),
+            temperature, weight, outputs.flat, outputs.starts, owner, values,
         )  # fmt: skip
         return values
 
-    def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
+    def joint_scores(self, inputs: Any, outputs: Codes, owner: np.ndarray) -> np.ndarray:
         """Log-probabilities of given outputs with their inputs, summed over the joint models."""
         from ._joint_loops import Counts, joint_scores
 
-        local, total = self.local(inputs), np.zeros(len(owner))
+        total = np.zeros(len(owner))
         for joint in filter(None, (self.joint, self.outline)):
             events = joint.events(len(self.emissions.chunk))
             counts = Counts(joint.keys, joint.table, joint.values, joint.size, events)
             values = np.empty(len(owner))
-            joint_scores(local, counts, outputs.flat, outputs.starts, owner, values)
+            joint_scores(inputs, counts, outputs.flat, outputs.starts, owner, values)
             total += values
         return total
 
     def of_found(
-        self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
+        self, inputs: Any, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The scores of outputs that a search found by the n-gram model and by the joint one.
 
@@ -208,7 +188,9 @@ class Aligned:
     def features(self) -> Numbered:
         """All features of all positions, those of the input alone first."""
         columns = self.contexts.columns(self.inputs)
-        histories = self.contexts.aligned_histories(self.alignment, self.n_targets)
+        cut = self.alignment
+        places = np.cumsum(cut.lengths) - cut.lengths + cut.source.rows
+        histories = self.contexts.output_histories(cut.target, self.n_targets)[0][places]
         pairs, pair_weights = self.contexts.pairs(columns)
         keys = np.hstack([columns.keys, self.contexts.joint(columns, histories)])
         from ._key_loops import numbered
