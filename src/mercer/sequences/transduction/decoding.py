@@ -11,10 +11,9 @@ from ..._arrays import Items, take
 from ..._checks import Limits, bounded, finite, must
 from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, as_given, as_sequences
-from .inputs import InputCoder
+from .inputs import InputCoder, directed
 from .model import NO_TRIE, Model
 from .side_information import taken
-from .task import directed
 from .trie import prefix_tree
 
 SYMBOLS = 1 << 16

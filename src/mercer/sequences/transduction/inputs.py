@@ -147,3 +147,16 @@ def reversed_codes(codes: Codes) -> Codes:
     """Each sequence from its end to its beginning."""
     mirrored = codes.starts[codes.rows] + codes.lengths[codes.rows] - 1 - codes.positions
     return Codes(codes.flat[mirrored], codes.starts)
+
+
+def directed(codes: Codes, backward: bool) -> Codes:
+    """Sequences in the direction in which they are read."""
+    return reversed_codes(codes) if backward else codes
+
+
+def joined(codes: Codes, more: Codes | None) -> Codes:
+    """Two batches as one."""
+    if more is None:
+        return codes
+    starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])
+    return Codes(np.concatenate([codes.flat, more.flat]), starts)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
-from .alignment import Alignment
 from .contexts import Contexts
-from .emission import Chunks, Emissions, Numbered, Ridge
-from .inputs import Inputs, sliced
-from .joint import JointNGram, outlined
+from .emission import Emissions
+from .inputs import Inputs
+from .joint import JointNGram
 from .ngram import NGram
 
 EVERYTHING = 2**62
@@ -150,97 +148,3 @@ class Model:
         language[there] = language_scores(flat, starts, self.language)
         joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0].copy())
         return language, joint
-
-
-@dataclass(frozen=True)
-class Aligned:
-    """Training pairs, cut: what models are fitted on, all of them or some.
-
-    Attributes
-    ----------
-    alignment
-        The pairs, cut.
-    inputs
-        The inputs of the pairs.
-    longest
-        The longest chunk allowed.
-    n_sources, n_targets
-        The numbers of input and output symbols.
-    contexts
-        The features.
-    more_outputs
-        Outputs without an input, which the n-gram model is learnt from too.
-    """
-
-    alignment: Alignment
-    inputs: Inputs
-    longest: int
-    n_sources: int
-    n_targets: int
-    contexts: Contexts
-    more_outputs: Codes | None = None
-
-    @cached_property
-    def _chunks(self) -> tuple[Chunks, np.ndarray]:
-        return Chunks.of(self.alignment.target.flat, self.alignment.lengths, self.longest)
-
-    @cached_property
-    def features(self) -> Numbered:
-        """All features of all positions, those of the input alone first."""
-        columns = self.contexts.columns(self.inputs)
-        cut = self.alignment
-        places = np.cumsum(cut.lengths) - cut.lengths + cut.source.rows
-        histories = self.contexts.output_histories(cut.target, self.n_targets)[0][places]
-        pairs, pair_weights = self.contexts.pairs(columns)
-        keys = np.hstack([columns.keys, self.contexts.joint(columns, histories)])
-        from ._key_loops import numbered
-
-        numbers, distinct = numbered(keys)
-        values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
-        weights = np.concatenate([columns.weights, pair_weights])
-        return Numbered(numbers, distinct, weights, values)
-
-    def fit(self, words: np.ndarray, ridge: Ridge, order: int) -> Model:
-        """A model of some of the pairs."""
-        source, places = sliced(self.alignment.source, words)
-        chunks, numbers = self._chunks
-        emissions = ridge.fit(
-            self.features, places, source.flat, numbers[places], chunks, self.n_sources
-        )
-        outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
-        ngram = NGram.of(outputs, self.n_targets, max(order, self.contexts.history + 1))
-        return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
-
-    def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
-        """The joint n-gram models of some pairs; very rare chunks are one event."""
-        place = E.places(source.flat, self._chunks[1][places])
-        events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
-        codes, outlines = Codes(events, source.starts), outlined(E, self.contexts.tiers)
-        numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
-        return [JointNGram.of(codes, number) for number in numbers]
-
-    def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-        """The mean log-probability of the chunks of some pairs, at each temperature."""
-        from ._search_loops import gold_likelihood
-
-        source, places = sliced(self.alignment.source, words)
-        E, numbers = model.emissions, self._chunks[1][places]
-        F = self.features
-        keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
-        values = F.values[places] if len(F.values) > 1 else F.values
-        scores, starts = E.scores(source.flat, keys, F.weights, values)
-        gold = E.places(source.flat, numbers)
-        return np.array(
-            [
-                gold_likelihood(scores, starts, gold, E.prior, E.first, source.flat, T)
-                for T in temperatures
-            ]
-        )
-
-
-def joined(codes: Codes, more: Codes | None) -> Codes:
-    """Two batches as one."""
-    if more is None:
-        return codes
-    starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])
-    return Codes(np.concatenate([codes.flat, more.flat]), starts)
