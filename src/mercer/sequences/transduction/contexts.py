@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -155,33 +156,27 @@ class _Collected:
         self.inputs, self.codes = inputs, inputs.source
         self.decay = float(contexts.kernel.decay)
         ends, weights = contexts.kernel.windows()
-        self.keys: list[np.ndarray] = []
-        self.weights: list[np.ndarray] = []
-        self.values: list[np.ndarray] = []
+        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.size = 0
-        self.add_all(
-            contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions), weights
-        )
+        windows = contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions)
+        self.add(windows, weights)
         near = (ends[:, 0] >= -NEAR) & (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] <= NEAR)
         self.paired: list[int] = [int(f) for f in np.flatnonzero(near)]
         # The position alone comes first: it is what the context is paired with the output by.
         alone_first = sorted(self.paired, key=lambda f: ends[f, 1] - ends[f, 0])
-        self.near = [(self.keys[0][:, f], weights[f]) for f in alone_first]
+        self.near = [(windows[:, f], weights[f]) for f in alone_first]
         self.with_context = list(self.near)
 
-    def add(self, keys: np.ndarray, weight: float, values: np.ndarray | None = None) -> int:
-        """Add a kind; return its number."""
-        self.add_all(keys[:, None], np.array([weight]), None if values is None else values[:, None])
-        return self.size - 1
+    def add(self, keys: np.ndarray, weights: Any, values: np.ndarray | None = None) -> int:
+        """Add a kind, or several: keys (positions, kinds) of which each has a weight.
 
-    def add_all(
-        self, keys: np.ndarray, weights: np.ndarray, values: np.ndarray | None = None
-    ) -> None:
-        """Add several kinds, (positions, kinds)."""
-        self.keys.append(keys)
-        self.weights.append(weights)
-        self.values.append(np.ones((1, len(weights))) if values is None else values)
-        self.size += len(weights)
+        Return the number of the last.
+        """
+        own = np.ones((1, 1)) if values is None else values[:, None]
+        columns = keys[:, None] if keys.ndim == 1 else keys
+        self.parts.append((columns, np.atleast_1d(weights), own))
+        self.size += len(self.parts[-1][1])
+        return self.size - 1
 
     def _symbols(self, kind: int) -> np.ndarray:
         """First keys of a kind of features: the symbol at each position."""
@@ -214,7 +209,7 @@ class _Collected:
         ends, weights = OUTLINE.windows()
         chosen = (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] - ends[:, 0] > 1)
         keys = OUTLINE.keys(outline, codes.rows, codes.positions)[:, chosen]
-        self.add_all(mix(keys, self._symbols(504 + 10 * c)[:, None]), weights[chosen] / 2.0)
+        self.add(mix(keys, self._symbols(504 + 10 * c)[:, None]), weights[chosen] / 2.0)
 
     def add_ends(self, n: int, backward: bool) -> None:
         """Add the last 1, …, n symbols of the sequence, and the first."""
@@ -253,10 +248,12 @@ class _Collected:
 
     def columns(self) -> Columns:
         """Return what was collected."""
-        rows = 1 if all(len(v) == 1 for v in self.values) else len(self.codes.flat)
-        values = [np.broadcast_to(v, (rows, v.shape[1])) for v in self.values]
-        keys = np.ascontiguousarray(np.hstack(self.keys))  # other layouts are compiled anew
+        keys, weights, values = zip(*self.parts, strict=True)
+        rows = 1 if all(len(v) == 1 for v in values) else len(self.codes.flat)
+        spread = [np.broadcast_to(v, (rows, len(w))) for v, w in zip(values, weights, strict=True)]
         return Columns(
-            keys, np.concatenate(self.weights), np.hstack(values).astype(np.float32, order="C"),
+            np.ascontiguousarray(np.hstack(keys)),  # other layouts are compiled anew
+            np.concatenate(weights),
+            np.hstack(spread).astype(np.float32, order="C"),
             np.array(self.paired, dtype=np.int64),
-        )  # fmt: skip
+        )
