@@ -14,8 +14,8 @@ from .._plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
-from ..solvers.base import needs_no_coordinates
 from ..solvers.factorization import LeftOutModels
+from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import weighed
 
 KEPT = 0.125
@@ -117,10 +117,15 @@ def _is_small(nbytes: float) -> bool:
 
 def operator_spectrum(fitted: Fitted) -> Array:
     """The eigenvalues of the output operator of a separable problem."""
-    from ..solvers import Cache, LowRank, Spectral
+    from ..solvers import Cache, Spectral
+    from ..solvers.low_rank import in_low_rank, low_rank_rows
 
-    solver: Any = Spectral() if fitted.problem.inputs.features is None else LowRank()
-    return solver.factor(fitted.problem, fitted.want, Cache()).parts[0].b
+    problem, cache = fitted.problem, Cache()
+    if problem.inputs.features is None:
+        factorization: Any = Spectral.factor(problem, fitted.want, cache)
+    else:
+        factorization = in_low_rank(problem, low_rank_rows(problem), cache.outputs(problem))
+    return factorization.parts[0].b
 
 
 def _for_left_out(solver: Any) -> Any:

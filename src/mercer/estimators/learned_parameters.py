@@ -20,10 +20,9 @@ from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
 from ..solvers.coupled import fitted_kernel
+from ..solvers.factorization import Outputs
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
-from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
-from ..solvers.spectral import Parts
 from .parameter_vector import Parameter, ParameterVector
 
 CRITERIA = ("auto", "evidence", "loo")
@@ -159,9 +158,9 @@ class ParameterSearch:
         scalar = with_parameters(self._scalar, values["scalar"])
         return Separable(scalar, with_parameters(self.problem.kernel.operator, values["operator"]))
 
-    def _factored(self, problem: Problem) -> Parts:
-        solver: Any = Spectral() if problem.inputs.features is None else LowRank()
-        solver = ByDirection() if self._components else solver
+    def _factored(self, problem: Problem) -> Spectral:
+        solver: Any = Spectral if problem.inputs.features is None else LowRank
+        solver = ByDirection if self._components else solver
         want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
         self.n_evaluations += 1
         found: Any = solver.factor(problem, want, self.cache)
