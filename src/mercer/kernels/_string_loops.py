@@ -89,16 +89,3 @@ def subsequences_alone(start, stop, flat, starts, n, decay, first, out):
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         out[i] = _subsequences(s, s, n, decay, first)
-
-
-@parallel
-def same_places(start, stop, ours, starts, theirs, their_starts, out):
-    """Out_ij = the number of places at which two sequences have the same symbol."""
-    for i in range(start, stop):
-        first, length = starts[i], starts[i + 1] - starts[i]
-        for j in range(out.shape[1]):
-            other = their_starts[j]
-            shared = 0
-            for p in range(min(length, their_starts[j + 1] - other)):
-                shared += ours[first + p] == theirs[other + p]
-            out[i, j] = shared
