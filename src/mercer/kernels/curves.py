@@ -41,7 +41,9 @@ class CurveKernel(VectorKernel):
         """Curves as rows of values on the grid."""
         return self.space.check(A, name, type(self).__name__)
 
-    as_outputs = check  # predicted curves are told on the grid
+    def as_outputs(self, Y: Items, name: str = "y") -> Array:
+        """The same: predicted curves are told on the grid."""
+        return self.check(Y, name)
 
     def _on(self, width: int) -> np.ndarray:
         """The grid of curves of some values."""
