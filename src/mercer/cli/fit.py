@@ -13,6 +13,9 @@ from .options import data, reading, table_of
 from .out import STDOUT, check_model_out, check_report_out, written
 from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, verdict
 
+LEARNING = ("scoring", "coverage", "time_limit", "random_state")
+"""Options that are parameters of `AutoDependency`."""
+
 
 @click.command()
 @data
@@ -58,7 +61,8 @@ from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, ver
     metavar="SECONDS",
     help="What fitting may take.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of forests and samples.")
+@click.option("--seed", "random_state", type=int, default=0, show_default=True,
+              help="Of forests and samples.")  # fmt: skip
 @click.option(
     "--report", type=click.Path(path_type=Path), help="Where to write an HTML report with pictures."
 )
@@ -80,10 +84,6 @@ def fit(
     identity: str | None,
     spaces: tuple,
     input_space: str | None,
-    scoring: str | None,
-    coverage: float | None,
-    time_limit: float | None,
-    seed: int,
     report: Path | None,
     out: Path,
     drop_missing: bool,
@@ -101,22 +101,13 @@ def fit(
     check_model_out(out, data)
     if report is not None:
         check_report_out(report, data, str(out))
+    learning = {name: how.pop(name) for name in LEARNING}
     table = table_of(data, **how)
     roles = _roles(table, inputs, outputs, groups, identity)
     table, given = _chosen(table, roles, spaces, input_space, drop_missing)
     to_stderr = out == STDOUT
-    model = AutoDependency(
-        given["inputs"],
-        given["output"],
-        roles["groups"],
-        roles["id"],
-        scoring,
-        coverage,
-        time_limit,
-        seed,
-        verbose=True,
-    )
-    model.fit(table)
+    columns = given["inputs"], given["output"], roles["groups"], roles["id"]
+    model = AutoDependency(*columns, **learning, verbose=True).fit(table)
     model.verbose = False
     written(out, partial(_save, model, out))
     if report is not None:

@@ -20,7 +20,7 @@ from .._arrays import (
 from ..cells import BadTable, Table
 from ..cells.notation import is_date, written_day
 from ..cells.table import Name
-from ..cells.values import notations_of, numbers
+from ..cells.values import notation_of, numbers
 from .base import Space
 
 NUMBERS = "fiub"
@@ -88,7 +88,7 @@ class Vectors(Space):
             self.notations_: list[str] | None = None
             self.shape_ = table.columns[names[0]].shape[1:]
             return self.read(table)
-        self.notations_ = notations_of(table, names)
+        self.notations_ = [notation_of(table, name) for name in names]
         rows = self.read(table)
         dates = zip(self.notations_, rows.T, strict=False)
         self.moments_ = [is_date(n) and bool((cells % 1.0).any()) for n, cells in dates]
