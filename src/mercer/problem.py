@@ -130,6 +130,11 @@ class Problem:
         return self.kernel.separable and (features is None or not features.operator_valued)
 
     @property
+    def uniform(self) -> float:
+        """The number by which the operator multiplies; 1 where it is zero or no such number."""
+        return self.kernel.operator.uniform or 1.0
+
+    @property
     def operator_features(self) -> bool:
         """Whether the feature map is one of operator-valued kernels."""
         return self.inputs.features is not None and self.inputs.features.operator_valued

@@ -12,7 +12,7 @@ from mercer.decoders import Candidates
 from mercer.embedding import SpanFrame
 from mercer.kernels import RBF, VectorKernel
 from mercer.operators import ConditionalCovariance, Covariance
-from mercer.solvers.one_ridge import AtOneRidge, in_reflections, shifted_solves
+from mercer.solvers.one_ridge import OneRidge, in_reflections, shifted_solves
 
 EXACT = [
     "covariance",
@@ -31,8 +31,8 @@ def test_it_solves_the_equation(name, condition, relative, monkeypatch):
     monkeypatch.setitem(PROBLEMS, "rbf outputs, conditional", CONDITIONAL)
     monkeypatch.setattr(import_module("mercer.solvers.route"), "MANY", 0)
     solved = []
-    plain = AtOneRidge.solve
-    monkeypatch.setattr(AtOneRidge, "solve", lambda *a: solved.append(a) or plain(*a))
+    plain = OneRidge.solve
+    monkeypatch.setattr(OneRidge, "solve", lambda *a: solved.append(a) or plain(*a))
     problem = posed(name, condition)
     alpha = relative * size(problem)
     model = KernelDependency(alpha=alpha, **problem.params).fit(problem.X, problem.Y, **problem.fit)

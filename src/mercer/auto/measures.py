@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
 from .._arrays import Items
 from ..embedding import Embedding
-from ..estimators.choice import Told
 from ..estimators.probabilities import Probabilities
 from ..kernels import Kernel
 from ..metrics import character_error_rate, subset_accuracy
 from .inputs import Inputs
 from .outputs import ARRAYS, Outputs
-
-Made = Callable[[], tuple[np.ndarray, np.ndarray]]
-"""Gives classes and their probabilities."""
-
-
-class ToldClasses(ClassifierMixin, Told):
-    """Stub with fixed classes whose probabilities are made when a scorer asks for them."""
-
-    def __init__(self, predictions: Items = None, made: Any = None):
-        super().__init__(predictions)
-        self.made = made
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes."""
-        return self.made()[0]
-
-    def predict_proba(self, X: Items) -> np.ndarray:
-        """Their probabilities."""
-        return self.made()[1]
 
 
 def left_out_probabilities(

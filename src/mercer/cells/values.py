@@ -101,7 +101,7 @@ def _best(table: Table, name: Name) -> list[tuple[str, int]]:
 
 def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
     """Columns of numbers, dates, lists of numbers, or arrays, side by side as one row a row."""
-    hints = learnt or [None] * len(names)
+    hints: Sequence[str | None] = learnt or [None] * len(names)
     columns = [
         _column(table, name, notation_of(table, name, hint))
         for name, hint in zip(names, hints, strict=True)

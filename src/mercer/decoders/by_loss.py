@@ -9,7 +9,7 @@ from .._arrays import Items, blocks, count, host, take
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ._expected_loss import ENTRIES, EditLoss, ExpectedLoss, LabelLoss, OwnLoss, RankingLoss
+from ._expected_loss import ENTRIES, EditLoss, ExpectedLoss, LabelLoss, RankingLoss
 from .base import Decoder
 from .candidates import Candidates
 
@@ -132,7 +132,7 @@ class ByLoss(Decoder):
 def _expected(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
     """The loss by name, by the space of the outputs, or a function."""
     if callable(loss):
-        return OwnLoss(loss, y)
+        return ExpectedLoss(loss, y)
     space = type(kernel.space).__name__
     name = USUAL.get(space) if loss is None else loss
     if name is None:

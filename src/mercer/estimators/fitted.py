@@ -14,8 +14,8 @@ from .._plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
-from ..solvers.base import needs_no_coordinates
 from ..solvers.factorization import LeftOutModels
+from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import weighed
 
 KEPT = 0.125
@@ -47,7 +47,7 @@ class Fitted:
 
     def keep(self, factorization: Factorization) -> None:
         """Keep a factorisation that gives left-out predictions, where it is small."""
-        if factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available():
+        if _is_small(factorization.nbytes):
             self._kept["factorization"] = factorization
 
     def __getstate__(self) -> dict:
@@ -120,7 +120,7 @@ def operator_spectrum(fitted: Fitted) -> Array:
 
     problem, cache = fitted.problem, Cache()
     if problem.inputs.features is None:
-        factorization: Any = Spectral().factor(problem, fitted.want, cache)
+        factorization: Any = Spectral.factor(problem, fitted.want, cache)
     else:
         factorization = in_low_rank(problem, low_rank_rows(problem), cache.outputs(problem))
     return factorization.parts[0].b

@@ -16,7 +16,7 @@ from ..problem import Problem, Side, Want
 from ..solvers import Refused, factor
 from ..solvers.densities import left_out_noise
 from ..solvers.ridge_posterior import RidgePosterior, ridge_posterior
-from ..solvers.spectral import Parts
+from ..solvers.spectral import Spectral
 from ..symmetric import SymMatrix
 from .fitted import Fitted
 from .prediction_sets import predicted_directly
@@ -61,10 +61,10 @@ class Posterior:
             kept["spectra"] = self._made() or factor(self._problem, self._want)
         return kept["spectra"]
 
-    def _made(self) -> Parts | None:
+    def _made(self) -> Spectral | None:
         """The spectra of the fit, if it has made them."""
         made, whole = self.fitted._kept.get("factorization"), self._whole
-        fits = isinstance(made, Parts) and (not whole or isinstance(_map(made), Explicit))
+        fits = isinstance(made, Spectral) and (not whole or isinstance(_map(made), Explicit))
         return made if fits else None
 
     @property
@@ -239,7 +239,7 @@ def summed(V: Array, kind: str, squares: Any, shape: tuple[int, ...]) -> Array:
     return V if kind == "directions" else xp.sum(V, axis=1)
 
 
-def _map(parts: Parts) -> Any:
+def _map(parts: Spectral) -> Any:
     """The feature map whose coordinates outputs are written in, if there is one."""
     frame = parts.outputs.frame
     return frame.map if isinstance(frame, OrthonormalFrame) else None

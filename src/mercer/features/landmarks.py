@@ -32,7 +32,8 @@ class LandmarkMap(FeatureMap):
 
     def transform(self, A: Items) -> Array:
         """Kernel values against the landmarks, times the weights."""
-        return times(self.kernel_(A, self.landmarks_), self.weights_)
+        K, W = self.kernel_(A, self.landmarks_), self.weights_
+        return K if W is None else times(K, W)
 
     @property
     def coefficients(self) -> Array:
@@ -41,7 +42,7 @@ class LandmarkMap(FeatureMap):
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
         """Bare kernel values, and the weights."""
-        return KernelValues(self.kernel_, self.landmarks_), self.weights_
+        return Spanned(self.kernel_, self.landmarks_, None), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
@@ -54,26 +55,14 @@ class LandmarkMap(FeatureMap):
 
 @parameters
 class Spanned(LandmarkMap):
-    """Given landmarks under given weights."""
+    """Given landmarks under given weights; without weights kernel values, as they are."""
 
     kernel: Kernel
     landmarks: Items
-    weights: Array
+    weights: Array | None
     kernel_ = property(lambda self: self.kernel)
     landmarks_ = property(lambda self: self.landmarks)
     weights_ = property(lambda self: self.weights)
-
-
-class KernelValues(FeatureMap):
-    """k(a, landmarks) as it is: not the coordinates of k, but one product away from them."""
-
-    def __init__(self, kernel: Kernel, landmarks: Items):
-        self.kernel = self.kernel_ = kernel
-        self.landmarks = landmarks
-
-    def transform(self, A: Items) -> Array:
-        """Kernel values against the landmarks."""
-        return self.kernel_(A, self.landmarks)
 
 
 def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:

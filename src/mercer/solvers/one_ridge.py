@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from math import inf
 
@@ -11,16 +10,14 @@ from scipy.linalg import blas, eigh_tridiagonal, lapack
 
 from .._arrays import Array, blocks
 from .._linalg import PositiveDefinite, product, ridged, solve_triangular, tridiagonalized
-from .._plan import SPECTRAL_SQUARES, Route, Sizes
+from .._plan import SPECTRAL_SQUARES
 from .._threads import in_passes
 from ..embedding import SpanFrame
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
-from .base import Cache, Solver
-from .factorization import Factorization, Solution
+from .factorization import Cache, Factorization, Outputs, Solution
 from .inputs import InputGram, Reduction
-from .outputs import Outputs
 from .spectral import REFINED, Spectral
 from .weights import stands_out
 
@@ -28,47 +25,37 @@ PANEL = 128
 """Reflectors that are applied together."""
 
 
-class OneRidge(Solver):
+Turned = tuple[np.ndarray, np.ndarray, np.ndarray | None, Outputs]
+"""Eigenvalues of an operator, outputs along its eigenvectors, these (None for the identity), and
+the frame that the outputs are written in."""
+
+
+class OneRidge(Factorization):
     """The ridge equation at one α, by one eigendecomposition and one tridiagonal reduction.
 
     Notes
     -----
     With √w K √w = H T Hᵀ, T tridiagonal, and B = Q diag(b) Qᵀ the dual coefficients along direction
     j are H (b_j T + αI)⁻¹ Hᵀ (VQ)_j: O(n) operations for each direction once H is applied, where
-    the eigenvectors of T would take as long as all the rest.
+    the eigenvectors of T would take as long as all the rest. Where α is so small that it would
+    need refinement the spectrum is taken.
     """
 
-    name = "one ridge"
-
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """In numpy."""
-        return "it is for numpy" if problem.foreign else None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """A third of an eigendecomposition less than the spectral route."""
-        return replace(sizes.tridiagonal(), name=self.name)
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Check that there is room; the rest waits for α, on which the accuracy depends."""
-        problem.require_room(SPECTRAL_SQUARES)
-        return AtOneRidge(problem, want, cache)
-
-
-Turned = tuple[np.ndarray, np.ndarray, np.ndarray | None, Outputs]
-"""Eigenvalues of an operator, outputs along its eigenvectors, these (None for the identity), and
-the frame that the outputs are written in."""
-
-
-class AtOneRidge(Factorization):
-    """A problem at one α; by its spectrum where α is so small that it would need refinement."""
+    name, costs = "one ridge", "tridiagonal"
 
     def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.problem, self.want, self.cache = problem, want, cache
+        problem.require_room(SPECTRAL_SQUARES)
+        super().__init__(problem, want, cache)  # accuracy depends on α, for which the rest waits
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
+        """In numpy."""
+        return "it is for numpy" if problem.foreign else None
 
     @cached_property
     def spectral(self) -> Factorization:
         """The factorisation for every α."""
-        return Spectral().factor(self.problem, self.want, self.cache)
+        return Spectral.factor(self.problem, self.want, self.cache)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
@@ -80,9 +67,9 @@ class AtOneRidge(Factorization):
         reduction, epsilon = gram.reduction, p.kernel.operator.unexplained_at
         try:
             if epsilon is None or not p.spanned:
-                b, T, Q, outputs = self._in_coordinates(K, reduction)
+                b, T, Q, self.outputs = self._in_coordinates(K, reduction)
             else:
-                b, T, Q, outputs = self._in_span(K, reduction, p.total * epsilon)
+                b, T, Q, self.outputs = self._in_span(K, reduction, p.total * epsilon)
         except (np.linalg.LinAlgError, NotPositiveSemidefinite):
             return self.spectral.solve(alpha)  # a regulariser lost in rounding, or no kernel
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
@@ -93,7 +80,7 @@ class AtOneRidge(Factorization):
         C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
         C *= b
         dual = reduction.back(C if Q is None else product(C, Q.T))
-        return outputs.solution(p, alpha, gram.map(dual), p.kernel)
+        return self._solution(alpha, gram.map(dual), p.kernel)
 
     def _in_coordinates(self, K: np.ndarray, reduction: Reduction) -> Turned:
         """The directions of any operator, by coordinates of the outputs."""

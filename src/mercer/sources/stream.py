@@ -134,7 +134,8 @@ class Stream(Source):
 
     def _head(self, pairs: int) -> list[Any]:
         """The first blocks with so many pairs; a generator hands them on once more."""
-        blocks, found = self._blocks(), []
+        found: list[Any] = []
+        blocks = self._blocks()
         while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
             found.append(block)
         if not self.repeats:

@@ -12,10 +12,10 @@ from scipy.optimize import minimize_scalar
 
 from ..._progress import Steps
 from ...kernels._sequences import Codes
+from .aligned import Aligned
 from .confidence import Confidence
-from .emission import Ridge
 from .inputs import sliced
-from .model import Aligned, Model
+from .model import Model
 
 TEMPERATURES = np.geomspace(0.03, 1.0, 22)
 WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
@@ -96,21 +96,18 @@ class Trial:
         The `SequenceTransducer`, for its parameters.
     pairs
         All pairs, aligned.
-    ridge
-        How models are fitted.
     steps
         Who is told of them.
     """
 
     model: Any
     pairs: Aligned
-    ridge: Ridge
     steps: Steps
 
-    def calibrate(self, labels: np.ndarray) -> Calibration:
+    def calibrate(self) -> Calibration:
         """Choose parameters that are None, all by likelihood of left-out pairs."""
         temperature, weight = self.model.temperature, self.model.lm_weight
-        groups, labels = np.unique(labels, return_inverse=True)
+        groups, labels = np.unique(self.pairs.labels, return_inverse=True)
         given = temperature is not None and weight is not None
         if given or len(groups) < 2:  # nothing is to be chosen, or can be left out
             default = Calibration()
@@ -141,16 +138,16 @@ class Trial:
     def _dealt(self, groups: int) -> np.ndarray:
         return np.random.default_rng(self.model.random_state).permutation(groups)
 
-    def accuracy(self, labels: np.ndarray, n: int) -> float:
+    def accuracy(self, n: int) -> float:
         """The share of a third of the pairs that a model of the others decodes rightly.
 
         Temperature and weights are the likeliest. Of the n pairs those that could not be aligned
         count as wrong.
         """
-        groups, labels = np.unique(labels, return_inverse=True)
+        groups, labels = np.unique(self.pairs.labels, return_inverse=True)
         deal = self._dealt(len(groups))[labels] % 3
         rest, out = np.flatnonzero(deal != 0), np.flatnonzero(deal == 0)
-        models = [(self.pairs.fit(rest, self.ridge, self.model.order), out)]
+        models = [(self.pairs.fit(rest), out)]
         lists, weights = self._weighed(models, self._likeliest(models))
         return lists.judged(weights)[0] * len(labels) / n
 
@@ -179,7 +176,7 @@ class Trial:
                 break
             rest, out = np.flatnonzero(deal != fold), np.flatnonzero(deal == fold)
             if self.pairs.alignment.source.lengths[rest].sum():
-                models.append((self.pairs.fit(rest, self.ridge, self.model.order), out[:ENOUGH]))
+                models.append((self.pairs.fit(rest), out[:ENOUGH]))
         return models
 
     def _likeliest(self, models: list[tuple[Model, np.ndarray]]) -> float:

@@ -60,9 +60,8 @@ def _sample(task: Task) -> Task:
 
 def _accuracy(task: Task, setting: Setting, steps: Steps) -> float:
     """The share of exact matches on a third of the pairs, learnt from the rest."""
-    ready = replace(task, unalignable="skip").ready(setting)
-    trial = Trial(task.model, ready.pairs, ready.ridge, steps)
-    return trial.accuracy(task.labels[ready.keep], len(task.X))
+    pairs = task.aligned(setting, unalignable="skip")
+    return Trial(task.model, pairs, steps).accuracy(len(task.X))
 
 
 def variants(setting: Setting, name: str) -> list[Setting]:
