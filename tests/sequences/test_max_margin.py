@@ -225,7 +225,7 @@ def test_a_point_is_the_mean_of_its_labellings(rng, monkeypatch):
     monkeypatch.setattr(dual, "ROOM", 1)  # so that room is made again and again
     problem = made_up(rng, True)
     ascent, found = ascended(problem, 5)
-    point, corners = found[-1][0], ascent.corners
+    point, corners = found[-1][0], ascent
     A, edges = np.zeros_like(point.A), np.zeros_like(point.edges)
     for i, first in enumerate(problem.starts[:-1]):
         own = problem.gold[first : problem.starts[i + 1]]

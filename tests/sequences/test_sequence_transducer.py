@@ -11,7 +11,6 @@ from mercer import SequenceTransducer
 from mercer.kernels import RBF, LocalWindow
 from mercer.kernels._sequences import Codes
 from mercer.operators import ConditionalCovariance, Covariance
-from mercer.sequences.transduction._search_loops import tier_keys
 from mercer.testing import check_structured_estimator
 
 RULES = {"a": "A", "b": "B", "c": "KS", "h": "", "n": "N"}
@@ -57,18 +56,11 @@ def path_score(model, x, chunks_at):
     _, pair_weights = m.contexts.pairs(columns)
     total, output = 0.0, [m.ngram.end]
     for i, (s, choice) in enumerate(zip(codes.flat, chunks_at, strict=True)):
-        last = np.full((1, max(m.contexts.history, 1)), -1)
-        recent = output[-last.shape[1] :]
-        last[0, last.shape[1] - len(recent) :] = recent
-        histories = m.contexts.histories(last)
-        if m.contexts.tier_depth:
-            so_far = Codes(np.array(output[1:], dtype=np.int64), np.array([0, len(output) - 1]))
-            tier = np.zeros((1, m.contexts.tier_depth), dtype=np.uint64)
-            tier_keys(m.contexts.tiers.before(so_far)[-1:], len(model.targets_), tier)
-            histories = np.hstack([histories, tier])
-        joint = m.contexts.joint(columns.take(np.array([i])), histories)
+        so_far = Codes(np.array(output[1:], dtype=np.int64), np.array([0, len(output) - 1]))
+        histories, _ = m.contexts.output_histories(so_far, m.ngram.end)
+        joint = m.contexts.joint(columns, np.tile(histories[-1], (len(x), 1)))
         g = np.zeros(E.width[s])
-        for keys, weights in ((columns.keys[i], columns.weights), (joint[0], pair_weights)):
+        for keys, weights in ((columns.keys[i], columns.weights), (joint[i], pair_weights)):
             for key, weight in zip(keys, weights, strict=True):
                 row = np.flatnonzero(E.keys == key)
                 if len(row):
@@ -125,7 +117,7 @@ def test_local_map_solves_the_ridge_equation(words):
     fitted = K @ np.linalg.solve(K + 0.5 * np.eye(len(K)), V)
     inputs = model.model_.prepare(model.coder_.encode(words))
     at = np.flatnonzero(inputs.symbols == s)
-    scores = np.array([inputs.base[inputs.starts[n] : inputs.starts[n + 1]] for n in at])
+    scores = np.array([inputs.base[inputs.base_starts[n] : inputs.base_starts[n + 1]] for n in at])
     # Features of a single position are left out: they only lengthen that position's own vector.
     np.testing.assert_allclose(scores, fitted, atol=0.05)
 

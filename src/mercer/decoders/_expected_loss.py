@@ -24,7 +24,9 @@ PRICES = tuple(sorted(np.round(np.linspace(-0.6, 0.6, 49), 3).tolist(), key=abs)
 
 
 class ExpectedLoss:
-    """Δ(y, y_i) against the training outputs y_i, and the best y for weights on them.
+    """Δ(y, y_i) against the training outputs y_i, by a function of two outputs.
+
+    Children know more of their loss: how to find the best y for weights on the training outputs.
 
     Attributes
     ----------
@@ -32,12 +34,15 @@ class ExpectedLoss:
         Whether `search` finds an output that need not be a training output.
     """
 
-    searches = True
-    y: Items
+    searches = False
+
+    def __init__(self, function: Callable[[Any, Any], float], y: Items):
+        self.function, self.y = function, y
 
     def pairs(self, outputs: Items) -> np.ndarray:
         """Δ of each output (row) against each training output (column)."""
-        raise NotImplementedError
+        rows = [[float(self.function(a, b)) for b in self.y] for a in outputs]
+        return np.array(rows).reshape(count(outputs), count(self.y))
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
         """For each row of weights the best output, and a lower bound of Σ_i c_i Δ(y, y_i)."""
@@ -50,20 +55,6 @@ class ExpectedLoss:
             some = take(outputs, np.arange(rows.start, rows.stop))
             found.append((C[rows] * self.pairs(some)).sum(axis=1))
         return np.concatenate(found)
-
-
-class OwnLoss(ExpectedLoss):
-    """A function of two outputs."""
-
-    searches = False
-
-    def __init__(self, function: Callable[[Any, Any], float], y: Items):
-        self.function, self.y = function, y
-
-    def pairs(self, outputs: Items) -> np.ndarray:
-        """One call a pair."""
-        rows = [[float(self.function(a, b)) for b in self.y] for a in outputs]
-        return np.array(rows).reshape(count(outputs), count(self.y))
 
 
 class LabelLoss(ExpectedLoss):
@@ -79,6 +70,7 @@ class LabelLoss(ExpectedLoss):
     Hamming. It makes up for a ridge that draws weights towards the mean.
     """
 
+    searches = True
     price = 0.0
 
     def __init__(self, name: str, kernel: Kernel, y: Items):
@@ -160,6 +152,8 @@ class RankingLoss(ExpectedLoss):
     Both are inner products of embeddings, so that weighted sums are points of these.
     """
 
+    searches = True
+
     def __init__(self, name: str, y: Items):
         self.kernel: Any = (Kendall() if name == "kendall" else Spearman()).fit(y)
         self.decoder: Any = (Kemeny() if name == "kendall" else Borda()).fit(self.kernel, y)
@@ -187,6 +181,7 @@ class EditLoss(ExpectedLoss):
         Σ_i c_i d(y, y_i) ≥ (1 - C⁻/C⁺) Σ_{i<j} c⁺_i c⁺_j d_ij / C⁺ - Σ_k c⁻_k Σ_i π_i d_ik.
     """
 
+    searches = True
     SUPPORT, STARTS, ROUNDS = 48, 24, 8
 
     def __init__(self, y: Items):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
 from .base import Best, Decoder, Ranked, merged
-from .own_candidates import OwnCandidates, sole_groups
+from .own_candidates import collected, ranked_own, sole_groups
 
 POINTS, CANDIDATES = 1024, 2048
 """Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
@@ -76,7 +76,7 @@ class Candidates(Lean, Decoder):
         """Keep the distinct candidates."""
         if self.index not in INDICES:
             raise ValueError(f"index must be one of {INDICES}, got {self.index!r}.")
-        self.own_: OwnCandidates | None = None
+        self.own_: tuple[Kernel, Sequence[Hashable]] | None = None
         self.indexed_: FaissIndex | None = None
         if callable(self.candidates):
             if self.index is not None:
@@ -84,7 +84,7 @@ class Candidates(Lean, Decoder):
                     f"index={self.index!r} is for one set of candidates; these are named by each "
                     "input: leave index at None."
                 )
-            self.own_ = OwnCandidates(self.candidates, kernel, y)
+            self.own_ = kernel, kernel.space.keys(y)
             return self
         given = self.candidates is not None
         pool = kernel.as_outputs(self.candidates if given else y, "candidates" if given else "y")
@@ -104,14 +104,18 @@ class Candidates(Lean, Decoder):
     def decode(self, points: Embedding) -> Items:
         """The best candidate of each point."""
         if self.own_ is not None:
-            return self.own_.decode(points)
+            return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_[0])
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` candidates of each point, fewer where there are fewer."""
-        if self.own_ is not None:
-            return self.own_.decode_top(points, k)
+        if self.own_ is not None and callable(self.candidates):
+            if points.inputs is None:
+                raise ValueError(
+                    "candidates named by a function of x need points that know their x."
+                )
+            return ranked_own([self.candidates(x) for x in points.inputs], *self.own_, points, k)
         best, scores = self._search(points, k)
         return [
             [
@@ -143,16 +147,42 @@ class Candidates(Lean, Decoder):
         return best, scores
 
     def _scan(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same by looking at all of them, with a running best."""
+        """The same by looking at all of them."""
+        excess, least = self._norms(points.frame)
+
+        def coordinates(columns: slice) -> Array:
+            # The norm of a candidate rides along as one more coordinate: no second pass.
+            some = points.frame.evaluate(part(self.outputs_, columns))
+            return appended(some, excess[columns])
+
+        C = appended(2.0 * points.coordinates, -1.0)
+        best, scores = self._scanned(points, C, coordinates, k)
+        return best, scores - least
+
+    def _scanned(
+        self,
+        points: Embedding,
+        C: Array,
+        coordinates: Callable[[slice], Array],
+        k: int,
+        size: int = CANDIDATES,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates of the largest C @ coordinates(candidates)ᵀ, with a running best.
+
+        Parameters
+        ----------
+        points, C
+            The points, for which outputs are left out; and a row of numbers for each.
+        coordinates
+            From some of the candidates to as many rows.
+        k, size
+            How many candidates are wanted, and how many are looked at together.
+        """
         owners = self._owners(points)
         rows = list(blocks(len(points), POINTS))
         held: list[Best | None] = [None] * len(rows)
-        excess, least = self._norms(points.frame)
-        # The norm of a candidate rides along as one more coordinate: no second pass over scores.
-        C = appended(2.0 * points.coordinates, -1.0)
-        for columns in blocks(count(self.outputs_), CANDIDATES):
-            some = part(self.outputs_, columns)
-            E = appended(points.frame.evaluate(some), excess[columns])
+        for columns in blocks(count(self.outputs_), size):
+            E = coordinates(columns)
             Et = namespace(E).matrix_transpose(E)
             for i, block in enumerate(rows):
                 S = C[block, :] @ Et
@@ -162,7 +192,7 @@ class Candidates(Lean, Decoder):
                     S = namespace(S).where(own, like(-np.inf, S), S)
                 held[i] = merged(held[i], S, columns.start, k)
         numbers, scores = ([host(best[j]) for best in held if best] for j in (0, 1))
-        return np.concatenate(numbers), np.concatenate(scores) - least
+        return np.concatenate(numbers), np.concatenate(scores)
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
         """l(y, y) of the candidates above the least of them, and that.

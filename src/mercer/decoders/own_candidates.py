@@ -167,45 +167,32 @@ def _checked(row: Any, t: int) -> list:
     return found
 
 
-class OwnCandidates:
-    """Candidates that each input names for itself."""
+def ranked_own(
+    lists: Sequence[Items], kernel: Kernel, known: Sequence[Hashable], points: Embedding, k: int
+) -> list[Ranked]:
+    """The best `k` of each point's own candidates; `known` are the keys of the training outputs.
 
-    def __init__(self, function: Callable[[Any], Items], kernel: Kernel, y: Items):
-        self.function = function
-        self.kernel = kernel
-        self.known = kernel.space.keys(y)
-
-    def decode(self, points: Embedding) -> Items:
-        """The best of each point's own candidates."""
-        return collected([row[0][0] for row in self.decode_top(points, 1)], self.kernel)
-
-    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` of each point's own candidates."""
-        if points.inputs is None:
-            raise ValueError("candidates named by a function of x need points that know their x.")
-        lists = CandidateLists(self.kernel, [self.function(x) for x in points.inputs])
-        self._warn_if_unfair(points, lists)
-        return lists.ranked(points, k)
-
-    def _warn_if_unfair(self, points: Embedding, lists: CandidateLists) -> None:
-        """Warn where some lists hold outputs that were trained on and others hold none."""
-        first, own = lists.first, lists.distinct
-        groups, mine = np.arange(len(self.known)), np.full(len(own), -2)
-        if points.left_out is not None and len(points.left_out) == len(self.known):
-            groups = mine = points.left_out
-        owner = sole_groups([first.get(name, -1) for name in self.known], groups, len(first))
-        seen = [
-            bool(((owner[row] != -2) & (owner[row] != group)).any())
-            for row, group in zip(own, mine, strict=True)
-        ]
-        if any(seen) and not all(seen):
-            warnings.warn(
-                f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "
-                "others none: a training output votes for itself, so such lists are decided by "
-                "what was seen. Give the lists to predict(X, candidates=lists), which leaves "
-                "those examples out.",
-                stacklevel=5,
-            )
+    Warn where some lists hold outputs that were trained on and others hold none.
+    """
+    candidates = CandidateLists(kernel, lists)
+    first, own = candidates.first, candidates.distinct
+    groups, mine = np.arange(len(known)), np.full(len(own), -2)
+    if points.left_out is not None and len(points.left_out) == len(known):
+        groups = mine = points.left_out
+    owner = sole_groups([first.get(name, -1) for name in known], groups, len(first))
+    seen = [
+        bool(((owner[row] != -2) & (owner[row] != group)).any())
+        for row, group in zip(own, mine, strict=True)
+    ]
+    if any(seen) and not all(seen):
+        warnings.warn(
+            f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the others "
+            "none: a training output votes for itself, so such lists are decided by what was "
+            "seen. Give the lists to predict(X, candidates=lists), which leaves those examples "
+            "out.",
+            stacklevel=4,
+        )
+    return candidates.ranked(points, k)
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,15 +15,45 @@ from ..kernels import Kernel, Positions
 from ._targets import automatic, best_of, lengths, targets
 from .base import Decoder, unsuited
 
-BONUSES = np.round(np.linspace(-1.0, 1.0, 21), 2)
+BONUSES = tuple(np.round(np.linspace(-1.0, 1.0, 21), 2).tolist())
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """What calibration chooses from."""
 
 
 class PlaceDecoder(Decoder):
-    """A decoder on the scores 2 g_pc - 1 of symbol c at place p."""
+    """A decoder on the scores 2 g_pc - 1 of symbol c at place p.
+
+    Attributes
+    ----------
+    chosen, grid
+        The parameter that may be "auto", and what calibration chooses from.
+    """
 
     length: Any
+    chosen: ClassVar[str]
+    grid: ClassVar[Sequence[float]]
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether the parameter is to be chosen."""
+        return automatic(getattr(self, self.chosen), self.chosen)
+
+    def calibrate(self, points: Embedding, y: Items) -> PlaceDecoder:
+        """Choose the value that recovers most outputs."""
+        scores, fixed = self._scores(points), lengths(points, self.length)
+        best = best_of(self.grid, lambda value: self._best(scores, fixed, value), y)
+        setattr(self, f"{self.chosen}_", best)
+        return self
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """The best sequence of every point."""
+        value = getattr(self, self.chosen)
+        if isinstance(value, str):
+            value = getattr(self, f"{self.chosen}_", 0.0)
+        return self._best(self._scores(points), lengths(points, self.length), float(value))
+
+    def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:
+        raise NotImplementedError
 
     def fit(self, kernel: Kernel, y: Items) -> PlaceDecoder:
         """Keep the alphabet and the kind of sequence."""
@@ -83,24 +113,15 @@ class PerPosition(PlaceDecoder):
     ['abb', 'b']
     """
 
+    chosen, grid = "bonus", BONUSES
+
     length: str | Callable[[Any], int] | None = None
     bonus: float | str = 0.0
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the bonus is to be chosen."""
-        return automatic(self.bonus, "bonus") and self.length is None
-
-    def calibrate(self, points: Embedding, y: Items) -> PerPosition:
-        """Choose the bonus that recovers most outputs."""
-        scores = self._scores(points)
-        self.bonus_ = best_of(BONUSES, lambda bonus: self._best(scores, None, bonus), y)
-        return self
-
-    def decode(self, points: Embedding) -> np.ndarray:
-        """The best sequence of every point."""
-        bonus = getattr(self, "bonus_", 0.0) if isinstance(self.bonus, str) else self.bonus
-        return self._best(self._scores(points), lengths(points, self.length), bonus)
+        """Whether the bonus is to be chosen: only where the length is open."""
+        return super().calibrates and self.length is None
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, bonus: float) -> np.ndarray:
         codes = scores.argmax(axis=2)
@@ -142,6 +163,8 @@ class Viterbi(PlaceDecoder):
     ['aab']
     """
 
+    chosen, grid = "weight", WEIGHTS
+
     order: int = 1
     transitions: Any = None
     weight: float | str = "auto"
@@ -157,11 +180,6 @@ class Viterbi(PlaceDecoder):
             states = array(self.transitions_, "transitions_", np.float64, None, size).shape[0]
             must(states == size ** bounded(self.order, "order", 0, 64), "order is another")
             must(states * self._places.longest_ <= limits.size // 2, "there are too many contexts")
-
-    @property
-    def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the weight is to be chosen."""
-        return automatic(self.weight, "weight")
 
     def fit(self, kernel: Kernel, y: Items) -> Viterbi:
         """Learn the transitions, or take those given."""
@@ -194,17 +212,6 @@ class Viterbi(PlaceDecoder):
                 counts[state, c] += 1.0
                 state = (state * (size + 1) + c) % len(counts)
         return np.log(counts / counts.sum(axis=1, keepdims=True))
-
-    def calibrate(self, points: Embedding, y: Items) -> Viterbi:
-        """Choose the weight that recovers most outputs."""
-        scores, fixed = self._scores(points), lengths(points, self.length)
-        self.weight_ = best_of(WEIGHTS, lambda weight: self._best(scores, fixed, weight), y)
-        return self
-
-    def decode(self, points: Embedding) -> np.ndarray:
-        """The best sequence of every point."""
-        weight = self.weight_ if isinstance(self.weight, str) else self.weight
-        return self._best(self._scores(points), lengths(points, self.length), float(weight))
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, weight: float) -> np.ndarray:
         from ._path_loops import viterbi

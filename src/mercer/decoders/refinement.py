@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -19,7 +20,16 @@ from .candidates import Candidates
 
 @parameters
 class Refinement(Decoder):
-    """Start from the best candidate, climb 2⟨g, Φ(y)⟩ - l(y, y), never end below the start."""
+    """Start from the best candidate, climb 2⟨g, Φ(y)⟩ - l(y, y), never end below the start.
+
+    Attributes
+    ----------
+    capability, wanted
+        What the output kernel must have beside vectors, and how an error says so.
+    """
+
+    capability: ClassVar[str]
+    wanted: ClassVar[str]
 
     start: Candidates | None = None
     max_iter: int = 100
@@ -31,7 +41,8 @@ class Refinement(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
         """Prepare the start."""
-        self._check(kernel)
+        if getattr(kernel, self.capability) is None or not kernel.on_vectors:
+            raise unsuited(self, kernel, self.wanted)
         if self.max_iter < 0 or self.tol < 0:
             raise ValueError(f"max_iter and tol must not be negative, got {self}.")
         start = Candidates() if self.start is None else self.start
@@ -54,7 +65,7 @@ class Refinement(Decoder):
             some = Embedding(take(points.coordinates, rows), points.frame)
             starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
             ends = self._climbed(some, self.kernel_.check(starts, "y"))
-            objective = Objective(self.kernel_, some)
+            objective = Objective.of(self.kernel_, some)
             scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
             for j, t in enumerate(rows):
@@ -62,19 +73,17 @@ class Refinement(Decoder):
         return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
 
     def _climbed(self, points: Embedding, starts: Array) -> Array:
-        objective = Objective(self.kernel_, points)
+        objective = Objective.of(self.kernel_, points)
         ends = self._climb(objective, starts)
         xp = namespace(ends)
         better = objective.values(ends) > objective.values(starts)
         return xp.where(better[:, None], ends, starts)
 
-    def _check(self, kernel: Kernel) -> None:
-        raise NotImplementedError
-
     def _climb(self, objective: Objective, Y: Array) -> Array:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
 class Objective:
     """2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points, each at an output of its own.
 
@@ -82,19 +91,22 @@ class Objective:
     inner products would be rounded away.
     """
 
-    def __init__(self, kernel: Any, points: Embedding):
-        self.kernel = kernel
+    kernel: Any
+    weights: Array
+    outputs: Array
+    least: float
+
+    @classmethod
+    def of(cls, kernel: Any, points: Embedding) -> Objective:
+        """The objective of points that are sums over outputs."""
         weights, outputs = points.frame.expansion(points.coordinates)
-        self.weights, self.outputs = weights, kernel.check(outputs, "y")
-        norms = kernel._diag(self.outputs)
-        self.least = float(namespace(norms).min(norms))
+        outputs = kernel.check(outputs, "y")
+        norms = kernel._diag(outputs)
+        return cls(kernel, weights, outputs, float(namespace(norms).min(norms)))
 
     def rows(self, index: np.ndarray) -> Objective:
         """The same for some of the points."""
-        part = object.__new__(Objective)
-        part.kernel, part.outputs, part.least = self.kernel, self.outputs, self.least
-        part.weights = take(self.weights, index)
-        return part
+        return replace(self, weights=take(self.weights, index))
 
     def values(self, Y: Array) -> Array:
         """The objective at Y, row by row."""
@@ -134,12 +146,8 @@ class FixedPoint(Refinement):
     array([[0.5]])
     """
 
+    capability, wanted = "radial", "of the distance, such as RBF"
     HALVINGS = 12
-
-    def _check(self, kernel: Kernel) -> None:
-        fine = kernel.radial is not None and kernel.on_vectors
-        if not fine:
-            raise unsuited(self, kernel, "of the distance, such as RBF")
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         Y = Y + 0.0
@@ -198,10 +206,7 @@ class Gradient(Refinement):
     array([[1.]])
     """
 
-    def _check(self, kernel: Kernel) -> None:
-        fine = kernel.item_gradient is not None and kernel.on_vectors
-        if not fine:
-            raise unsuited(self, kernel, "with a derivative")
+    capability, wanted = "item_gradient", "with a derivative"
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         if self.max_iter == 0:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Items, blocks, host, object_array
 from .._checks import Limits, array, must
 from .._from_file import FromFile
-from .._parameters import parameters, positive, whole
+from .._parameters import non_negative, parameters, positive, whole
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL, Chains, labelled
 from .markov.dual import Problem
-from .markov.solve import Rule, solve
-from .markov.span import Span
+from .markov.solve import node_potentials, place_rows, solve
 
 BLOCK = 512
 """Places that are scored at once: their kernel values stay in the cache."""
@@ -150,20 +148,22 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
 
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
-        C, transitions = positive(self.C, "C"), _not_negative(self.transitions)
-        rule, rng = self._rule(), check_random_state(self.random_state)
+        C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
+        gap, limit = positive(self.gap, "gap"), whole(self.max_passes, "max_passes")
+        rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
         outputs, labels, gold = labelled(chains, y)
-        span = Span.of(kernel.fit(chains.vectors), self.features, chains.vectors)
-        problem = Problem(span.rows, span.gram, chains.starts, gold, len(labels), C, transitions)
-        point, history = solve(problem, rule, rng)
+        rows, fitted = place_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
+        gram = fitted is None
+        problem = Problem(rows, gram, chains.starts, gold, len(labels), C, transitions)
+        point, history = solve(problem, gap, limit, bool(self.average), bool(self.verbose), rng)
         certificate = point.certificate(problem)
         return {
             "kernel_": kernel,
             "labels_": labels.symbols,
             "transitions_": point.edges,
-            "potentials_": span.potentials(point),
+            "potentials_": node_potentials(kernel, fitted, chains.vectors, point),
             "objective_": certificate.primal,
             "dual_objective_": certificate.dual,
             "duality_gap_": certificate.gap,
@@ -182,10 +182,6 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
                 "Precomputed(gram), with the index of each place as its vector."
             )
         return kernel
-
-    def _rule(self) -> Rule:
-        goal, limit = positive(self.gap, "gap"), whole(self.max_passes, "max_passes")
-        return Rule(goal, limit, bool(self.average), bool(self.verbose))
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -227,11 +223,3 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
         return tags
-
-
-def _not_negative(value: Any) -> float:
-    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        raise ValueError(
-            f"transitions must be a number ≥ 0 (0 leaves label bigrams out), got {value!r}."
-        )
-    return float(value)

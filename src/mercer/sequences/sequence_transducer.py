@@ -14,7 +14,7 @@ from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
-from .transduction.calibration import Calibration, Trial
+from .transduction.calibration import Calibration, calibrated
 from .transduction.checks import checked_pairs, checked_setting
 from .transduction.choice import best_setting
 from .transduction.decoding import Decoding
@@ -198,22 +198,17 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         if context is not None:
             context = as_context(context, len(X))
         labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
-        task = Task(
-            self, X, y, labels, context,
-            None if outputs is None else as_sequences(outputs, "outputs"),
-            operator, self.unalignable,
-        )  # fmt: skip
+        outputs = None if outputs is None else as_sequences(outputs, "outputs")
+        task = Task(self, X, y, labels, context, outputs, operator)
         trials: list[tuple[dict, float]] = []
         if self.choose:
             setting, trials = best_setting(task, setting, steps)
-        (ready,) = (task.ready(chosen) for chosen in steps([setting], "aligning"))
-        chosen = Trial(self, ready.pairs, ready.ridge, steps).calibrate(labels[ready.keep])
-        every = np.arange(len(ready.keep))
-        told = steps([every], "fitting")
-        (model,) = (ready.pairs.fit(rows, ready.ridge, self.order) for rows in told)
+        (pairs,) = (task.aligned(chosen) for chosen in steps([setting], "aligning"))
+        chosen = calibrated(self, pairs, steps)
+        (model,) = (each.fit() for each in steps([pairs], "fitting"))
         return {
             "backward_": self._backward(task, setting, chosen),
-            "alignment_": ready.pairs.alignment,
+            "alignment_": pairs.alignment,
             "model_": model,
             "temperature_": chosen.temperature,
             "lm_weight_": chosen.weight,
@@ -222,10 +217,10 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             "confidence_": chosen.confidence,
             "setting_": asdict(setting),
             "trials_": trials,
-            "coder_": ready.coder,
-            "sources_": ready.coder.symbols,
-            "targets_": ready.targets,
-            "skipped_": np.setdiff1d(np.arange(len(X)), ready.keep),
+            "coder_": pairs.coder,
+            "sources_": pairs.coder.symbols,
+            "targets_": pairs.targets,
+            "skipped_": np.setdiff1d(np.arange(len(X)), pairs.keep),
             "sample_": y[0],
             "beam_": self.beam,
         }
@@ -234,10 +229,9 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         """The model that reads from the end, where there are to be both."""
         if setting.direction != "both":
             return None
-        ready = task.ready(replace(setting, direction="backward"))
-        model = ready.pairs.fit(np.arange(len(ready.keep)), ready.ridge, self.order)
+        pairs = task.aligned(replace(setting, direction="backward"))
         return Decoding(
-            model, ready.coder, ready.targets, chosen.temperature, chosen.weight, self.beam,
+            pairs.fit(), pairs.coder, pairs.targets, chosen.temperature, chosen.weight, self.beam,
             task.y[0], chosen.joint_weight,
         )  # fmt: skip
 

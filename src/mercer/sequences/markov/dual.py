@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -110,35 +111,10 @@ class Point:
         return Certificate(0.5 * sqnorm + problem.C * hinge, loss - 0.5 * sqnorm)
 
 
-@dataclass
-class Corners:
-    """The active labellings of every chain and their weights, the right one at first."""
-
-    paths: np.ndarray
-    weights: np.ndarray
-    sizes: np.ndarray
-
-    @classmethod
-    def right(cls, problem: Problem) -> Corners:
-        """All weight on the right labelling."""
-        lengths = np.diff(problem.starts)
-        n, longest = len(lengths), int(lengths.max(initial=0))
-        paths, weights = np.zeros((n, ROOM, longest), dtype=LABEL), np.zeros((n, ROOM))
-        paths[:, 0][np.arange(longest) < lengths[:, None]] = problem.gold
-        weights[:, 0] = 1.0
-        return cls(paths, weights, np.ones(n, dtype=np.int64))
-
-    def grow(self) -> None:
-        """Make room for twice as many."""
-        self.paths = np.concatenate([self.paths, np.zeros_like(self.paths)], axis=1)
-        self.weights = np.concatenate([self.weights, np.zeros_like(self.weights)], axis=1)
-
-
-@dataclass
 class Ascent:
     """Block-coordinate Frank–Wolfe: passes over the chains, each in an order of its own.
 
-    Attributes
+    Parameters
     ----------
     problem, goal
         What to solve, and the relative gap at which one means to stop.
@@ -146,41 +122,49 @@ class Ascent:
         Whether to give the average of the points after all passes, later ones counting more.
     rng
         Draws the orders.
+
+    Attributes
+    ----------
+    paths, weights, sizes
+        The active labellings of every chain, their weights and their number; at first the right
+        one has all weight.
     """
 
-    problem: Problem
-    goal: float
-    average: bool
-    rng: np.random.RandomState
-    corners: Corners = field(init=False)
+    def __init__(self, problem: Problem, goal: float, average: bool, rng: np.random.RandomState):
+        self.problem, self.goal, self.average, self.rng = problem, goal, average, rng
+        lengths = np.diff(problem.starts)
+        n, longest = len(lengths), int(lengths.max(initial=0))
+        self.paths, self.weights = np.zeros((n, ROOM, longest), dtype=LABEL), np.zeros((n, ROOM))
+        self.paths[:, 0][np.arange(longest) < lengths[:, None]] = problem.gold
+        self.weights[:, 0] = 1.0
+        self.sizes = np.ones(n, dtype=np.int64)
 
     def passes(self) -> Iterator[tuple[Point, Certificate]]:
         """After every pass the point reached and its certificate."""
         point = mean = Point.origin(self.problem)
-        self.corners = Corners.right(self.problem)
-        n, small, k = len(self.problem.starts) - 1, 0.0, 0
-        while True:
+        small = 0.0
+        for k in count():
             self._sweep(point, small)
             now = point.certificate(self.problem)
-            small = NEGLIGIBLE * self.goal * max(now.dual, 0.0) / n
+            small = NEGLIGIBLE * self.goal * max(now.dual, 0.0) / len(self.sizes)
             if self.average:
                 mean = mean.towards(point, 2.0 / (k + 2.0))
                 yield mean, mean.certificate(self.problem)
             else:
                 yield point, now
-            k += 1
 
     def _sweep(self, point: Point, small: float) -> None:
         from ._dual_loops import sweep
 
-        p, c = self.problem, self.corners
-        order = self.rng.permutation(len(p.starts) - 1)
+        p = self.problem
+        order = self.rng.permutation(len(self.sizes))
         while True:
             done = sweep(
                 order, p.rows, p.gram, p.starts, p.gold, p.C, p.transitions, point.W, point.A,
-                point.edges, c.paths, c.weights, c.sizes, small, STEPS,
+                point.edges, self.paths, self.weights, self.sizes, small, STEPS,
             )  # fmt: skip
             if done == len(order):
                 return
-            order = order[done:]
-            c.grow()
+            order = order[done:]  # one chain had no room: make twice as much
+            self.paths = np.concatenate([self.paths, np.zeros_like(self.paths)], axis=1)
+            self.weights = np.concatenate([self.weights, np.zeros_like(self.weights)], axis=1)

@@ -1,60 +1,77 @@
-"""When the ascent stops, and what is shown of it."""
+"""When the ascent stops, what is shown of it, and the potentials that it ends in."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from ..._arrays import host
+from ..._plan import require_exact
+from ...features import FeatureMap
+from ...features.landmarks import Spanned
+from ...kernels import Kernel
 from .dual import Ascent, Certificate, Point, Problem
 
-Pass = tuple[Point, Certificate]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Stop at this relative gap or after so many passes; average the points; show progress."""
-
-    gap: float
-    max_passes: int
-    average: bool = False
-    verbose: bool = False
+SQUARES = 3.0
+"""Matrices of the size of the Gram matrix that making it takes."""
 
 
 def solve(
-    problem: Problem, rule: Rule, rng: np.random.RandomState
+    problem: Problem,
+    gap: float,
+    max_passes: int,
+    average: bool,
+    verbose: bool,
+    rng: np.random.RandomState,
 ) -> tuple[Point, list[Certificate]]:
-    """The point at which the rule stops the ascent, and the certificates after all passes."""
-    passes = Ascent(problem, rule.gap, rule.average, rng).passes()
-    point, history = Point.origin(problem), []
-    for now in _shown(islice(passes, rule.max_passes), rule):
-        point, certificate = now
-        history.append(certificate)
-        if certificate.relative <= rule.gap:
-            return point.refreshed(problem), history
-    warnings.warn(
-        f"after {rule.max_passes} passes the relative duality gap is {history[-1].relative:.3g}, "
-        f"not {rule.gap:g}: raise max_passes or gap, lower C, or normalise the kernel.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    """The point at a relative gap or after so many passes, and the certificates of all passes."""
+    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    shown = TextColumn("relative gap {task.fields[gap]:.4f}")
+    columns = TextColumn("pass"), MofNCompleteColumn(), shown, TimeElapsedColumn()
+    history: list[Certificate] = []
+    with Progress(*columns, disable=not verbose) as bar:
+        task = bar.add_task("", total=max_passes, gap=float("inf"))
+        for now, certificate in islice(Ascent(problem, gap, average, rng).passes(), max_passes):
+            point = now
+            history.append(certificate)
+            bar.update(task, advance=1, gap=certificate.relative)
+            if certificate.relative <= gap:
+                break
+        else:
+            warnings.warn(
+                f"after {max_passes} passes the relative duality gap is "
+                f"{history[-1].relative:.3g}, not {gap:g}: raise max_passes or gap, lower C, or "
+                "normalise the kernel.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
     return point.refreshed(problem), history
 
 
-def _shown(passes: Iterable[Pass], rule: Rule) -> Iterator[Pass]:
-    """The passes, with their number and gap on the terminal where that is wanted."""
-    if not rule.verbose:
-        yield from passes
-        return
-    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def place_rows(
+    kernel: Kernel, features: FeatureMap | None, vectors: np.ndarray
+) -> tuple[np.ndarray, FeatureMap | None]:
+    """The Gram matrix of all places; or their coordinates and the fitted map to these."""
+    if features is None:
+        require_exact(len(vectors), SQUARES, "places")
+        rows, fitted = kernel.checked_gram(vectors), None
+    else:
+        fitted = clone(features)
+        rows = fitted.fit_transform(kernel, vectors)
+    return np.ascontiguousarray(host(rows), dtype=np.float64), fitted
 
-    gap = TextColumn("relative gap {task.fields[gap]:.4f}")
-    with Progress(TextColumn("pass"), MofNCompleteColumn(), gap, TimeElapsedColumn()) as bar:
-        task = bar.add_task("", total=rule.max_passes, gap=float("inf"))
-        for point, certificate in passes:
-            bar.update(task, advance=1, gap=certificate.relative)
-            yield point, certificate
+
+def node_potentials(
+    kernel: Kernel, fitted: FeatureMap | None, vectors: np.ndarray, point: Point
+) -> FeatureMap:
+    """The node potentials as a map from vectors; places without weight are left out."""
+    if fitted is not None:
+        return fitted.compose(point.W.T)
+    used = np.any(point.A != 0, axis=1)
+    used = np.flatnonzero(used) if used.any() else np.array([0])
+    return Spanned(kernel, vectors[used], point.A[used])

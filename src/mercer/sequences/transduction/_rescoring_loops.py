@@ -5,28 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..._loops import compiled, inlined, parallel
-from ._search_loops import history_keys, position_scores
-from ._tier_loops import tier_after
+from ._search_loops import position_scores
 
 UNSEEN = -20.0
 """The log-probability of a chunk that its symbol was never seen to emit."""
-
-
-@compiled
-def histories_of(y, history, mark, member, once):
-    """Keys of the last symbols before every place of an output, and the state of its tier."""
-    last = np.full((len(y) + 1, max(history, 1)), -1)
-    tiers = np.zeros(len(y) + 1, dtype=np.int64)
-    for j in range(len(y) + 1):
-        for h in range(1, min(history, j + 1) + 1):
-            last[j, -h] = y[j - h] if h <= j else mark
-        if j > 0 and len(member) and y[j - 1] >= 0:
-            tiers[j] = tier_after(tiers[j - 1], y[j - 1], member, once)
-        elif j > 0:
-            tiers[j] = tiers[j - 1]
-    keys = np.zeros((len(y) + 1, history), dtype=np.uint64)
-    history_keys(last, keys)
-    return keys, tiers
 
 
 @compiled
@@ -72,11 +54,13 @@ def language_scores(y, starts, language):
 
 
 @inlined
-def score(local, places, language, history, temperature, weight, y):
-    """The score of one output of one input: that of its best cut into chunks."""
+def score(local, places, language, histories, tiers, temperature, weight, y):
+    """The score of one output of one input: that of its best cut into chunks.
+
+    `histories` and `tiers` are of each place of the output, as `output_histories` gives them.
+    """
     n, m, longest = len(places), len(y), local.chunks.shape[1]
     n_symbols = language.logp.shape[1] - 1
-    histories, tiers = histories_of(y, history, n_symbols, language.member, language.once)
     now, by_length = np.full(m + 1, -np.inf), np.empty(longest + 1)
     now[0] = 0.0
     for i in range(n):
@@ -95,9 +79,16 @@ def score(local, places, language, history, temperature, weight, y):
 
 
 @parallel
-def score_all(start, stop, local, language, history, temperature, weight, y, y_starts, owner, out):
+def score_all(
+    start, stop, local, language, histories, tiers, temperature, weight, y, y_starts, owner, out
+):
     """The score of every given output for the input that owns it."""
     for p in range(start, stop):
         places = np.arange(local.starts[owner[p]], local.starts[owner[p] + 1])
-        own = y[y_starts[p] : y_starts[p + 1]]
-        out[p] = score(local, places, language, history, temperature, weight, own)
+        own, here = (
+            y[y_starts[p] : y_starts[p + 1]],
+            slice(y_starts[p] + p, y_starts[p + 1] + p + 1),
+        )
+        out[p] = score(
+            local, places, language, histories[here], tiers[here], temperature, weight, own
+        )

@@ -1,4 +1,4 @@
-"""Keys of output histories, local scores and the search for the best outputs, compiled."""
+"""Local scores and the search for the best outputs, compiled."""
 
 from __future__ import annotations
 
@@ -22,39 +22,9 @@ Language = namedtuple("Language", "logp nexts start member once closing")
 
 
 @compiled
-def history_keys(last, keys):
-    """Write the key of the last h symbols of each row, h = 1, …; 0 where there are fewer."""
-    for n in range(len(last)):
-        for h in range(1, keys.shape[1] + 1):
-            key = mixed(SEED, h)
-            for j in range(last.shape[1] - h, last.shape[1]):
-                key = mixed(key, last[n, j] + 2)
-            if last[n, last.shape[1] - h] >= 0:
-                keys[n, h - 1] = key
-
-
-@compiled
 def joint_key(window, history):
     """The key of a window together with a history."""
     return mixed(mixed(history, 1), window)
-
-
-@compiled
-def joint_keys(windows, histories, pairs, keys):
-    """Write the key of each pair of a history and a window; 0 where the history is none."""
-    for n in range(len(windows)):
-        for f in range(len(pairs)):
-            window, history = windows[n, pairs[f, 1]], histories[n, pairs[f, 0] - 1]
-            if history != 0 and window != 0:
-                keys[n, f] = joint_key(window, history)
-
-
-@compiled
-def tier_keys(states, symbols, keys):
-    """Write the keys of the last one and two members of the output's tier."""
-    for n in range(len(states)):
-        for d in range(keys.shape[1]):
-            keys[n, d] = tier_key(states[n], symbols, d + 1)
 
 
 @compiled
@@ -80,8 +50,8 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
 def position_scores(local, i, histories, tier, n_symbols, temperature):
     """Log-probabilities of the chunks of position i after one history.
 
-    `histories` are the keys of the last 1, 2, … symbols, `tier` the state of the output's tier;
-    numbers of histories beyond the former are depths of the latter.
+    `histories` are the keys of what was put out; numbers of histories beyond them are depths of
+    `tier`, the state of the output's tier.
     """
     first = local.first[local.symbols[i]]
     scores = local.base[local.base_starts[i] : local.base_starts[i + 1]].copy()

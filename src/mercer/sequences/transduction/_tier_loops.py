@@ -60,7 +60,8 @@ def states_before(flat, starts, member, once, states):
         state = 0
         for i in range(starts[p], starts[p + 1]):
             states[at] = state
-            state = tier_after(state, flat[i], member, once)
+            if flat[i] >= 0:
+                state = tier_after(state, flat[i], member, once)
             at += 1
         states[at] = state
         at += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,7 @@ from ..._checks import Limits, bounded, finite, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
-from .alignment import Alignment
-from .inputs import Inputs
+from .inputs import Inputs, before_places
 from .similarity import SimilarSymbols
 from .tiers import DEPTH, Tiers
 
@@ -42,11 +42,6 @@ class Columns:
     weights: np.ndarray
     values: np.ndarray
     paired: np.ndarray
-
-    def take(self, places: np.ndarray) -> Columns:
-        """Return some of the positions."""
-        values = self.values[places] if len(self.values) > 1 else self.values
-        return Columns(self.keys[places], self.weights, values, self.paired)
 
 
 @dataclass(frozen=True)
@@ -124,32 +119,33 @@ class Contexts:
 
     def histories(self, last: np.ndarray) -> np.ndarray:
         """Keys of the last h symbols, h = 1, …, history; 0 where there are not so many."""
-        from ._search_loops import history_keys
-
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
-        history_keys(last, keys)
+        for h in range(1, self.history + 1):
+            key = np.full(len(last), seed(h))
+            for symbols in last[:, -h:].T:
+                key = mix(key, symbols + 2)
+            keys[:, h - 1] = np.where(last[:, -h] < 0, np.uint64(0), key)
         return keys
 
-    def aligned_histories(self, alignment: Alignment, mark: int) -> np.ndarray:
-        """Keys of what was put out before each position of aligned pairs."""
-        from ._search_loops import tier_keys
+    def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of what was put out before each place of outputs, and the states of their tier.
 
-        keys = self.histories(last_symbols(alignment, mark, self.history))
+        The rows are those of `before_places`; `mark` stands for the start of an output.
+        """
+        keys = self.histories(before_places(outputs, max(self.history, 1), mark))
         if not self.tier_depth or self.tiers is None:
-            return keys
-        begin = np.cumsum(alignment.lengths) - alignment.lengths
-        states = self.tiers.before(alignment.target)[begin + alignment.source.rows]
-        tier = np.zeros((len(keys), self.tier_depth), dtype=np.uint64)
-        tier_keys(states, len(self.tiers.target), tier)
-        return np.hstack([keys, tier])
+            return keys, np.zeros(len(keys), dtype=np.int64)
+        states = self.tiers.before(outputs)
+        return np.hstack([keys, self.tiers.history_keys(states)]), states
 
     def joint(self, columns: Columns, histories: np.ndarray) -> np.ndarray:
         """Keys of the features of the output so far, (positions, pairs); 0 for none."""
-        from ._search_loops import joint_keys
-
         pairs, _ = self.pairs(columns)
         keys = np.zeros((len(columns.keys), len(pairs)), dtype=np.uint64)
-        joint_keys(columns.keys, histories, pairs, keys)
+        for f, (h, kind) in enumerate(pairs):
+            window, history = columns.keys[:, kind], histories[:, h - 1]
+            there = (window != 0) & (history != 0)
+            keys[:, f] = np.where(there, mix(mix(history, 1), window), np.uint64(0))
         return keys
 
 
@@ -160,33 +156,27 @@ class _Collected:
         self.inputs, self.codes = inputs, inputs.source
         self.decay = float(contexts.kernel.decay)
         ends, weights = contexts.kernel.windows()
-        self.keys: list[np.ndarray] = []
-        self.weights: list[np.ndarray] = []
-        self.values: list[np.ndarray] = []
+        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.size = 0
-        self.add_all(
-            contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions), weights
-        )
+        windows = contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions)
+        self.add(windows, weights)
         near = (ends[:, 0] >= -NEAR) & (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] <= NEAR)
         self.paired: list[int] = [int(f) for f in np.flatnonzero(near)]
         # The position alone comes first: it is what the context is paired with the output by.
         alone_first = sorted(self.paired, key=lambda f: ends[f, 1] - ends[f, 0])
-        self.near = [(self.keys[0][:, f], weights[f]) for f in alone_first]
+        self.near = [(windows[:, f], weights[f]) for f in alone_first]
         self.with_context = list(self.near)
 
-    def add(self, keys: np.ndarray, weight: float, values: np.ndarray | None = None) -> int:
-        """Add a kind; return its number."""
-        self.add_all(keys[:, None], np.array([weight]), None if values is None else values[:, None])
-        return self.size - 1
+    def add(self, keys: np.ndarray, weights: Any, values: np.ndarray | None = None) -> int:
+        """Add a kind, or several: keys (positions, kinds) of which each has a weight.
 
-    def add_all(
-        self, keys: np.ndarray, weights: np.ndarray, values: np.ndarray | None = None
-    ) -> None:
-        """Add several kinds, (positions, kinds)."""
-        self.keys.append(keys)
-        self.weights.append(weights)
-        self.values.append(np.ones((1, len(weights))) if values is None else values)
-        self.size += len(weights)
+        Return the number of the last.
+        """
+        own = np.ones((1, 1)) if values is None else values[:, None]
+        columns = keys[:, None] if keys.ndim == 1 else keys
+        self.parts.append((columns, np.atleast_1d(weights), own))
+        self.size += len(self.parts[-1][1])
+        return self.size - 1
 
     def _symbols(self, kind: int) -> np.ndarray:
         """First keys of a kind of features: the symbol at each position."""
@@ -219,7 +209,7 @@ class _Collected:
         ends, weights = OUTLINE.windows()
         chosen = (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] - ends[:, 0] > 1)
         keys = OUTLINE.keys(outline, codes.rows, codes.positions)[:, chosen]
-        self.add_all(mix(keys, self._symbols(504 + 10 * c)[:, None]), weights[chosen] / 2.0)
+        self.add(mix(keys, self._symbols(504 + 10 * c)[:, None]), weights[chosen] / 2.0)
 
     def add_ends(self, n: int, backward: bool) -> None:
         """Add the last 1, …, n symbols of the sequence, and the first."""
@@ -258,27 +248,12 @@ class _Collected:
 
     def columns(self) -> Columns:
         """Return what was collected."""
-        rows = 1 if all(len(v) == 1 for v in self.values) else len(self.codes.flat)
-        values = [np.broadcast_to(v, (rows, v.shape[1])) for v in self.values]
-        keys = np.ascontiguousarray(np.hstack(self.keys))  # other layouts are compiled anew
+        keys, weights, values = zip(*self.parts, strict=True)
+        rows = 1 if all(len(v) == 1 for v in values) else len(self.codes.flat)
+        spread = [np.broadcast_to(v, (rows, len(w))) for v, w in zip(values, weights, strict=True)]
         return Columns(
-            keys, np.concatenate(self.weights), np.hstack(values).astype(np.float32, order="C"),
+            np.ascontiguousarray(np.hstack(keys)),  # other layouts are compiled anew
+            np.concatenate(weights),
+            np.hstack(spread).astype(np.float32, order="C"),
             np.array(self.paired, dtype=np.int64),
-        )  # fmt: skip
-
-
-def last_symbols(alignment: Alignment, mark: int, history: int) -> np.ndarray:
-    """For every input symbol the outputs before its chunk, right-aligned, -1 where none.
-
-    `mark` stands for the start of the output.
-    """
-    source, target, lengths = alignment.source, alignment.target, alignment.lengths
-    begin = np.cumsum(lengths) - lengths  # chunks lie end to end as the outputs do
-    first = target.starts[source.rows]
-    last = np.full((len(lengths), max(history, 1)), -1, dtype=np.int64)
-    for h in range(1, history + 1):
-        place = begin - h
-        inside = place >= first
-        last[inside, -h] = target.flat[place[inside]]
-        last[place == first - 1, -h] = mark
-    return last
+        )

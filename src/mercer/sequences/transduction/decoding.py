@@ -11,10 +11,9 @@ from ..._arrays import Items, take
 from ..._checks import Limits, bounded, finite, must
 from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, as_given, as_sequences
-from .inputs import InputCoder
-from .model import NO_TRIE, Model, Prepared
+from .inputs import InputCoder, directed
+from .model import NO_TRIE, Model
 from .side_information import taken
-from .task import directed
 from .trie import prefix_tree
 
 SYMBOLS = 1 << 16
@@ -104,32 +103,23 @@ class Decoding:
         return prefix_tree(codes, len(self.targets))
 
     def _searched(
-        self, inputs: Prepared, k: int, trie: np.ndarray, words: np.ndarray | None
+        self, inputs: Any, k: int, trie: np.ndarray, words: np.ndarray | None
     ) -> list[Ranked]:
         beam = None if self.beam is None else self.beam * k * (1 if words is None else WIDER)
         many = max(k, LISTED) if self.joint_weight else k
-        found = self.model.search(inputs, self.temperature, self.weight, many, beam, trie)
-        ranked = [
-            self._ranked(*row)[:k] for row in zip(*self._compared(inputs, *found), strict=True)
-        ]
+        out, sizes, values = self.model.search(
+            inputs, self.temperature, self.weight, many, beam, trie
+        )
+        if self.joint_weight:
+            joint = self.model.of_found(inputs, out, sizes, values)[1]
+            values = values + self.joint_weight * joint
+        ranked = [self._ranked(*row)[:k] for row in zip(out, sizes, values, strict=True)]
         if words is not None:  # the beam can lose all words, and some are longer than any output
             for i in [i for i, row in enumerate(ranked) if not row]:
                 ranked[i] = _sorted(words, self._scores(inputs, [i] * len(words), words))[:k]
         return ranked
 
-    def _compared(
-        self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Outputs that a search found, best first with the joint n-gram model."""
-        if not self.joint_weight:
-            return out, sizes, values
-        _, joint = self.model.of_found(inputs, out, sizes, values)
-        values = values + self.joint_weight * joint
-        order = np.argsort(-values, axis=1, kind="stable")
-        rows = np.arange(len(values))[:, None]
-        return out[rows, order], sizes[rows, order], values[rows, order]
-
-    def _chosen(self, inputs: Prepared, lists: list[np.ndarray], k: int) -> list[Ranked]:
+    def _chosen(self, inputs: Any, lists: list[np.ndarray], k: int) -> list[Ranked]:
         for i, outputs in enumerate(lists):
             if not len(outputs):
                 raise ValueError(f"input {i} has an empty list of candidates.")
@@ -140,7 +130,7 @@ class Decoding:
         parts = zip(lists, np.split(scores, ends), strict=True)
         return [_sorted(outputs, values)[:k] for outputs, values in parts]
 
-    def _scores(self, inputs: Prepared, owner: list[int], outputs: Items) -> np.ndarray:
+    def _scores(self, inputs: Any, owner: list[int], outputs: Items) -> np.ndarray:
         codes = directed(self.targets.encode(outputs), self.coder.backward)
         numbers = np.array(owner, dtype=np.int64)
         scores = self.model.score(inputs, self.temperature, self.weight, codes, numbers)
@@ -149,11 +139,15 @@ class Decoding:
         return scores
 
     def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
+        """Outputs that a search found, best first."""
         return [
-            (output_of(row[:size], self.targets, self.coder.backward, self.sample), float(value))
-            for row, size, value in zip(out, sizes, values, strict=True)
-            if value > -np.inf
+            (self._output(out[i, : sizes[i]]), float(values[i]))
+            for i in np.argsort(-values, kind="stable")
+            if values[i] > -np.inf
         ]
+
+    def _output(self, codes: np.ndarray) -> Any:
+        return output_of(codes, self.targets, self.coder.backward, self.sample)
 
 
 def top_of_both(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +16,8 @@ from ...solvers import ConjugateGradient
 from ...symmetric import SymMatrix
 from ._keys import table_size
 
+TOLERANCE = 3e-3
+"""Of the ridge equation: a tenth of it decodes the same words."""
 RARE = 1e-4
 """Chunks that are a smaller share of what a symbol emits are not learnt."""
 
@@ -138,83 +141,80 @@ class Numbered:
     weights: np.ndarray
     values: np.ndarray
 
+    def repeated(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Some positions as a sparse matrix of the features that two of them have; their keys."""
+        numbers = self.numbers[places]
+        often = np.bincount(numbers[numbers >= 0], minlength=len(self.keys)) > 1
+        kept = (numbers >= 0) & often[numbers]
+        columns = (np.cumsum(often) - 1)[numbers[kept]]
+        values = self.values[places] if len(self.values) > 1 else self.values
+        data = np.broadcast_to(values * self.weights, kept.shape)[kept].astype(np.float32)
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        shape = (len(places), np.count_nonzero(often))
+        return sparse.csr_array((data, columns, indptr), shape), self.keys[often]
 
-@dataclass(frozen=True)
-class Ridge:
-    """How the map is learnt: the operator on chunks, the ridge, and the solver.
 
-    Chunks are one-hot vectors, so that the covariance operator of a symbol's chunks is the
-    diagonal of their frequencies and every operator made of it is diagonal too.
+def fit_emissions(
+    features: Numbered,
+    places: np.ndarray,
+    symbols: np.ndarray,
+    numbers: np.ndarray,
+    chunks: Chunks,
+    n_symbols: int,
+    operator: Operator,
+    alpha: float,
+) -> Emissions:
+    """Solve for every symbol; features of a single position tell nothing and are left out.
+
+    Parameters
+    ----------
+    features
+        The features of all positions.
+    places
+        The positions to learn from.
+    symbols, numbers
+        The input symbol of each of them, and the chunk that it emits.
+    chunks
+        All chunks.
+    n_symbols
+        The number of input symbols; one more, the unknown, is added.
+    operator, alpha
+        The operator on chunks, and the ridge.
     """
+    spread = np.bincount(numbers, minlength=len(chunks.lengths))
+    common = np.flatnonzero(spread)
+    fallback = np.log(spread[common] / len(numbers))
+    order = np.argsort(symbols, kind="stable")
+    cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
+    systems, used, lists, priors = [], [], [], []
+    for s in range(n_symbols + 1):
+        rows = order[cuts[s] : cuts[s + 1]]
+        own = _usual(numbers[rows]) if len(rows) else common
+        lists.append(own)
+        priors.append(np.zeros(len(own)) if len(rows) else fallback)
+        if len(rows):
+            U, keys = features.repeated(places[rows])
+            systems.append((U, (numbers[rows][:, None] == own).astype(np.float32)))
+            used.append(keys)
 
-    operator: Operator
-    alpha: float
-    solver: ConjugateGradient
+    def solved(system: tuple) -> np.ndarray:
+        U, V = system
+        return ConjugateGradient(TOLERANCE).solve(U, V, alpha, _spectrum(operator, V))
 
-    def fit(
-        self,
-        features: Numbered,
-        places: np.ndarray,
-        symbols: np.ndarray,
-        numbers: np.ndarray,
-        chunks: Chunks,
-        n_symbols: int,
-    ) -> Emissions:
-        """Solve for every symbol; features of a single position tell nothing and are left out.
+    coefs = side_by_side(solved, systems)  # a thread a core
+    return _laid_out(list(zip(used, coefs, strict=True)), lists, priors, chunks)
 
-        Parameters
-        ----------
-        features
-            The features of all positions.
-        places
-            The positions to learn from.
-        symbols, numbers
-            The input symbol of each of them, and the chunk that it emits.
-        chunks
-            All chunks.
-        n_symbols
-            The number of input symbols; one more, the unknown, is added.
-        """
-        from ._key_loops import repeated_columns
 
-        spread = np.bincount(numbers, minlength=len(chunks.lengths))
-        common = np.flatnonzero(spread)
-        fallback = np.log(spread[common] / len(numbers))
-        order = np.argsort(symbols, kind="stable")
-        cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
-        count = np.zeros(len(features.keys), dtype=np.int32)
-        systems, used, lists, priors = [], [], [], []
-        for s in range(n_symbols + 1):
-            rows = order[cuts[s] : cuts[s + 1]]
-            own = _usual(numbers[rows]) if len(rows) else common
-            lists.append(own)
-            priors.append(np.zeros(len(own)) if len(rows) else fallback)
-            if len(rows):
-                *parts, own_features = repeated_columns(
-                    features.numbers, places[rows], features.values, features.weights, count
-                )
-                indptr, indices, data = parts
-                U = sparse.csr_array((data, indices, indptr), (len(rows), len(own_features)))
-                systems.append((U, (numbers[rows][:, None] == own).astype(np.float32)))
-                used.append(features.keys[own_features])
-        coefs = self._solved(systems)
-        return _laid_out(list(zip(used, coefs, strict=True)), lists, priors, chunks)
+def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
+    """The diagonal of the operator on one-hot chunks.
 
-    def _solved(self, systems: list) -> list[np.ndarray]:
-        """Coefficients (features, chunks) of every symbol, a thread a core."""
-
-        def solve(system: tuple) -> np.ndarray:
-            U, V = system
-            return self.solver.solve(U, V, self.alpha, self._spectrum(V))
-
-        return side_by_side(solve, systems)
-
-    def _spectrum(self, V: np.ndarray) -> np.ndarray:
-        """The diagonal of the operator on one-hot chunks."""
-        totals = V.sum(axis=0, dtype=np.float64)
-        vv, none = SymMatrix(diagonal=totals), SymMatrix(np.zeros((1, 1)))
-        B = SymMatrix.of(self.operator.matrix(Moments(len(V), none, totals[:, None], vv)))
-        return B.full.diagonal() if B.diagonal is None else B.diagonal
+    Their covariance is the diagonal of their frequencies, and every operator made of it is
+    diagonal too.
+    """
+    totals = V.sum(axis=0, dtype=np.float64)
+    vv, none = SymMatrix(diagonal=totals), SymMatrix(np.zeros((1, 1)))
+    B = SymMatrix.of(operator.matrix(Moments(len(V), none, totals[:, None], vv)))
+    return B.full.diagonal() if B.diagonal is None else B.diagonal
 
 
 def _usual(numbers: np.ndarray) -> np.ndarray:

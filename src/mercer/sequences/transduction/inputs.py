@@ -60,6 +60,20 @@ def sliced(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
     return Codes(codes.flat[places], starts), places
 
 
+def before_places(codes: Codes, width: int, mark: int, outside: int = -1) -> np.ndarray:
+    """The last `width` symbols before each place of sequences, and after their last symbol.
+
+    `mark` stands for the begin of a sequence, `outside` for what is before that. The place before
+    symbol j of sequence p has row starts[p] + p + j.
+    """
+    starts = codes.starts[:-1] + width * np.arange(len(codes.lengths))
+    tokens = np.full(len(codes.flat) + width * len(starts), outside, dtype=np.int64)
+    tokens[starts + width - 1] = mark
+    tokens[width * (codes.rows + 1) + np.arange(len(codes.flat))] = codes.flat
+    rows = np.repeat(np.arange(len(starts)), codes.lengths + 1)
+    return tokens[((width - 1) * rows + np.arange(len(rows)))[:, None] + np.arange(width)]
+
+
 @dataclass(frozen=True)
 class InputCoder:
     """How inputs and their context become numbers.
@@ -133,3 +147,16 @@ def reversed_codes(codes: Codes) -> Codes:
     """Each sequence from its end to its beginning."""
     mirrored = codes.starts[codes.rows] + codes.lengths[codes.rows] - 1 - codes.positions
     return Codes(codes.flat[mirrored], codes.starts)
+
+
+def directed(codes: Codes, backward: bool) -> Codes:
+    """Sequences in the direction in which they are read."""
+    return reversed_codes(codes) if backward else codes
+
+
+def joined(codes: Codes, more: Codes | None) -> Codes:
+    """Two batches as one."""
+    if more is None:
+        return codes
+    starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])
+    return Codes(np.concatenate([codes.flat, more.flat]), starts)

@@ -11,6 +11,7 @@ from ..._checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
 from ._keys import mix, seed, table_size
 from .emission import Emissions
+from .inputs import before_places
 from .tiers import Tiers
 
 ORDER = 6
@@ -113,14 +114,9 @@ def outlined(emissions: Emissions, tiers: Tiers | None) -> np.ndarray | None:
 
 def _windows(codes: Codes) -> np.ndarray:
     """Every event, and the end, with the events before it, (events, ORDER)."""
-    starts = codes.starts[:-1] + np.arange(len(codes.lengths)) * ORDER
-    tokens = np.full(len(codes.flat) + len(starts) * ORDER, BEGIN, dtype=np.int64)
-    inner = np.repeat(starts + ORDER - 1, codes.lengths) + codes.positions
-    tokens[inner] = codes.flat + 2
-    ends = starts + ORDER - 1 + codes.lengths
-    tokens[ends] = END
-    at = np.sort(np.concatenate([inner, ends]))
-    return tokens[at[:, None] + np.arange(1 - ORDER, 1)]
+    events = Codes(codes.flat + 2, codes.starts)
+    last = np.insert(events.flat, events.starts[1:], END)
+    return np.column_stack([before_places(events, ORDER - 1, BEGIN, BEGIN), last])
 
 
 def _hashed(rows: np.ndarray, kind: int) -> np.ndarray:

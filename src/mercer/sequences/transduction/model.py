@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
-from .alignment import Alignment
-from .contexts import Columns, Contexts
-from .emission import Chunks, Emissions, Numbered, Ridge
-from .inputs import Inputs, sliced
-from .joint import JointNGram, outlined
+from .contexts import Contexts
+from .emission import Emissions
+from .inputs import Inputs
+from .joint import JointNGram
 from .ngram import NGram
 
 EVERYTHING = 2**62
 """A beam that keeps all hypotheses."""
 NO_TRIE = np.zeros((0, 1), dtype=np.int32)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Inputs with their features, and the scores of all chunks by the input alone.
-
-    The scores of position n are base[starts[n]:starts[n + 1]].
-    """
-
-    source: Codes
-    symbols: np.ndarray
-    columns: Columns
-    base: np.ndarray
-    starts: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -77,30 +61,24 @@ class Model:
             tier = tiers.target, tiers.once, tiers.closing
         return Language(ngram.logp, ngram.next, int(ngram.start), *tier)
 
-    def prepare(self, inputs: Inputs) -> Prepared:
-        """What the search needs to know of inputs, whatever its parameters."""
-        source = inputs.source
-        # The last symbol of the emissions stands for those never seen.
-        symbols = np.where(source.flat < 0, len(self.emissions.width) - 1, source.flat)
-        columns = self.contexts.columns(inputs)
-        base, starts = self.emissions.scores(symbols, columns.keys, columns.weights, columns.values)
-        return Prepared(source, symbols, columns, base, starts)
-
-    def local(self, inputs: Prepared) -> Any:
-        """Argument of the compiled loops: positions, pairs of features, and the local map."""
+    def prepare(self, inputs: Inputs) -> Any:
+        """Argument of the compiled loops: positions with their scores, and the local map."""
         from ._search_loops import LocalScores
 
-        E, columns = self.emissions, inputs.columns
-        pairs, pair_weights = self.contexts.pairs(columns)
+        E, source = self.emissions, inputs.source
+        # The last symbol of the emissions stands for those never seen.
+        symbols = np.where(source.flat < 0, len(E.width) - 1, source.flat)
+        columns = self.contexts.columns(inputs)
+        base, starts = E.scores(symbols, columns.keys, columns.weights, columns.values)
         return LocalScores(
-            inputs.symbols, inputs.source.starts, columns.keys, columns.values, inputs.base,
-            inputs.starts, pairs, pair_weights, E.keys, E.table, E.offset, E.coef,
-            E.first, E.width, E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
+            symbols, source.starts, columns.keys, columns.values, base, starts,
+            *self.contexts.pairs(columns), E.keys, E.table, E.offset, E.coef, E.first, E.width,
+            E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
         )  # fmt: skip
 
     def search(
         self,
-        inputs: Prepared,
+        inputs: Any,
         temperature: float,
         weight: float,
         k: int,
@@ -110,13 +88,13 @@ class Model:
         """The `k` best outputs of each input: symbols, lengths and scores (-inf for none)."""
         from ._search_loops import search_all
 
-        lengths = inputs.source.lengths
+        lengths = np.diff(inputs.starts)
         shape = (len(lengths), k)
         longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
         search_all(
-            self.local(inputs), self.language, self.contexts.histories(self.ngram.last), trie,
+            inputs, self.language, self.contexts.histories(self.ngram.last), trie,
             float(temperature), float(weight), k, EVERYTHING if beam is None else int(beam),
             out, sizes, values,
         )  # fmt: skip
@@ -124,7 +102,7 @@ class Model:
 
     def score(
         self,
-        inputs: Prepared,
+        inputs: Any,
         temperature: float,
         weight: float,
         outputs: Codes,
@@ -135,26 +113,26 @@ class Model:
 
         values = np.empty(len(owner))
         score_all(
-            self.local(inputs), self.language, self.contexts.history, temperature, weight,
-            outputs.flat, outputs.starts, owner, values,
+            inputs, self.language, *self.contexts.output_histories(outputs, self.ngram.end),
+            temperature, weight, outputs.flat, outputs.starts, owner, values,
         )  # fmt: skip
         return values
 
-    def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
+    def joint_scores(self, inputs: Any, outputs: Codes, owner: np.ndarray) -> np.ndarray:
         """Log-probabilities of given outputs with their inputs, summed over the joint models."""
         from ._joint_loops import Counts, joint_scores
 
-        local, total = self.local(inputs), np.zeros(len(owner))
+        total = np.zeros(len(owner))
         for joint in filter(None, (self.joint, self.outline)):
             events = joint.events(len(self.emissions.chunk))
             counts = Counts(joint.keys, joint.table, joint.values, joint.size, events)
             values = np.empty(len(owner))
-            joint_scores(local, counts, outputs.flat, outputs.starts, owner, values)
+            joint_scores(inputs, counts, outputs.flat, outputs.starts, owner, values)
             total += values
         return total
 
     def of_found(
-        self, inputs: Prepared, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
+        self, inputs: Any, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The scores of outputs that a search found by the n-gram model and by the joint one.
 
@@ -170,95 +148,3 @@ class Model:
         language[there] = language_scores(flat, starts, self.language)
         joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0].copy())
         return language, joint
-
-
-@dataclass(frozen=True)
-class Aligned:
-    """Training pairs, cut: what models are fitted on, all of them or some.
-
-    Attributes
-    ----------
-    alignment
-        The pairs, cut.
-    inputs
-        The inputs of the pairs.
-    longest
-        The longest chunk allowed.
-    n_sources, n_targets
-        The numbers of input and output symbols.
-    contexts
-        The features.
-    more_outputs
-        Outputs without an input, which the n-gram model is learnt from too.
-    """
-
-    alignment: Alignment
-    inputs: Inputs
-    longest: int
-    n_sources: int
-    n_targets: int
-    contexts: Contexts
-    more_outputs: Codes | None = None
-
-    @cached_property
-    def _chunks(self) -> tuple[Chunks, np.ndarray]:
-        return Chunks.of(self.alignment.target.flat, self.alignment.lengths, self.longest)
-
-    @cached_property
-    def features(self) -> Numbered:
-        """All features of all positions, those of the input alone first."""
-        columns = self.contexts.columns(self.inputs)
-        histories = self.contexts.aligned_histories(self.alignment, self.n_targets)
-        pairs, pair_weights = self.contexts.pairs(columns)
-        keys = np.hstack([columns.keys, self.contexts.joint(columns, histories)])
-        from ._key_loops import numbered
-
-        numbers, distinct = numbered(keys)
-        values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
-        weights = np.concatenate([columns.weights, pair_weights])
-        return Numbered(numbers, distinct, weights, values)
-
-    def fit(self, words: np.ndarray, ridge: Ridge, order: int) -> Model:
-        """A model of some of the pairs."""
-        source, places = sliced(self.alignment.source, words)
-        chunks, numbers = self._chunks
-        emissions = ridge.fit(
-            self.features, places, source.flat, numbers[places], chunks, self.n_sources
-        )
-        outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
-        ngram = NGram.of(outputs, self.n_targets, max(order, self.contexts.history + 1))
-        return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
-
-    def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
-        """The joint n-gram models of some pairs; very rare chunks are one event."""
-        place = E.places(source.flat, self._chunks[1][places])
-        events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
-        codes, outlines = Codes(events, source.starts), outlined(E, self.contexts.tiers)
-        numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
-        return [JointNGram.of(codes, number) for number in numbers]
-
-    def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-        """The mean log-probability of the chunks of some pairs, at each temperature."""
-        from ._search_loops import gold_likelihood
-
-        source, places = sliced(self.alignment.source, words)
-        E, numbers = model.emissions, self._chunks[1][places]
-        F = self.features
-        keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
-        values = F.values[places] if len(F.values) > 1 else F.values
-        scores, starts = E.scores(source.flat, keys, F.weights, values)
-        gold = E.places(source.flat, numbers)
-        return np.array(
-            [
-                gold_likelihood(scores, starts, gold, E.prior, E.first, source.flat, T)
-                for T in temperatures
-            ]
-        )
-
-
-def joined(codes: Codes, more: Codes | None) -> Codes:
-    """Two batches as one."""
-    if more is None:
-        return codes
-    starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])
-    return Codes(np.concatenate([codes.flat, more.flat]), starts)

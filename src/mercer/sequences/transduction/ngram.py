@@ -52,49 +52,42 @@ class NGram:
 
     @classmethod
     def of(cls, codes: Codes, symbols: int, order: int) -> NGram:
-        """Count the n-grams of sequences of the symbols 0, …, symbols - 1."""
-        tokens, left = _with_ends(codes, symbols)
-        levels = [_Level(np.zeros(len(tokens), np.int64), left > 0, np.zeros(1, np.int64), 1)]
-        while len(levels) < order:
-            levels.append(levels[-1].longer(tokens, left, len(levels)))
-        sizes = [level.size for level in levels]
-        if sum(sizes) * (symbols + 1) * 12 > LARGEST:
-            raise MemoryError(
-                f"an n-gram model of order {order} over {symbols} symbols has {sum(sizes)} states, "
-                "too many for its tables: lower order."
-            )
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        P = _probabilities(levels, tokens, symbols)
-        nexts = _transitions(levels, tokens, left, symbols, offsets)
-        last = _contexts(levels, tokens, order)
-        # A sequence begins in the context of its start alone, where contexts have any length.
-        start = 0 if order == 1 else int(offsets[1] + levels[1].state[np.argmax(left == 1)])
+        """Count the n-grams of sequences of the symbols 0, …, symbols - 1.
+
+        Contexts of one more symbol are numbered by that symbol and the shorter context, whose
+        probabilities and transitions they have where nothing else was met.
+        """
+        tokens, place = _with_ends(codes, symbols)
+        at, state = np.flatnonzero(place > 0), np.zeros(len(tokens), dtype=np.int64)
+        P = np.full((1, symbols + 1), 1.0 / (symbols + 1))
+        nexts, last = np.zeros((1, symbols), np.int32), np.full((1, max(order - 1, 1)), -1)
+        shorter, tables, first, start = np.zeros(1, dtype=np.int64), [], 0, 0
+        for length in range(order):
+            if length:
+                at = at[place[at] >= length]
+                pairs = tokens[at - length] * len(P) + state[at]
+                distinct, number = np.unique(pairs, return_inverse=True)
+                first += len(P)
+                _refuse_large(first + len(distinct), symbols, order)
+                # The context before a token ends in the token before it, where that is a symbol.
+                inner = place[at] > 1
+                before = at[inner] - 1
+                nexts[state[before], tokens[before]] = first + number[inner]
+                shorter, state[at] = distinct % len(P), number
+            P = _interpolated(state[at], tokens[at], P[shorter])
+            nexts, last = nexts[shorter], last[shorter]
+            if length:
+                last[state[at], -length] = tokens[at - length]
+            if length == 1:  # a sequence begins in the context of its start alone
+                start = first + int(state[at[0]])
+            tables.append((P, nexts, last))
+        P, nexts, last = (np.concatenate(parts) for parts in zip(*tables, strict=True))
         return cls(np.log(P), nexts, last, start)
 
     @property
     def end(self) -> int:
         """The column of `logp` that ends a sequence."""
         return self.logp.shape[1] - 1
-
-
-@dataclass(frozen=True)
-class _Level:
-    """Contexts of one length: the number of the one before each token, and its suffix's."""
-
-    state: np.ndarray
-    known: np.ndarray
-    suffix: np.ndarray
-    size: int
-
-    def longer(self, tokens: np.ndarray, left: np.ndarray, length: int) -> _Level:
-        """Contexts of one more symbol, numbered by that symbol and the shorter context."""
-        known = left >= length
-        at = np.flatnonzero(known)
-        pairs = tokens[at - length] * self.size + self.state[at]
-        distinct, number = np.unique(pairs, return_inverse=True)
-        state = np.full(len(tokens), -1)
-        state[at] = number
-        return _Level(state, known, distinct % self.size, len(distinct))
 
 
 def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,46 +100,16 @@ def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
     return tokens, place
 
 
-def _probabilities(levels: list[_Level], tokens: np.ndarray, symbols: int) -> np.ndarray:
-    P = np.full((1, symbols + 1), 1.0 / (symbols + 1))
-    tables = []
-    for level in levels:
-        at = np.flatnonzero(level.known)
-        cells = level.state[at] * (symbols + 1) + tokens[at]
-        counts = np.bincount(cells, minlength=level.size * (symbols + 1))
-        counts = counts.reshape(level.size, symbols + 1)
-        distinct = (counts > 0).sum(axis=1, keepdims=True)
-        P = (counts + distinct * P[level.suffix]) / (counts.sum(axis=1, keepdims=True) + distinct)
-        tables.append(P)
-    return np.concatenate(tables)
+def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Probabilities after each context, from the tokens met there and from shorter contexts."""
+    counts = np.bincount(states * P.shape[1] + tokens, minlength=P.size).reshape(P.shape)
+    distinct = (counts > 0).sum(axis=1, keepdims=True)
+    return (counts + distinct * P) / (counts.sum(axis=1, keepdims=True) + distinct)
 
 
-def _transitions(
-    levels: list[_Level], tokens: np.ndarray, left: np.ndarray, symbols: int, offsets: np.ndarray
-) -> np.ndarray:
-    """The state of the longest known context after each symbol, shorter contexts first."""
-    table = np.zeros((1, symbols), dtype=np.int32)
-    tables = []
-    for h, level in enumerate(levels):
-        table = table[level.suffix]
-        if h + 1 < len(levels):
-            longer = levels[h + 1]
-            # The context of length h + 1 before a token ends in the token before it.
-            at = np.flatnonzero(longer.known & (left > 1))
-            before = at - 1
-            fits = level.known[before]
-            at, before = at[fits], before[fits]
-            table[level.state[before], tokens[before]] = offsets[h + 1] + longer.state[at]
-        tables.append(table)
-    return np.concatenate(tables)
-
-
-def _contexts(levels: list[_Level], tokens: np.ndarray, order: int) -> np.ndarray:
-    last = np.full((1, max(order - 1, 1)), -1, dtype=np.int64)
-    tables = [last]
-    for length, level in enumerate(levels[1:], start=1):
-        last = last[level.suffix]
-        at = np.flatnonzero(level.known)
-        last[level.state[at], -length] = tokens[at - length]
-        tables.append(last)
-    return np.concatenate(tables)
+def _refuse_large(states: int, symbols: int, order: int) -> None:
+    if states * (symbols + 1) * 12 > LARGEST:
+        raise MemoryError(
+            f"an n-gram model of order {order} over {symbols} symbols has {states} states or more, "
+            "too many for its tables: lower order."
+        )

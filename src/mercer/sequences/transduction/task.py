@@ -12,43 +12,18 @@ from ..._memory import GIB, SHARE, available
 from ...kernels import LocalWindow
 from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator
-from ...solvers import ConjugateGradient
 from ...spaces import Sequences
+from .aligned import Aligned
 from .alignment import align
 from .checks import alignable
 from .contexts import OUTLINE, Contexts
-from .emission import Ridge
-from .inputs import InputCoder, reversed_codes, sliced
-from .model import Aligned
+from .inputs import InputCoder, directed, sliced
 from .setting import Setting
 from .side_information import context_coder, taken
 from .tiers import make_tiers
 
-TOLERANCE = 3e-3
-"""Of the ridge equation: a tenth of it decodes the same words."""
 BYTES = 24.0
 """Memory for each feature of each position while a model is fitted."""
-
-
-@dataclass(frozen=True)
-class Readied:
-    """Aligned pairs, ready to be fitted.
-
-    Attributes
-    ----------
-    pairs, ridge
-        The pairs with their features, and how the local map is solved for.
-    coder, targets
-        How inputs and outputs become numbers.
-    keep
-        The pairs that could be aligned.
-    """
-
-    pairs: Aligned
-    ridge: Ridge
-    coder: InputCoder
-    targets: Alphabet
-    keep: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -67,8 +42,6 @@ class Task:
         More outputs, for the n-gram model.
     operator
         The operator on chunks.
-    unalignable
-        "raise" or "skip".
     """
 
     model: Any
@@ -78,22 +51,22 @@ class Task:
     context: Items | None
     outputs: np.ndarray | None
     operator: Operator
-    unalignable: str
 
     def take(self, rows: np.ndarray) -> Task:
         """Return the task with some of the pairs."""
         X, y, labels = take(self.X, rows), take(self.y, rows), self.labels[rows]
         return replace(self, X=X, y=y, labels=labels, context=taken(self.context, rows))
 
-    def ready(self, setting: Setting) -> Readied:
-        """Encode and align the pairs."""
+    def aligned(self, setting: Setting, unalignable: str | None = None) -> Aligned:
+        """Encode and align the pairs; those that cannot be aligned are "raise"d or "skip"ped."""
         model, backward = self.model, setting.backward
         context = context_coder(self.context, model.context_kernel)
         coder = InputCoder.of(self.X, context, self.context, backward, model.symbol_kernel)
         targets = Alphabet.of(self.y)
         target = directed(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
-        keep = alignable(inputs.source.lengths, target.lengths, setting.max_chunk, self.unalignable)
+        unalignable = unalignable or model.unalignable
+        keep = alignable(inputs.source.lengths, target.lengths, setting.max_chunk, unalignable)
         inputs, target = inputs.take(keep), sliced(target, keep)[0]
         alignment = align(inputs.source, target, setting.max_chunk)
         tiers = None
@@ -106,12 +79,10 @@ class Task:
             coder.similar,
         )  # fmt: skip
         check_features(contexts, inputs.source, inputs.context.shape[1])
-        pairs = Aligned(
-            alignment, inputs, setting.max_chunk, len(coder.symbols), len(targets), contexts,
-            self._more_outputs(targets, backward),
+        return Aligned(
+            alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,
+            setting.alpha, setting.max_chunk, model.order, self._more_outputs(targets, backward),
         )  # fmt: skip
-        ridge = Ridge(self.operator, setting.alpha, ConjugateGradient(TOLERANCE))
-        return Readied(pairs, ridge, coder, targets, keep)
 
     def _more_outputs(self, targets: Alphabet, backward: bool) -> Codes | None:
         """More outputs, without those that have a symbol which no input can emit."""
@@ -120,11 +91,6 @@ class Task:
         codes = directed(targets.encode(self.outputs), backward)
         unknown = np.bincount(codes.rows[codes.flat < 0], minlength=len(codes.lengths))
         return sliced(codes, np.flatnonzero(unknown == 0))[0]
-
-
-def directed(codes: Codes, backward: bool) -> Codes:
-    """Sequences in the direction in which they are read."""
-    return reversed_codes(codes) if backward else codes
 
 
 def check_features(contexts: Contexts, source: Codes, context_kinds: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._checks import Limits, array, bounded
 from ...kernels._sequences import Alphabet, Codes
+from ._keys import mix, seed
 
 DEPTH = 2
 """How many members of a class are seen to either side of a position, and in the output."""
@@ -73,15 +74,18 @@ class Tiers:
         return out
 
     def before(self, target: Codes) -> np.ndarray:
-        """Return the state of the output tier before each output symbol, and after the last.
-
-        The state of the place after output o is at the start of output o + 1, plus o + 1.
-        """
+        """Return the state of the output tier before each place, as in `before_places`."""
         from ._tier_loops import states_before
 
         states = np.empty(len(target.flat) + len(target.lengths), dtype=np.int64)
         states_before(target.flat, target.starts, self.target, self.once, states)
         return states
+
+    def history_keys(self, states: np.ndarray) -> np.ndarray:
+        """Return the keys that `tier_key` gives to states, (states, depth)."""
+        members, seen = states // 3, states % 3
+        kinds = [(1001, members % (len(self.target) + 1)), (1002, members), (1003, seen)]
+        return np.stack([mix(seed(kind), part) for kind, part in kinds[: self.depth]], axis=1)
 
 
 def learnt_class(codes: Codes, n: int) -> np.ndarray:

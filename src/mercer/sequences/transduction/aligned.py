@@ -1,0 +1,111 @@
+"""Training pairs, cut into chunks: what models are fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...kernels._sequences import Alphabet, Codes
+from ...operators import Operator
+from .alignment import Alignment
+from .contexts import Contexts
+from .emission import Chunks, Emissions, Numbered, fit_emissions
+from .inputs import InputCoder, Inputs, joined, sliced
+from .joint import JointNGram, outlined
+from .model import Model
+from .ngram import NGram
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Training pairs, cut: models are fitted on all of them or on some.
+
+    Attributes
+    ----------
+    alignment
+        The pairs, cut.
+    inputs, contexts
+        The inputs of the pairs, and their features.
+    coder, targets
+        How inputs and outputs become numbers.
+    keep, labels
+        The numbers of the pairs that could be aligned, and the group of each.
+    operator, alpha, longest, order
+        The operator on chunks, the ridge, the longest chunk, the order of the n-gram model.
+    more_outputs
+        Outputs without an input, which the n-gram model is learnt from too.
+    """
+
+    alignment: Alignment
+    inputs: Inputs
+    contexts: Contexts
+    coder: InputCoder
+    targets: Alphabet
+    keep: np.ndarray
+    labels: np.ndarray
+    operator: Operator
+    alpha: float
+    longest: int
+    order: int
+    more_outputs: Codes | None = None
+
+    @cached_property
+    def _chunks(self) -> tuple[Chunks, np.ndarray]:
+        return Chunks.of(self.alignment.target.flat, self.alignment.lengths, self.longest)
+
+    @cached_property
+    def features(self) -> Numbered:
+        """All features of all positions, those of the input alone first."""
+        from ._key_loops import numbered
+
+        cut, columns = self.alignment, self.contexts.columns(self.inputs)
+        places = np.cumsum(cut.lengths) - cut.lengths + cut.source.rows
+        histories = self.contexts.output_histories(cut.target, len(self.targets))[0][places]
+        pairs, pair_weights = self.contexts.pairs(columns)
+        numbers, distinct = numbered(
+            np.hstack([columns.keys, self.contexts.joint(columns, histories)])
+        )
+        values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
+        weights = np.concatenate([columns.weights, pair_weights])
+        return Numbered(numbers, distinct, weights, values)
+
+    def fit(self, words: np.ndarray | None = None) -> Model:
+        """A model of some of the pairs; None for all."""
+        words = np.arange(len(self.keep)) if words is None else words
+        source, places = sliced(self.alignment.source, words)
+        chunks, numbers = self._chunks
+        emissions = fit_emissions(
+            self.features, places, source.flat, numbers[places], chunks, len(self.coder.symbols),
+            self.operator, self.alpha,
+        )  # fmt: skip
+        outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
+        order = max(self.order, self.contexts.history + 1)
+        ngram = NGram.of(outputs, len(self.targets), order)
+        return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
+
+    def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
+        """The joint n-gram models of some pairs; very rare chunks are one event."""
+        place = E.places(source.flat, self._chunks[1][places])
+        events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
+        codes, outlines = Codes(events, source.starts), outlined(E, self.contexts.tiers)
+        numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
+        return [JointNGram.of(codes, number) for number in numbers]
+
+    def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+        """The mean log-probability of the chunks of some pairs, at each temperature."""
+        from ._search_loops import gold_likelihood
+
+        source, places = sliced(self.alignment.source, words)
+        E, F = model.emissions, self.features
+        keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
+        values = F.values[places] if len(F.values) > 1 else F.values
+        scores, starts = E.scores(source.flat, keys, F.weights, values)
+        gold = E.places(source.flat, self._chunks[1][places])
+        return np.array(
+            [
+                gold_likelihood(scores, starts, gold, E.prior, E.first, source.flat, T)
+                for T in temperatures
+            ]
+        )
