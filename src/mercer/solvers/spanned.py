@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
 from .._plan import LEFT_OUT_SQUARES, require_exact
-from ..embedding import Deferred, Embedding, PointMap, SpanFrame
+from ..embedding import Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem, Want
@@ -190,9 +190,8 @@ class SpannedLowRank(Factorization):
 
     def _points_at(self, alpha: float) -> Embedding:
         """The left-out points, n² weights once somebody asks for them."""
-        problem = self.problem
-        weigh = partial(self.left_out_weights, alpha)
-        return Deferred(weigh, self.frame, problem.left_out_labels, problem.given)
+        C, problem = self.left_out_weights(alpha), self.problem
+        return Embedding(C, self.frame, problem.left_out_labels, problem.given)
 
     def _shrunk(self, alpha: float) -> Array:
         """E diag(d), d = α / (s + α): what the ridge takes off the span of E."""
