@@ -65,6 +65,9 @@ class Part(Smoother):
         EᵀT; of a sample of a stream it comes from the moments of all.
     columns
         Which directions of all outputs these are; None for all.
+    everything
+        Of a sample of a stream, the number of all pairs and their squared lengths along each
+        direction; None where the rows are those of all pairs.
 
     Notes
     -----
@@ -80,6 +83,7 @@ class Part(Smoother):
     targets: Array | Callable[[], Array]
     inside: Array
     columns: np.ndarray | None = None
+    everything: tuple[float, Array] | None = None
 
     @cached_property
     def T(self) -> Array:
@@ -121,6 +125,27 @@ class Part(Smoother):
         if self.inputs.complete:
             return 0.0
         return self.T - self.inputs.E @ self.inside
+
+    @property
+    def lengths(self) -> Array:
+        """The squared lengths of all outputs along each direction."""
+        if self.everything is not None:
+            return self.everything[1]
+        return namespace(self.T).sum(self.T * self.T, axis=0)
+
+    @property
+    def missed(self) -> float:
+        """The squared length of what no α can fit, over all outputs."""
+        xp = namespace(self.inside)
+        if self.everything is None:
+            return 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
+        return max(0.0, float(xp.sum(self.lengths)) - float(xp.sum(self.inside**2)))
+
+    @property
+    def number(self) -> float:
+        """How many rows of all outputs the constants leave."""
+        rows = self.T.shape[0] if self.everything is None else self.everything[0]
+        return rows - (self.inputs.N is not None)
 
     @cached_property
     def squares(self) -> Array:
