@@ -35,8 +35,8 @@ class FlatGraph:
 
     def __init__(self, labels: list, edges: Edges, node_label: str | None, edge_label: str | None):
         self.labelled = node_label is not None and len(labels) > 0 and labels[0] is not None
-        source, target, marks = zip(*edges, strict=True) if edges else ((), (), ())
-        source, target = np.array(source, dtype=np.int64), np.array(target, dtype=np.int64)
+        starts, ends, marks = zip(*edges, strict=True) if edges else ((), (), ())
+        source, target = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
         order = np.lexsort((target, source))
         self.label = _hashes(labels, self.labelled)
         self.source, self.target = source[order], target[order]

@@ -84,7 +84,7 @@ class OneRidge(Factorization):
         """The directions of any operator, by coordinates of the outputs."""
         p, outputs = self.problem, self.cache.outputs(self.problem)
         V = reduction.inside(outputs.rows)
-        B = p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K))
+        B = SymMatrix.of(p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K)))
         b, Q = eigh(B, "output operator", drop=False)
         return b, V if Q is None else V @ Q, Q, outputs
 
