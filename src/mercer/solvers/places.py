@@ -19,7 +19,7 @@ from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
 from .left_out import members_by_size
 from .place_left_out import left_out_residuals
-from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData, PlaceMap, joined
+from .place_moments import Moments, PlaceData, PlaceMap, at_once, joined, stacked
 
 CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
@@ -174,7 +174,8 @@ class Places(Factorization):
         labels = self.problem.left_out_labels
         (E,) = left_out_residuals(data, full, [alpha], members_by_size(labels))
         pulls = []  # of each field on the coordinates of g
-        for rows in blocks(data.n, self._fields_at_once()):
+        few = at_once(data.X, self.rank * int(data.T.shape[1]))
+        for rows in blocks(data.n, few):
             Z = self._centred(data.by_place(np.arange(rows.start, rows.stop), full.marks), rows)
             pulls.append(xp.matrix_transpose((Z @ M) * d) @ E[rows, ...])
         pull = xp.concat(pulls)
@@ -186,9 +187,8 @@ class Places(Factorization):
                 xp.reshape(together @ xp.reshape(A, (n, -1)), A.shape) for A in (pull, constant)
             )
         A = data.view.inputs.split(like(X, data.X))
-        for rows in blocks(count(A), max(1, self._fields_at_once() // data.n)):
-            found = sorted(data.view.values(A[rows, ...], full.marks), key=lambda pair: pair[0])
-            K = xp.stack([values for _, values in found], axis=1)
+        for rows in blocks(count(A), max(1, few // data.n)):
+            K = stacked(data.view.values(A[rows, ...], full.marks))
             K = K if full.means is None else K - full.means[None, :, :]
             D = (K @ M)[:, None, :, :] @ pull[None, :, :, :]
             D = D + constant[None, :, :, :] if self.problem.intercept else D
@@ -200,10 +200,6 @@ class Places(Factorization):
             raise Refused(
                 f"{self.kernel} with an operator over channels has no closed form for it."
             )
-
-    def _fields_at_once(self) -> int:
-        entries = DEVICE_ENTRIES if is_foreign(self.data.X) else HOST_ENTRIES
-        return max(1, entries // (self.rank * int(self.data.T.shape[1])))
 
     def _centred(self, K: Array, rows: slice) -> Array:
         """Kernel values of training fields less the means of their places."""
