@@ -206,17 +206,6 @@ class TridiagonalSmoother(Smoother):
         self.rows = Q if reduction is None else reduction.back(Q)
         self.targets = T
         self.inside = self.rows.T @ T
-        self.known: dict[float, np.ndarray] = {}
-
-    def _diagonals(self, alphas: Sequence[float]) -> np.ndarray:
-        """The diagonal of (I - H)/α for every α, one column each; what was asked before is kept."""
-        from ._tridiagonal_loops import inverse_diagonals
-
-        new = [alpha for alpha in alphas if alpha not in self.known]
-        if new:
-            columns = inverse_diagonals(self.rows, self.diagonal, self.off, np.array(new))
-            self.known.update(zip(new, columns.T, strict=True))
-        return np.stack([self.known[alpha] for alpha in alphas], axis=1)
 
     def solutions(self, alphas: Sequence[float]) -> Iterator[np.ndarray]:
         """M Q (T + αI)⁻¹ Qᵀ Mᵀ times the outputs for every α, several in one product."""
@@ -231,7 +220,9 @@ class TridiagonalSmoother(Smoother):
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Residuals and 1 - H, both over α: their ratio is what counts."""
-        rest = self._diagonals(alphas)
+        from ._tridiagonal_loops import inverse_diagonals
+
+        rest = inverse_diagonals(self.rows, self.diagonal, self.off, np.array(alphas))
         for i, R in enumerate(self.solutions(alphas)):
             yield alphas[i] * R, alphas[i] * rest[:, i : i + 1]
 

@@ -173,31 +173,20 @@ class Reduction:
         """MᵀV."""
         if self.R is None:
             return V
-        if self.R.shape[1] > 1 or is_foreign(V):
+        if self.R.shape[1] > 1:
             return take(self._reflected(V), self.kept)
         v = self.R[:, 0]
-        u = 2.0 * (v @ V)
-        if V.flags.c_contiguous:
-            return _outer_less(V[1:], (v[1:], u))
-        return _outer_less(V.T[:, 1:], (u, v[1:])).T
+        return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
 
     def back(self, A: Array) -> Array:
         """M A."""
         if self.R is None:
             return A
         if self.R.shape[1] == 1:
-            v, (n, q) = self.R[:, 0], A.shape
-            u = 2.0 * (
-                v[1:] @ A if is_foreign(A) or A.flags.f_contiguous else dgemv(1.0, A.T, v[1:])
-            )
-            if is_foreign(A) or A.size < MANY:
-                rows = -v[:, None] * u[None, :]
-                rows[1:, :] += A
-                return rows
-            whole = np.empty((n + 1, q))
-            whole[0] = -v[0] * u
-            _outer_less(A, (v[1:], u), out=whole[1:])
-            return whole
+            v = self.R[:, 0]
+            rows = v[:, None] * (-2.0 * (v[1:] @ A))[None, :]
+            rows[1:, :] += A
+            return rows
         lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
         zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
         order = np.argsort(np.concatenate([lost, self.kept]))
@@ -331,14 +320,14 @@ class ExactInputs(InputSpectrum):
         return K @ self.reduction.weighted(self.E), self.gram.prior(X, K)
 
 
-def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
+def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
     """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
         made = -namespace(A).matrix_transpose(left) @ right
         made += A
         return made
-    made = np.empty(A.shape) if out is None else out
+    made = np.empty(A.shape)
 
     def fill(rows: slice) -> None:
         made[rows] = A[rows]
