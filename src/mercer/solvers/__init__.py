@@ -1,10 +1,11 @@
 """Solvers: ways to factor a ridge problem, and what a factorisation gives.
 
-`route` chooses among them. `Cholesky` and `Tridiagonal` are for the identity operator, `Spectral`
-for any operator, `LowRank` and `SpannedLowRank` for inputs of low rank, `Streamed` for moments of
-a stream; kernels that do not separate are solved direction by direction (`ByDirection`), written
-out (`Dense`), by products alone (`BlockConjugateGradient`) or in `OperatorFeatures`; `Refit` is
-for learnt operators and robust losses. All left-out predictions come from `LeaveOneOut`.
+A solver is a class of `Factorization`, and `route` chooses among them. `Cholesky` and
+`Tridiagonal` are for the identity operator, `Spectral` for any operator, `LowRank` and
+`SpannedLowRank` for inputs of low rank, `Streamed` for moments of a stream; kernels that do not
+separate are solved direction by direction (`ByDirection`), written out (`Dense`), by products alone
+(`BlockConjugateGradient`) or in `OperatorFeatures`; `Refit` is for learnt operators and robust
+losses. All left-out predictions come from `LeaveOneOut`.
 """
 
 from ..operators.moments import Moments

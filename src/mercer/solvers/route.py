@@ -25,6 +25,7 @@ from .streamed import Streamed
 from .symmetric import AddedExamples
 
 Solver = type[Factorization]
+"""A way to solve a problem is a class; what it makes of one is an object of it, or another."""
 LADDER: dict[str, tuple[Solver, ...]] = {
     "streamed": (Streamed,),
     "refit": (Refit,),
