@@ -11,10 +11,11 @@ from sklearn.utils import check_random_state
 from .._arrays import Items
 from ..embedding import Embedding
 from ..solvers import Refused
+from ..spaces import LabelSets
 from .adaptive import LeftOutScales, PosteriorScale, Scales, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
 from .guarantees import seen_before, stated_level, unproven, warn_if_few
-from .list_summaries import as_loss, controlled_radius, inclusion_of, risk_at, steps
+from .list_summaries import as_loss, controlled_radius, risk_at, steps
 from .pairs import rows_of
 from .prediction_sets import (
     categories,
@@ -24,6 +25,7 @@ from .prediction_sets import (
     settled_radii,
     weighted_quantile,
 )
+from .probabilities import Probabilities
 from .set_shapes import AroundShape, BandShape, CandidateShape, shape_of
 
 # -- on pairs held out ----------------------------------------------------------------------------
@@ -76,7 +78,7 @@ def _is_band(sets: Any) -> bool:
 def _calibrate(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     """Settle the radii on pairs that the model has not seen."""
     points = sets.view_.embed(X)
-    sets.inclusion_ = inclusion_of(sets, points, y)
+    sets.labels_ = _label_probabilities(sets, points, y)
     if sets.loss is not None:
         _control(sets, points, y, labels)
         return
@@ -91,6 +93,14 @@ def _calibrate(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     warn_if_few(sets.coverage, fewest_groups(names, labels))
     level = float(sets.coverage)
     sets.proven_coverage_, sets.outside_ = stated_level(sets.shape_, level, scores, labels)
+
+
+def _label_probabilities(sets: Any, points: Any, y: Items) -> Probabilities | None:
+    """The probabilities of labels where lists hold label sets, else None."""
+    kernel = sets.view_.output_kernel_
+    labels = isinstance(kernel.space, LabelSets) and hasattr(kernel.multiple.kernel, "classes_")
+    lists = isinstance(sets.shape_, CandidateShape)
+    return Probabilities(kernel).fit(points, y) if labels and lists else None
 
 
 def _names(sets: Any, X: Items, y: Items) -> list | None:
@@ -131,7 +141,7 @@ def fit_jackknife(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     sets.jackknife_ = sets.model_.fitted_.leaving_out(labels)
     points = _left_out_points(sets)
     sets.shape_ = shape_of(sets, points, labels)
-    sets.inclusion_ = inclusion_of(sets, points, sets.model_.outputs_)
+    sets.labels_ = _label_probabilities(sets, points, sets.model_.outputs_)
     scale = _left_out_scale(sets, X, y, labels)
     sets.scores_ = sets.shape_.scores(points, sets.model_.outputs_, scale)
     sets.weights_ = row_weights(labels)

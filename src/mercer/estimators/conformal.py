@@ -210,12 +210,13 @@ class ConformalSets(FromFile, BaseEstimator):
     def label_probabilities(self, X: Items) -> np.ndarray:
         """How likely each label is in the true label set, one row an input, one column a label.
 
-        Calibrated on the pairs that settle the sets; see `mercer.estimators.list_summaries`.
+        Calibrated on the pairs that settle the sets, as `predict_proba` of models is on left-out
+        points; the labels are ``labels_.classes_``.
         """
         check_is_fitted(self, "shape_")
-        if vars(self).get("inclusion_") is None:
+        if vars(self).get("labels_") is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
-        return self.inclusion_.at(self.shape_.gaps(self.view_.embed(X)))
+        return self.labels_.predict(self.view_.embed(X))
 
     def positions(self, X: Items) -> np.ndarray:
         """Where each label may stand: a boolean array (inputs, labels, positions), for rankings.
