@@ -12,7 +12,7 @@ from .._arrays import Items
 from ..embedding import Embedding
 from ..solvers import Refused
 from ..spaces import LabelSets
-from .adaptive import LeftOutScales, PosteriorScale, Scales, left_out_errors, residual_scale
+from .adaptive import LeftOutScales, Scales, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
 from .guarantees import seen_before, stated_level, unproven, warn_if_few
 from .list_summaries import as_loss, controlled_radius, risk_at, steps
@@ -58,12 +58,10 @@ def _fit_model(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
 
 
 def _scaling(sets: Any, X: Items, y: Items, labels: np.ndarray) -> Any:
-    """What tells how hard an input is; None where the same is expected of all."""
-    if sets.scale in ("auto", "flat"):
+    """A model of how hard inputs are; None where residuals are not asked."""
+    band = sets.scale not in ("auto", "flat") and _is_band(sets)
+    if sets.scale != "residual":
         return None
-    band = _is_band(sets)
-    if sets.scale == "posterior":
-        return PosteriorScale(sets.view_, band)
     own = np.unique(labels, return_inverse=True)[1]
     errors = left_out_errors(clone(sets.model), sets.view_, X, y, own, band)
     return residual_scale(sets.view_, errors, X, own, sets.level_, sets.shape_.scale)
@@ -178,7 +176,7 @@ def _left_out_points(sets: Any) -> Embedding:
 
 def _left_out_scale(sets: Any, X: Items, y: Items, labels: np.ndarray) -> np.ndarray | None:
     """The scale at every training input, by the model that leaves it out where it is proven."""
-    sets.scaling_ = None if sets.scale == "posterior" else _scaling(sets, X, y, labels)
+    sets.scaling_ = _scaling(sets, X, y, labels)
     if sets.scale != "posterior":
         return sets._scale_at(X)
     band = _is_band(sets)
