@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 
 from .._arrays import Items, host
 from ..decoders.base import Ranked
-from ..embedding import Embedding, SpanFrame
+from ..embedding import Embedding
 from ..kernels import Delta, Kernel
 from ..spaces import Sequences
 from .base import StructuredEstimator
@@ -49,9 +49,14 @@ def as_points(model: Any, y: Items) -> Any:
         return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
     if hasattr(model, "predict_top"):
         return Listing(model, y)
-    if is_classifier(model):
-        return Classifying(model)
-    return Regressing(model, RegressorDependency().fit_outputs(y))
+    if not is_classifier(model):
+        return Foreign(model, RegressorDependency().fit_outputs(y))
+    if not isinstance(model.classes_, np.ndarray):
+        raise TypeError(
+            f"{type(model).__name__} gives several classes for each input: prediction sets around "
+            "a third party's classifier are for one class each."
+        )
+    return Foreign(model, RegressorDependency(output_kernel=Delta()).fit_outputs(model.classes_))
 
 
 @dataclass(frozen=True)
@@ -86,51 +91,20 @@ class Piped(Behind):
         return self.model.embed(self.before.transform(X))
 
 
-class Regressing(Behind):
-    """Coordinates of the outputs and their decoder behind a regressor of another library."""
+class Foreign(Behind):
+    """Coordinates of the outputs, and their decoder, behind a model of another library."""
 
     def embed(self, X: Items) -> Embedding:
-        """The predictions as points."""
-        return self.model.points_from(self.before.predict(X))
-
-
-@dataclass(frozen=True)
-class ClassScores:
-    """The scores that a classifier gives to its classes, one row an input."""
-
-    table: np.ndarray
-    frame: SpanFrame
-    """The classes, one for each column of the table."""
-    left_out: None = None
-
-    def scores(self, Y: Items) -> np.ndarray:
-        """The columns of some classes; one that the classifier does not know scores -∞."""
-        keys = self.frame.kernel.space.keys
-        columns = {key: i for i, key in enumerate(keys(self.frame.outputs))}
-        known = np.array([columns.get(key, -1) for key in keys(Y)])
-        return np.where(known < 0, -np.inf, self.table[:, known])
-
-
-class Classifying:
-    """A classifier: its classes as candidates, by probability or decision value."""
-
-    def __init__(self, model: Any):
-        if not isinstance(model.classes_, np.ndarray):
-            raise TypeError(
-                f"{type(model).__name__} gives several classes for each input: prediction sets "
-                "around a third party's classifier are for one class each."
-            )
-        self.model, self.output_kernel_, self.outputs_ = model, Delta(), model.classes_
-
-    def embed(self, X: Items) -> ClassScores:
-        """The scores of the classes."""
-        probable = hasattr(self.model, "predict_proba")
-        table = host((self.model.predict_proba if probable else self.model.decision_function)(X))
+        """The predictions of a regressor, or what a classifier says of its classes, as points."""
+        model = self.before
+        if not is_classifier(model):
+            return self.model.points_from(model.predict(X))
+        tells = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+        table = host(tells(X))
         table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
-        return ClassScores(table, SpanFrame(self.output_kernel_, self.outputs_))
-
-    def _flattened(self, outputs: Any) -> Any:
-        return outputs
+        # From zero on, so that no class which it does not know is above one that it knows.
+        least = np.minimum(table.min(axis=1, keepdims=True), 0.0)
+        return self.model.points_from(table - least)
 
 
 class Listing:
