@@ -35,11 +35,12 @@ class FlatGraph:
 
     def __init__(self, labels: list, edges: Edges, node_label: str | None, edge_label: str | None):
         self.labelled = node_label is not None and len(labels) > 0 and labels[0] is not None
-        ends = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
-        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        starts, ends, marks = zip(*edges, strict=True) if edges else ((), (), ())
+        source, target = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+        order = np.lexsort((target, source))
         self.label = _hashes(labels, self.labelled)
-        self.source, self.target = ends[order].T.copy()
-        self.edge = _hashes([edge[2] for edge in edges], edge_label is not None)[order]
+        self.source, self.target = source[order], target[order]
+        self.edge = _hashes(marks, edge_label is not None)[order]
 
     def __len__(self) -> int:
         return len(self.label)
