@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from .._files import NO_ARCHIVE
+
 STDOUT = Path("-")
 REPORT = b"<title>mercer"
 """What every report has near its start."""
@@ -98,7 +100,7 @@ def _is_model(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as file:
             return TREE in file.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+    except NO_ARCHIVE:
         return False
 
 

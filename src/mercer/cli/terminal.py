@@ -134,15 +134,11 @@ def verdict(model: Any) -> str:
     return f"{rows}baseline {score:.3f} ({best}), mercer {model.loo_score_:.3f}"
 
 
-def show_columns(model: Any, table: Any, roles: dict[str, Any], err: bool) -> None:
+def show_columns(model: Any, names: Iterable, err: bool) -> None:
     """What each column holds and is used as, and how to say otherwise."""
-    used = dict.fromkeys(roles["outputs"], "output")
-    used |= {roles[role]: role for role in ("id", "groups")}
-    rows = []
-    for name in table.columns:
-        kind = model.spaces_.get(name, "")
-        role = "not used" if kind == "nothing" else used.get(name, "input")
-        rows.append((name, role, kind, model.found_.get(name, "")))
+    from ..auto.report import column_rows
+
+    rows = [tuple(row.values()) for row in column_rows(model, names)]
     rest = len(rows) - MOST
     if rest > 0:
         rows[MOST // 2 : -MOST // 2] = [("…", "", "", f"{rest} more columns")]

@@ -107,31 +107,17 @@ def tree(tasks: list, merge: Callable) -> Any:
     return tasks[0]
 
 
-def problems(blocks: list) -> Any:
-    """For every block what goes wrong when it is loaded, or None."""
+def loaders(blocks: list) -> list[Callable[[], Any]]:
+    """For every block a function that loads it, on a cluster all at once; it fails as that does."""
     from dask import delayed
 
     tasks = [delayed(_touch)(block) for block in blocks]
-    client = _client()
-    if client is not None:
-        yield from (future.exception() for future in client.compute(tasks))
-        return
-    for task in tasks:
-        try:
-            task.compute()
-        except Exception as error:
-            yield error
-        else:
-            yield None
-
-
-def _client() -> Any:
     try:
         from distributed import default_client
 
-        return default_client()
-    except (ImportError, ValueError):
-        return None
+        return [future.result for future in default_client().compute(tasks)]
+    except (ImportError, ValueError):  # no cluster
+        return [task.compute for task in tasks]
 
 
 def _touch(block: Any) -> None:

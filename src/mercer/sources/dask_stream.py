@@ -12,7 +12,7 @@ import numpy as np
 from .._extras import require
 from .base import Source
 from .blocks import BadBlock, length
-from .dask_blocks import delayed_blocks, delayed_parts, problems, shared, task, tree, zipped
+from .dask_blocks import delayed_blocks, delayed_parts, loaders, shared, task, tree, zipped
 from .stream import is_dask
 
 
@@ -130,8 +130,10 @@ class DaskStream(Source):
         """Load the blocks alone, on the failing path only, to say which one it was."""
         if type(error).__name__ == "KilledWorker":
             return  # it would kill others; the error has the name of the task, with its block
-        for number, problem in enumerate(problems(self.blocks)):
-            if problem is not None:
+        for number, load in enumerate(loaders(self.blocks)):
+            try:
+                load()
+            except Exception as problem:
                 raise BadBlock(
                     f"block {number} of the stream could not be loaded: "
                     f"{type(problem).__name__}: {problem}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +53,21 @@ def _head(model: Any) -> Html:
     return tag("section", tag("div", *shown_tiles, class_="tiles"), *notes)
 
 
+def column_rows(model: Any, names: Iterable[Any]) -> list[dict[str, str]]:
+    """Return what each of some columns is used as, holds and looks like."""
+    used = dict.fromkeys(model.outputs_.columns_, "output")
+    used |= {model.id: "id", model.groups: "groups"}
+    rows = []
+    for name in names:
+        kind = model.spaces_.get(name, "")
+        role = "not used" if kind == "nothing" else used.get(name, "input")
+        seen = model.found_.get(name, "")
+        rows.append({"column": str(name), "used as": role, "holds": kind, "seen": seen})
+    return rows
+
+
 def _columns(model: Any) -> Html:
-    outputs = set(model.outputs_.columns_)
-    rows = [
-        {
-            "column": str(name),
-            "used as": "output" if name in outputs else "not used" * (kind == "nothing") or "input",
-            "holds": kind,
-            "seen": model.found_.get(name, ""),
-        }
-        for name, kind in model.spaces_.items()
-    ]
+    rows = column_rows(model, model.spaces_)
     rest = table(rows[COLUMNS:], most=200)
     more = tag("details", tag("summary", f"{len(rows) - COLUMNS} more"), rest) if rest else rest
     return section("Columns", table(rows[:COLUMNS]), more)
