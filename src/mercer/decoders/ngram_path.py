@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
 from ._path_graph import PathGraph
 from ._targets import automatic, best_of, targets
-from .base import Decoder, Ranked, unsuited
+from .base import Decoder, Found, Ranked, unsuited
 
 POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
@@ -24,15 +23,6 @@ CALIBRATED = 500
 USUAL = 64
 """The longest string that is searched for however many edges there are."""
 BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
-
-
-@dataclass(frozen=True)
-class Found:
-    """Decoded sequences, their scores, and whether each is proved to be the best there is."""
-
-    outputs: np.ndarray
-    scores: np.ndarray
-    proved: np.ndarray
 
 
 @parameters
@@ -182,7 +172,7 @@ class NGramPath(Decoder):
                     int(self.max_nodes), *(part[rows] for part in room),
                 )  # fmt: skip
         return [
-            Found(self._spelled(paths, ends), values, proved)
+            Found(self._spelled(paths, ends), values, np.where(proved, 0.0, np.inf))
             for paths, ends, values, proved in rooms
         ]
 

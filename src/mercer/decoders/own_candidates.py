@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -96,35 +96,22 @@ class CandidateLists:
         distinct = take(self.pool, self.places[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
-        order, pairwise = np.argsort(self.numbers, kind="stable"), _inner(points)
+        order, T = np.argsort(self.numbers, kind="stable"), _in_features(points)
         for some in blocks(count(distinct), CANDIDATES):
-            block = take(distinct, np.arange(some.start, some.stop))
-            products, norms = pairwise(block), points.frame.sqnorms(block)
+            block, frame = take(distinct, np.arange(some.start, some.stop)), points.frame
+            E = frame.evaluate(block) if T is None else frame.kernel.features.rows(block)
+            norms = frame.sqnorms(block)
             first, last = np.searchsorted(self.numbers[order], [some.start, some.stop])
             for part in blocks(last - first, PAIRS):
                 pairs = order[first + part.start : first + part.stop]
-                own = self.numbers[pairs] - some.start
-                inner[pairs] = products(owners[pairs], own)
+                of, own = owners[pairs], self.numbers[pairs] - some.start
+                if T is None:
+                    terms = take(E, own) * take(points.coordinates, of)
+                    inner[pairs] = host(namespace(terms).sum(terms, axis=1))
+                else:
+                    inner[pairs] = _sparse_products(T, E, of, own)
                 squares[pairs] = host(take(norms, own))
         return inner, squares
-
-
-Products = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""⟨g_t, Φ(y_j)⟩ for points t and outputs j beside them."""
-
-
-def _inner(points: Embedding) -> Callable[[Items], Products]:
-    """The inner products of points with a batch of outputs, by sparse features where they are."""
-    T = _in_features(points)
-    if T is not None:
-        return lambda Y: _sparse_products(T, points.frame.kernel.features.rows(Y))
-    C, xp = points.coordinates, namespace(points.coordinates)
-
-    def dense(Y: Items) -> Products:
-        E = points.frame.evaluate(Y)
-        return lambda of, own: host(xp.sum(take(E, own) * take(C, of), axis=1))
-
-    return dense
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
@@ -146,14 +133,12 @@ def _in_features(points: Embedding) -> np.ndarray | None:
     return host(weights) @ F if complete and small else None
 
 
-def _sparse_products(T: np.ndarray, F: Any) -> Products:
-    def products(of: np.ndarray, own: np.ndarray) -> np.ndarray:
-        rows = F[own]
-        owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
-        terms = rows.data * T[of[owner], rows.indices]
-        return np.bincount(owner, terms, minlength=len(own))
-
-    return products
+def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """⟨g_t, Φ(y_j)⟩ for points t and outputs j beside them."""
+    rows = F[own]
+    owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
+    terms = rows.data * T[of[owner], rows.indices]
+    return np.bincount(owner, terms, minlength=len(own))
 
 
 def _checked(row: Any, t: int) -> list:

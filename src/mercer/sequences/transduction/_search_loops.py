@@ -114,38 +114,19 @@ def advance(symbols, state, key, tier, node, language, trie):
 @compiled
 def selected(scores, merged, outputs, k, beam):
     """The best candidates: of those that may be merged the `k` best different, `beam` in all."""
-    kept = np.zeros(min(beam, len(scores)), dtype=np.int64)
-    room = 4
-    while room < 2 * len(kept):
-        room *= 2
-    groups, counts = np.full(room, -1), np.zeros(room, dtype=np.int64)
-    known = np.full(room, -1)
-    size, wrap = 0, np.uint64(room - 1)
-    for e in np.argsort(-scores, kind="mergesort"):
-        if scores[e] == -np.inf:
-            break
-        at = merged[e] & wrap
-        while groups[at] >= 0 and merged[groups[at]] != merged[e]:
-            at = (at + np.uint64(1)) & wrap
-        if counts[at] >= k:
-            continue
-        place = mixed(merged[e], 1) ^ outputs[e]
-        place = place & wrap
-        again = False
-        while k > 1 and known[place] >= 0:
-            other = known[place]
-            again |= outputs[other] == outputs[e] and merged[other] == merged[e]
-            place = (place + np.uint64(1)) & wrap
-        if again:
-            continue
-        groups[at] = e
-        counts[at] += 1
-        known[place] = e
-        kept[size] = e
-        size += 1
-        if size == len(kept):
-            break
-    return kept[:size]
+    order = np.argsort(-scores, kind="mergesort")
+    kept, mine = np.zeros(len(scores), np.bool_), np.empty(k, np.uint64)
+    before, size = np.uint64(0), 0
+    for e in order[np.argsort(merged[order], kind="mergesort")]:
+        size = size if merged[e] == before else 0
+        before = merged[e]
+        fresh = size < k and scores[e] > -np.inf
+        for a in range(size):
+            fresh &= mine[a] != outputs[e]
+        if fresh:
+            kept[e], mine[size] = True, outputs[e]
+            size += 1
+    return order[kept[order]][:beam]
 
 
 @inlined
