@@ -45,7 +45,7 @@ def steps(n: int, p: int, q: int) -> None:
 
             def factorised(found=found, at=at):
                 problem, _ = found.problem_at(at)
-                return Spectral().factor(problem, None, found.cache)
+                return Spectral.factor(problem, None, found.cache)
 
             times = best_times(
                 {"factorisation": factorised, "gradient step": lambda f=found, a=at: f(a)}, 2

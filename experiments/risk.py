@@ -83,7 +83,7 @@ def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     shape: Any
     if isinstance(held.model, SequenceTransducer):
         view = Listing(held.model, held.y)
-        points, shape, y = view.embed(held.X), RankedShape(), held.y
+        points, shape, y = view.embed(held.X), RankedShape(view.output_kernel_.space), held.y
     else:
         points, shape = held.model.embed(held.X), CandidateShape(held.model, None)
         y = held.model.output_kernel_.as_outputs(held.y)

@@ -37,7 +37,7 @@ ORDER = [
     {"operators", "losses", "embedding"},
     {"problem"},
     {"solvers", "sources"},
-    {"decoders", "metrics", "streams"},
+    {"decoders", "metrics"},
     {"estimators"},
     {"sequences"},
     {"testing", "persistence", "plots"},

@@ -32,7 +32,7 @@ COUNT = int(os.environ.get("MERCER_CORRUPTIONS", "400"))
 def again(value):
     writer = Writer()
     tree = json.loads(json.dumps(writer.write(value, "value"), allow_nan=False))
-    return Reader(writer.arrays).read(tree)
+    return Reader(writer.arrays.__getitem__).read(tree)
 
 
 VALUES = [

@@ -6,10 +6,16 @@ import os
 import shutil
 import stat
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
+
+BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
+NO_ARCHIVE = (*BROKEN, zipfile.BadZipFile, zlib.error)
+"""What reading a damaged archive of arrays, or a file that is none, is known to raise."""
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -70,6 +71,9 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put the module that there is in the place of the empty one."""
         package, _, old = module.__name__.partition(".")
+        if old == "streams":
+            told = "mercer.streams is called mercer.sources now: import from there."
+            warnings.warn(told, DeprecationWarning, stacklevel=2)
         sys.modules[module.__name__] = import_module(f"{package}.{present_name(old)}")
 
 

@@ -41,7 +41,7 @@ RENAMED: dict[str, str] = {
     "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
     "kernels.linear:Linear": "kernels.base:Linear",
     "operators.separable:OperatorSum": "operators.sums:OperatorSum",
-    "solvers.spectral:OneLowRank": "solvers.low_rank:OneLowRank",
+    "solvers.spectral:OneLowRank": "solvers.low_rank:LowRank",
     "solvers.inputs:LowRankRows": "solvers.low_rank_inputs:LowRankRows",
     "solvers.inputs:LowRankInputs": "solvers.low_rank_inputs:LowRankInputs",
 }

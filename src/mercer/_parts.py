@@ -53,13 +53,10 @@ class Writer:
             return self._array(value, path)
         if sparse.issparse(value):
             return self._sparse(value, path)
-        if isinstance(value, list | tuple):
-            kind = "list" if isinstance(value, list) else "tuple"
-            self._refuse_named(value, path)
-            return {kind: [self.write(v, f"{path}[{i}]") for i, v in enumerate(value)]}
-        if isinstance(value, set | frozenset):
-            kind = "set" if isinstance(value, set) else "frozenset"
-            return {kind: [self.write(v, f"{path} (an element)") for v in sorted(value, key=repr)]}
+        kind = type(value).__name__
+        if type(value) in (list, tuple, set, frozenset):
+            items = value if isinstance(value, list | tuple) else sorted(value, key=repr)
+            return {kind: [self.write(v, f"{path}[{i}]") for i, v in enumerate(items)]}
         if isinstance(value, dict):
             pairs = [
                 [self.write(k, f"{path} (a key)"), self.write(v, f"{path}[{k!r:.30}]")]
@@ -69,17 +66,12 @@ class Writer:
         if isinstance(value, np.dtype):
             return {"dtype": value.str}
         if isinstance(value, slice | range):
-            kind = type(value).__name__
             return {kind: [value.start, value.stop, value.step]}
         if isinstance(value, bytes):
             return {"bytes": value.hex()}
-        if _is_graph(value):
+        if type(value).__module__.startswith("networkx.classes."):
             return self._graph(value, path)
         return self._part(value, path)
-
-    def _refuse_named(self, value: Any, path: str) -> None:
-        if type(value) not in (list, tuple):
-            raise TypeError(_refusal(path, value))
 
     def _array(self, value: np.ndarray, path: str) -> dict:
         if value.dtype.kind == "O":
@@ -109,7 +101,7 @@ class Writer:
 
     def _part(self, value: Any, path: str) -> dict:
         name = part_name(type(value))
-        if name is None or isinstance(value, type):
+        if name is None or isinstance(value, type | tuple | list):  # what they hold is no attribute
             raise TypeError(_refusal(path, value))
         state = _state(value.lean() if isinstance(value, Lean) else value)
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
@@ -125,10 +117,6 @@ def _state(part: Any) -> dict[str, Any]:
     state = {slot: getattr(part, slot) for slot in sorted(slots(kind))}
     state |= getattr(part, "__dict__", {})
     return {name: value for name, value in state.items() if name not in lazy and name != MARK}
-
-
-def _is_graph(value: Any) -> bool:
-    return type(value).__module__.startswith("networkx.classes.")
 
 
 def _refusal(path: str, value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -73,11 +74,8 @@ class Steps:
         """The fit itself, from its first step to its last."""
         if self.context:
             self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
-        if self.bar is None:
+        with self.bar or nullcontext():
             result = body(self)
-        else:
-            with self.bar:
-                result = body(self)
         if self.context:
             self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
         return result

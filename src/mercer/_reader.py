@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,17 @@ WIDEST = 2**16
 
 
 class Reader:
-    """Turns a tree back into a model within budgets, `arrays` given by number.
+    """Turns a tree back into a model within budgets.
 
     Parameters
     ----------
     arrays
-        What the tree refers to by number; each may be asked for once.
+        A function from a number in the tree to its array; each may be asked for once.
     limits
         The budgets.
     """
 
-    def __init__(self, arrays: Any, limits: Limits | None = None):
+    def __init__(self, arrays: Callable[[int], np.ndarray], limits: Limits | None = None):
         self.arrays = arrays
         self.limits = limits or Limits()
         self._known: list[tuple[Any, int, int]] = []  # value, and what a reference to it counts
@@ -96,7 +97,7 @@ class Reader:
         bounded(number, "the number of an array", 0, 2**31)
         must(number not in self._taken, f"array {number} is used twice other than by reference")
         self._taken.add(number)
-        found = self.arrays[number]
+        found = self.arrays(number)
         widths = [size for size in found.shape if size]
         empty = found.size == 0 and math.prod(widths) * found.dtype.itemsize > self.limits.size
         must(not empty, f"array {number} is empty but claims the shape {found.shape}")

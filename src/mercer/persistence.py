@@ -14,6 +14,7 @@ import math
 import os
 import zipfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def _loaded(file: zipfile.ZipFile, limits: Limits) -> Any:
     must(isinstance(tree, dict), "its tree is no object")
     _check_format(tree)
     must(isinstance(tree["digests"], dict), "its digests are no object")
-    reader = Reader(_Arrays(file, tree["digests"]), limits)
+    reader = Reader(partial(_array, file, tree["digests"]), limits)
     root = reader.read(tree["root"])
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is no model")
     reader.mark(str(file.filename))
@@ -170,18 +171,13 @@ def _named(path: Any) -> Path:
     return Path(path)
 
 
-class _Arrays:
-    """The arrays of a file, read when asked for and checked against their digests."""
-
-    def __init__(self, file: zipfile.ZipFile, digests: dict[str, str]):
-        self.file, self.digests = file, digests
-
-    def __getitem__(self, i: int) -> np.ndarray:
-        name = f"arrays/{int(i)}.npy"
-        data = self.file.read(name)
-        digest = hashlib.sha256(data).hexdigest()
-        must(digest == self.digests[name], f"the array {name} is not the one that was saved")
-        return _unpacked(data, name)
+def _array(file: zipfile.ZipFile, digests: dict[str, str], i: int) -> np.ndarray:
+    """An array of a file, checked against its digest."""
+    name = f"arrays/{int(i)}.npy"
+    data = file.read(name)
+    digest = hashlib.sha256(data).hexdigest()
+    must(digest == digests[name], f"the array {name} is not the one that was saved")
+    return _unpacked(data, name)
 
 
 def _unpacked(data: bytes, name: str) -> np.ndarray:

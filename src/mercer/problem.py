@@ -130,6 +130,11 @@ class Problem:
         return self.kernel.separable and (features is None or not features.operator_valued)
 
     @property
+    def uniform(self) -> float:
+        """The number by which the operator multiplies; 1 where it is zero or no such number."""
+        return self.kernel.operator.uniform or 1.0
+
+    @property
     def operator_features(self) -> bool:
         """Whether the feature map is one of operator-valued kernels."""
         return self.inputs.features is not None and self.inputs.features.operator_valued
@@ -269,6 +274,10 @@ class Data:
                 fitted.check(seen)
             except ValueError:
                 fitted = clone(kernel).fit(seen)
+        if features is not None and features.weighs and self.weights is not None:
+            map: Any = clone(features)
+            every = np.arange(count(items)) if self.sample is None else self.sample
+            features = Fixed(map.fit(fitted, take(items, every), self.weights[every]))
         return Side(fitted, items, features, self.sample)
 
 

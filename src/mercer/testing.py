@@ -376,7 +376,7 @@ def _saved(model: Any, *data: Items) -> list:
         tree = json.dumps(writer.write(model, "model"), allow_nan=False)
     except TypeError:
         return []
-    return [Reader(writer.arrays).read(json.loads(tree))]
+    return [Reader(writer.arrays.__getitem__).read(json.loads(tree))]
 
 
 def _some(items: Items, index: list[int]) -> Items:

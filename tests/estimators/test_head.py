@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 
 from mercer import ConformalSets, KernelDependency, RegressorDependency
 from mercer.decoders import ByLoss, Candidates, Threshold
+from mercer.estimators.pairs import folds_of
 from mercer.features import KernelPCA
 from mercer.kernels import RBF, Kendall, Labels, Linear, Spectrum
 from mercer.metrics import sample_f1
@@ -50,8 +51,10 @@ def test_left_out_folds_keep_groups_whole_and_calibrate():
     groups = np.arange(60) // 4
     head = RegressorDependency(Ridge(), Labels(), decoder=Threshold()).fit(X, SETS, groups=groups)
     assert head.decoder_.threshold_ != 0.5
-    folds = head._folds(groups)
-    assert all(set(groups[fold]).isdisjoint(np.delete(groups, fold)) for fold in folds)
+    folds = folds_of(groups, head.cv)
+    assert len(set(folds)) == head.cv
+    for fold in range(head.cv):
+        assert set(groups[folds == fold]).isdisjoint(groups[folds != fold])
 
 
 def test_a_model_trained_elsewhere():

@@ -170,7 +170,7 @@ def learnt_rows(table, names, kind):
     return len(items)
 
 
-def test_models_of_any_cells_predict_or_say_why(tmp_path, monkeypatch):
+def test_models_of_any_cells_predict_or_say_why(tmp_path, monkeypatch, few_trees):
     monkeypatch.chdir(tmp_path)
     draw = random.Random(2)
     for i in range(MODELS):

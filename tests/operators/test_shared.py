@@ -34,7 +34,7 @@ GROUPS = np.arange(16) // 3
 )
 def test_with_all_landmarks_it_is_the_dense_solution(kernel):
     model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
-    dense = Dense().factor(model.fitted_.problem, model.fitted_.want, Cache())
+    dense = Dense.factor(model.fitted_.problem, model.fitted_.want, Cache())
     expected = dense.solve(0.1).points(X + 0.1).coordinates
     assert np.allclose(model.predict(X + 0.1).reshape(16, -1), expected, atol=1e-6)
     left_out = next(iter(dense.left_out([0.1]))).sqlengths

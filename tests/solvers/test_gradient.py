@@ -45,7 +45,7 @@ def factored(kernel, operator, features, groups, weights, intercept, items=X, ou
         Side(kernel, kernel.check(items), features), Side(y, outputs), Separable(kernel, operator),
         intercept, groups, weights,
     )  # fmt: skip
-    return (Spectral() if features is None else LowRank()).factor(
+    return (Spectral if features is None else LowRank).factor(
         problem, Want([1.0], left_out=True), Cache()
     )
 

@@ -27,8 +27,8 @@ def test_modes_equal_added_examples(groups, weights, intercept):
     model = KernelDependency(Matern(3.0, nu=3.5), alpha=0.1, symmetries=SHIFT)
     model.set_params(fit_intercept=intercept).fit(X, Y, groups=groups, sample_weight=weights)
     problem, want = model.fitted_.problem, model.fitted_.want
-    assert type(model.fitted_.factorization).__name__ == "Modes"
-    added = AddedExamples().factor(problem, want, Cache())
+    assert type(model.fitted_.factorization).__name__ == "Characters"
+    added = AddedExamples.factor(problem, want, Cache())
     new = X[:5] + 0.3
     expected = added.solve(0.1).points(new).coordinates
     assert np.allclose(model.predict(new).reshape(5, -1), expected)
@@ -42,7 +42,7 @@ def test_shifts_of_two_axes():
     A = RNG.normal(size=(9, 3, 4))
     model = KernelDependency(RBF(3.0), alpha=0.1, symmetries=("shift:x", "shift:y"))
     model.fit(A, np.roll(A, 1, axis=1) ** 2 + 1.0)
-    added = AddedExamples().factor(model.fitted_.problem, model.fitted_.want, Cache())
+    added = AddedExamples.factor(model.fitted_.problem, model.fitted_.want, Cache())
     expected = added.solve(0.1).points(A).coordinates
     assert np.allclose(model.predict(A).reshape(9, -1), expected)
 

@@ -93,6 +93,7 @@ def test_the_former_name_warns():
     sys.modules.pop("mercer.streams", None)
     with pytest.warns(DeprecationWarning, match="mercer.streams is called mercer.sources now"):
         streams = importlib.import_module("mercer.streams")
+    assert importlib.import_module("mercer.streams.expected").Expected is streams.Expected
     assert streams.Stream is Stream
     for name in ("Stream", "DaskStream", "Shards", "BadBlock", "BadCheckpoint"):
         assert hasattr(streams, name)

@@ -21,7 +21,8 @@ from ..features import Explicit
 from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
-from .search import Clock, Pairs
+from .progress import Clock
+from .search import Pairs
 
 FOLDS, TREES = 5, 50
 WIDE = 200

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -25,8 +26,8 @@ from .learnt import LearntFromTable, Training
 from .letters import Letters
 from .measures import scorer_of
 from .outputs import Outputs
-from .progress import Progress
-from .search import Clock, Pairs, Search
+from .progress import Clock
+from .search import Pairs, Search
 
 SETS = 4000
 """Rows up to which a model keeps what prediction sets need, asked for or not."""
@@ -183,13 +184,12 @@ class AutoDependency(LearntFromTable):
 
     def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int, compared: Callable) -> None:
         search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
-        with Progress(search.planned(pairs), self.time_limit) as progress:
-            clock.tell = progress.step if self.verbose else None
+        with clock.telling(search.planned(pairs)) if self.verbose else nullcontext():
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = compared()
         self.leaderboard_ = sorted(search.board, key=lambda row: -row["score"])
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
-        self.loo_score_ = search._score_of(best)
+        self.loo_score_ = search.score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
@@ -225,7 +225,7 @@ class AutoDependency(LearntFromTable):
 
 def _called(best: str, model: Any, search: Search) -> str:
     """What was chosen in words: the models of a blend with their weights."""
-    models = {row["family"]: rounded(row["model"]) for row in search.board}
+    models = {family: rounded(row["model"]) for family, row in search.rows.items()}
     if best != "blend":
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))

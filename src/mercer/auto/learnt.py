@@ -16,13 +16,13 @@ from .._arrays import Items
 from .._from_file import FromFile, Lean
 from ..cells import Table
 from ..estimators.any_model import Piped
-from ..estimators.choice import Told
+from ..estimators.choice import Made, Told, scored
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.prediction_sets import Bands
 from ..estimators.probabilities import has_classes
 from .frames import TableReader, as_table, in_kind
 from .inputs import Inputs
-from .measures import Made, ToldClasses, diagnosis, measures, scorer_of
+from .measures import diagnosis, measures, scorer_of
 from .outputs import Outputs
 from .search import Pairs
 
@@ -57,17 +57,19 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
     def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
-        from sklearn.metrics import check_scoring
-
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             from sklearn.preprocessing import MultiLabelBinarizer
 
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        told = Told(predicted)
-        if self.outputs_.kind_ == "class":
-            told = ToldClasses(predicted, made)
-        return float(check_scoring(told, scoring=scorer_of(self.scoring))(told, None, truth))
+        told = Told(predicted, made if self.outputs_.kind_ == "class" else None)
+        return scored(told, scorer_of(self.scoring), truth)
+
+    def _read(self, X: Any) -> tuple[Table, Items]:
+        """A table, and its rows as models take them."""
+        check_is_fitted(self)
+        table = as_table(X)
+        return table, self.inputs_.transform(table)
 
     def predict(self, X: Any) -> Any:
         """The outputs of new rows, in the form and under the names of the training outputs.
@@ -75,9 +77,8 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         Tables come back as tables of their kind, with the ids and the index that they had; where
         `y` was an array, an array comes back.
         """
-        check_is_fitted(self)
-        table = as_table(X)
-        predicted = self.best_estimator_.predict(self.inputs_.transform(table))
+        table, rows = self._read(X)
+        predicted = self.best_estimator_.predict(rows)
         if not self.named_:
             return self.outputs_.array_of(predicted, self.flat_)
         ids = {self.id: table.columns[self.id]} if self.id in table.columns else {}
@@ -85,9 +86,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
 
     def predict_top(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
         """For each row the best `k` outputs with their scores, best first."""
-        check_is_fitted(self)
-        rows = self.inputs_.transform(as_table(X))
-        return self.best_estimator_.predict_top(rows, k=k)
+        return self.best_estimator_.predict_top(self._read(X)[1], k=k)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -104,7 +103,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         -------
         One row for each row of X, one column for each of `classes_`. Rows of classes sum to one.
         """
-        return self.best_estimator_.predict_proba(self.inputs_.transform(as_table(X)))
+        return self.best_estimator_.predict_proba(self._read(X)[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -114,9 +113,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
 
     def explain(self, X: Any, k: int = 5) -> list[list[tuple[int, float, Any]]]:
         """For each row the training rows behind its prediction: (row, weight, output)."""
-        check_is_fitted(self)
-        rows = self.inputs_.transform(as_table(X))
-        return self.best_estimator_.explain(rows, k=k)
+        return self.best_estimator_.explain(self._read(X)[1], k=k)
 
     def predict_set(self, X: Any, coverage: float | None = None) -> Any:
         """Sets that hold the true output with a probability of about `coverage`.
@@ -135,20 +132,18 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         coverage
             The probability; None for the one given to the estimator.
         """
-        check_is_fitted(self)
+        _, rows = self._read(X)
         share = self.coverage if coverage is None else coverage
         if share is None:
             raise ValueError("give coverage=, such as 0.9, to predict sets.")
-        rows = self.inputs_.transform(as_table(X))
         if not hasattr(self.best_estimator_, "embed"):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
         found = sets.predict(rows, share)
         if not isinstance(found, Bands):
             return found
-        shape = (
-            (len(rows), *self.outputs_.shape) if self.outputs_.kind_ == "image" else (len(rows), -1)
-        )
+        own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
+        shape = (len(rows), *own)
         return tuple(np.reshape(A, shape) for A in (found.lower, found.upper))
 
     def as_points(self) -> Piped:
@@ -174,10 +169,10 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         return measures(self.outputs_, *self._known_and_predicted(X, y))
 
     def _known_and_predicted(self, X: Any, y: Any) -> tuple[Items, Items]:
-        check_is_fitted(self)
-        table, reader = as_table(X), TableReader(self.inputs_, self.outputs_)
+        table, rows = self._read(X)
+        reader = TableReader(self.inputs_, self.outputs_)
         truth = self.outputs_.read(table) if y is None else reader.read(y)
-        return truth, self.best_estimator_.predict(reader.transform(table))
+        return truth, self.best_estimator_.predict(rows)
 
     def diagnose(self) -> dict[str, list[dict[str, Any]]]:
         """Where left-out predictions err.

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
 from .._arrays import Items
 from ..embedding import Embedding
-from ..estimators.choice import Told
 from ..estimators.probabilities import Probabilities
 from ..kernels import Kernel
 from ..metrics import character_error_rate, subset_accuracy
 from .inputs import Inputs
 from .outputs import ARRAYS, Outputs
-
-Made = Callable[[], tuple[np.ndarray, np.ndarray]]
-"""Gives classes and their probabilities."""
-
-
-class ToldClasses(ClassifierMixin, Told):
-    """Stub with fixed classes whose probabilities are made when a scorer asks for them."""
-
-    def __init__(self, predictions: Items = None, made: Any = None):
-        super().__init__(predictions)
-        self.made = made
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes."""
-        return self.made()[0]
-
-    def predict_proba(self, X: Items) -> np.ndarray:
-        """Their probabilities."""
-        return self.made()[1]
 
 
 def left_out_probabilities(
@@ -223,20 +201,18 @@ def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
     return sorted(found, key=lambda row: -row["error"])
 
 
-def _conditions(tree: Any, names: list[str]) -> list[tuple[int, dict[str, str]]]:
+def _conditions(
+    tree: Any, names: list[str], node: int = 0, above: dict[str, str] | None = None
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The leaves of a tree, each with what leads to it; a later bound replaces a wider one."""
-    found: list[tuple[int, dict[str, str]]] = []
-    waiting: list[tuple[int, dict[str, str]]] = [(0, {})]
-    while waiting:
-        node, conditions = waiting.pop()
-        if tree.children_left[node] < 0:
-            found.append((node, conditions))
-            continue
-        name, at = names[tree.feature[node]], float(tree.threshold[node])
-        no, yes = _sides(name, at)
-        waiting.append((tree.children_left[node], conditions | {f"{name} ≤": no}))
-        waiting.append((tree.children_right[node], conditions | {f"{name} >": yes}))
-    return found
+    above = above or {}
+    if tree.children_left[node] < 0:
+        yield node, above
+        return
+    name, at = names[tree.feature[node]], float(tree.threshold[node])
+    no, yes = _sides(name, at)
+    yield from _conditions(tree, names, tree.children_left[node], above | {f"{name} ≤": no})
+    yield from _conditions(tree, names, tree.children_right[node], above | {f"{name} >": yes})
 
 
 def _sides(name: str, at: float) -> tuple[str, str]:

@@ -1,73 +1,91 @@
-"""How far a fit is, and how long it will take: a bar in a terminal, lines in a log."""
+"""The time that a fit takes: its limit, how far it is, and how long the rest will take."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 LINE = 5.0
 """Seconds between lines of a log."""
 
 
-class Progress:
-    """Steps of several kinds, of which each takes about as long as others of its kind did.
+class Clock:
+    """What is left of a time limit, and what steps of each kind took.
 
     Parameters
     ----------
-    planned
-        How many steps of each kind there are to be.
     limit
         Seconds that all may take, or None.
     """
 
-    def __init__(self, planned: dict[str, int], limit: float | None = None):
-        self.left = dict(planned)
+    def __init__(self, limit: float | None = None):
         self.limit = limit
         self.took: dict[str, list[float]] = {}
+        self.left: dict[str, int] = {}
         self.start = self.told = time.perf_counter()
-        self.bar: Any = None
+        self.tell: Callable[[str, float, str], None] | None = None
 
-    def __enter__(self) -> Progress:
-        if sys.stderr is not None and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-            from rich.progress import Progress as Bar
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self.start
 
-            shown = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-            self.bar = Bar(
-                *shown, TextColumn("{task.fields[rest]}"), console=Console(stderr=True),
-                transient=True,
-            )  # fmt: skip
-            self.bar.start()
-            self.task = self.bar.add_task("fitting", total=1.0, rest="")
-        return self
+    def allows(self, kind: str, share: float = 0.9) -> bool:
+        """Whether another step of a kind is likely to end in time."""
+        longest = max(self.took.get(kind, ()), default=0.0)
+        return self.limit is None or self.spent + longest < share * self.limit
 
-    def __exit__(self, *_: Any) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-
-    def step(self, kind: str, seconds: float) -> None:
-        """Tell of a step that has ended."""
+    def timed(self, kind: str, run: Callable[[], Any]) -> Any:
+        """Run a step, remember how long it took, and tell of it where somebody listens."""
+        before = self.spent
+        made = run()
+        self.took.setdefault(kind, []).append(self.spent - before)
         self.left[kind] = max(0, self.left.get(kind, 0) - 1)
-        self.took.setdefault(kind, []).append(seconds)
-        spent = time.perf_counter() - self.start
-        rest = self.seconds_left(spent)
-        share = min(0.99, spent / max(spent + rest, 1e-9))
-        if self.bar is not None:
-            self.bar.update(self.task, completed=share, description=kind, rest=_about(rest))
-        elif sys.stderr is not None and time.perf_counter() - self.told >= LINE:
-            self.told = time.perf_counter()
-            print(f"mercer: {share:.0%} done ({kind}), {_about(rest)}", file=sys.stderr, flush=True)
+        if self.tell is not None:
+            rest = self.seconds_left()
+            about = f"{rest:.0f} s" if rest < 100 else f"{rest / 60:.0f} min"
+            share = min(0.99, self.spent / max(self.spent + rest, 1e-9))
+            self.tell(kind, share, f"about {about} left")
+        return made
 
-    def seconds_left(self, spent: float) -> float:
+    def seconds_left(self) -> float:
         """An estimate: the mean of steps of a kind, or of all where none of it was taken."""
-        every = [seconds for kind in self.took.values() for seconds in kind]
+        every = [seconds for took in self.took.values() for seconds in took]
         usual = sum(every) / max(len(every), 1)
         means = {kind: sum(took) / len(took) for kind, took in self.took.items()}
         rest = sum(count * means.get(kind, usual) for kind, count in self.left.items())
-        return rest if self.limit is None else min(rest, max(0.0, self.limit - spent))
+        return rest if self.limit is None else min(rest, max(0.0, self.limit - self.spent))
 
+    @contextmanager
+    def telling(self, planned: dict[str, int]) -> Iterator[None]:
+        """Tell on standard error how far the steps are: by a bar in a terminal, lines in a log.
 
-def _about(seconds: float) -> str:
-    return f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left"
+        Parameters
+        ----------
+        planned
+            How many steps of each kind there are to be.
+        """
+        self.left = dict(planned)
+        if sys.stderr is None or not sys.stderr.isatty():
+            self.tell = self._line
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        shown = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        rest = TextColumn("{task.fields[rest]}")
+        with Progress(*shown, rest, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("fitting", total=1.0, rest="")
+            self.tell = lambda kind, share, rest: bar.update(
+                task, completed=share, description=kind, rest=rest
+            )
+            yield
+
+    def _line(self, kind: str, share: float, rest: str) -> None:
+        if sys.stderr is not None and time.perf_counter() - self.told >= LINE:
+            self.told = time.perf_counter()
+            print(f"mercer: {share:.0%} done ({kind}), {rest}", file=sys.stderr, flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from .candidates import families, forest_kernel, on_fields
 from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
+from .progress import Clock
 
 CHOSEN_ON = 800
 """Rows that length scales are chosen on, at most."""
@@ -51,37 +51,6 @@ WIDE = 500
 """Columns from which on trees look at three times their root at a split."""
 STEPS = 1e10
 """Steps of a forest beyond which it has half the trees and comes without a second one."""
-
-
-@dataclass
-class Clock:
-    """What is left of a time limit, and what things took."""
-
-    limit: float | None
-    start: float = field(default_factory=time.perf_counter)
-    longest: dict[str, float] = field(default_factory=dict)
-    tell: Callable[[str, float], None] | None = None
-
-    @property
-    def spent(self) -> float:
-        """Seconds so far."""
-        return time.perf_counter() - self.start
-
-    def allows(self, kind: str, share: float = 0.9) -> bool:
-        """Whether another thing of a kind is likely to end in time."""
-        if self.limit is None:
-            return True
-        return self.spent + self.longest.get(kind, 0.0) < share * self.limit
-
-    def timed(self, kind: str, run: Callable[[], Any]) -> Any:
-        """Run something and remember how long things of its kind take."""
-        before = self.spent
-        made = run()
-        took = self.spent - before
-        self.longest[kind] = max(self.longest.get(kind, 0.0), took)
-        if self.tell is not None:
-            self.tell(kind, took)
-        return made
 
 
 @dataclass(frozen=True)
@@ -113,7 +82,18 @@ class Pairs:
 
 @dataclass
 class Search:
-    """Fits candidates on pairs; `board` has a row for each."""
+    """Fits candidates on pairs.
+
+    Attributes
+    ----------
+    inputs, outputs, score, clock, seed
+        How columns are read, what predictions are scored by, the time, and a seed.
+    board
+        A row of the leaderboard for each candidate.
+    models, rows
+        The model of each family that is kept, and its row; of many rows of pairs, until models
+        are fitted on all of them, the row of the best kernel on some.
+    """
 
     inputs: Inputs
     outputs: Outputs
@@ -122,6 +102,7 @@ class Search:
     seed: int
     board: list[dict[str, Any]] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
         """How many things of each kind there are to do at most."""
@@ -137,12 +118,10 @@ class Search:
             if self.models and not self._affordable(forest, pairs):
                 break
             model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
-            before = self._score_of(name) if name in self.models else np.nan
-            self._note(name, f"{name}, max_features={forest.max_features:.2g}", model, pairs)
-            if np.isnan(before) or self.board[-1]["score"] > before:
-                self.models[name] = model
-            else:
-                self.board.insert(0, self.board.pop())  # the last row is that of the model kept
+            called = f"{name}, max_features={forest.max_features:.2g}"
+            row, best = self._note(name, called, model, pairs), self.score_of(name)
+            if np.isnan(best) or row["score"] > best:
+                self.models[name], self.rows[name] = model, row
         singles = list(self.models)
         if len(singles) == 1:
             return self.models[singles[0]]
@@ -151,30 +130,26 @@ class Search:
         scores = single_scores(first, self.score, pairs.y)
         self._best_blend(first, scores, pairs)
         best = int(np.argmax(scores))
-        blend, score = self.models["blend"], self._score_of("blend")
+        blend, score = self.models["blend"], self.score_of("blend")
         better = clearly_better(best, scores[best], score, blend, self.outputs.kind_)
         return self.models[singles[best] if better else "blend"]
 
     def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
-        """Keep the best variant of the blend, whose row comes last on the board."""
-        kind, rows = self.outputs.kind_, []
+        """Keep the best variant of the blend."""
+        kind = self.outputs.kind_
 
-        def noted(how: str, blend: Blend) -> tuple[dict[str, Any], Blend]:
-            self._note("blend", f"blend, {how}", blend, pairs)
-            rows.append(self.board.pop())
-            return rows[-1], blend
+        def noted(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
+            return how, blend, self._note("blend", f"blend, {how}", blend, pairs)
 
-        tried = [(how, *noted(how, blend)) for how, blend in variants(first, scores, kind)]
-        how, row, blend = max(tried, key=lambda one: one[1]["score"])
+        tried = [noted(how, blend) for how, blend in variants(first, scores, kind)]
+        how, blend, row = max(tried, key=lambda one: one[2]["score"])
         linear = and_linear(blend, scores) if kind == "ranking" else None
         if linear is not None:
-            how = f"{how} and linear"
-            row, blend = noted(how, linear)
+            how, blend, row = noted(f"{how} and linear", linear)
         for name, decoded in decoded_otherwise(blend, kind):
-            other, _ = noted(f"{how}, {name}", decoded)
+            _, _, other = noted(f"{how}, {name}", decoded)
             row, blend = (other, decoded) if other["score"] > row["score"] else (row, blend)
-        self.board += [*(other for other in rows if other is not row), row]
-        self.models["blend"] = blend
+        self.models["blend"], self.rows["blend"] = blend, row
 
     def _ridges(self, pairs: Pairs) -> None:
         """The best kernel of each family; of very many rows those of the best families only."""
@@ -185,7 +160,7 @@ class Search:
         }
         if pairs.n <= CHOSEN_ON:
             return
-        order = sorted(chosen, key=lambda family: -self._score_of(family))
+        order = sorted(chosen, key=lambda family: -self.score_of(family))
         for family in order[: BEST if pairs.n > MANY else len(order)]:
             if self.models and not self.clock.allows("whole", 0.6):
                 break
@@ -193,7 +168,8 @@ class Search:
             exact = pairs.n <= EXACT or (self.inputs.bags_ and pairs.n <= SETS and few)
             kernel = chosen[family]
             model = self.clock.timed("whole", lambda: self._ridge(kernel, pairs, exact))  # noqa: B023
-            self._keep(family, _short(kernel), model, pairs)
+            self.models[family] = model
+            self.rows[family] = self._note(family, _short(kernel), model, pairs)
 
     def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> Kernel | None:
         """The best kernel of a family, on some of the rows where there are many; None if late."""
@@ -210,8 +186,9 @@ class Search:
         if best is None:
             return None
         model, kernel = best
-        note = self._keep if some is pairs else self._note
-        note(family, _short(kernel), model, some)
+        self.rows[family] = self._note(family, _short(kernel), model, some)
+        if some is pairs:
+            self.models[family] = model
         return kernel
 
     def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
@@ -274,27 +251,26 @@ class Search:
         forest.n_trees = min(forest.n_trees, int(left / max(grown, 1e-9)))
         return forest.n_trees >= FEWEST_TREES
 
-    def _keep(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
-        self.models[family] = model
-        self._note(family, kernel, model, pairs)
+    def _note(self, family: str, called: str, model: Any, pairs: Pairs) -> dict[str, Any]:
+        """Put a model on the board."""
 
-    def _note(self, family: str, kernel: str, model: Any, pairs: Pairs) -> None:
         def made() -> tuple[np.ndarray, np.ndarray]:
             return left_out_probabilities(model.output_kernel_, model.loo_embed(), pairs.y)
 
-        self.board.append(
-            {
-                "family": family,
-                "model": kernel,
-                "alpha": float(getattr(model, "alpha_", np.nan)),
-                "rows": pairs.n,
-                "score": self.score(pairs.y, model.loo_predict(), made),
-                "seconds": round(self.clock.spent, 2),
-            }
-        )
+        row = {
+            "family": family,
+            "model": called,
+            "alpha": float(getattr(model, "alpha_", np.nan)),
+            "rows": pairs.n,
+            "score": self.score(pairs.y, model.loo_predict(), made),
+            "seconds": round(self.clock.spent, 2),
+        }
+        self.board.append(row)
+        return row
 
-    def _score_of(self, family: str) -> float:
-        return next(row["score"] for row in reversed(self.board) if row["family"] == family)
+    def score_of(self, family: str) -> float:
+        """The left-out score of the model of a family; NaN where there is none yet."""
+        return self.rows[family]["score"] if family in self.rows else float("nan")
 
 
 def _worth(model: KernelDependencyCV) -> float:

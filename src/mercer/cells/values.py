@@ -101,31 +101,23 @@ def _best(table: Table, name: Name) -> list[tuple[str, int]]:
 
 def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
     """Columns of numbers, dates, lists of numbers, or arrays, side by side as one row a row."""
-    notations = notations_of(table, names, learnt)
-    return np.concatenate(
-        [_column(table, name, n) for name, n in zip(names, notations, strict=True)], axis=1
-    )
-
-
-def numbers_with_gaps(table: Table, name: Name, learnt: str | None = None) -> np.ndarray:
-    """A column as rows of numbers, NaN where a cell is empty."""
-    empty = table.empty(name)
-    if not empty:
-        return numbers(table, [name], None if learnt is None else [learnt])
-    kept = np.setdiff1d(np.arange(len(table)), empty)
-    full = table.rows(kept)
-    read = numbers(full, [name], None if learnt is None else [learnt]) if len(kept) else None
-    rows = np.full((len(table), 1 if read is None else read.shape[1]), np.nan)
-    rows[kept] = 0.0 if read is None else read
-    return rows
-
-
-def notations_of(
-    table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None
-) -> list[str]:
-    """`notation_of` of several columns."""
     hints: Sequence[str | None] = learnt or [None] * len(names)
-    return [notation_of(table, name, hint) for name, hint in zip(names, hints, strict=True)]
+    columns = [
+        _column(table, name, notation_of(table, name, hint))
+        for name, hint in zip(names, hints, strict=True)
+    ]
+    return np.concatenate(columns, axis=1)
+
+
+def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
+    """A column as rows of numbers, NaN where a cell is empty."""
+    kept = np.setdiff1d(np.arange(len(table)), table.empty(name))
+    if not len(kept):
+        return np.full((len(table), 1), np.nan)
+    read = numbers(table if len(kept) == len(table) else table.rows(kept), [name], [learnt])
+    rows = np.full((len(table), read.shape[1]), np.nan)
+    rows[kept] = read
+    return rows
 
 
 def _column(table: Table, name: Name, notation: str) -> np.ndarray:

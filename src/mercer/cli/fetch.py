@@ -22,8 +22,8 @@ def fetch(names: tuple[str, ...]) -> None:
         click.echo(f"Data folder: {datasets.data_folder()}")
         click.echo(f"To fetch:    {', '.join(sorted(datasets.FETCHABLE))}")
         click.echo("By hand:")
-        for name, loader in BY_HAND.items():
-            click.echo(f"  {name}: {_state(getattr(datasets, loader))}")
+        for name in BY_HAND:
+            click.echo(f"  {name}: {_state(getattr(datasets, f'load_{name}'))}")
         return
     for name in names:
         with busy(f"fetching {name}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import click
 from .options import data, reading, table_of
 from .out import STDOUT, check_model_out, check_report_out, written
 from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, verdict
+
+LEARNING = ("scoring", "coverage", "time_limit", "random_state")
+"""Options that are parameters of `AutoDependency`."""
 
 
 @click.command()
@@ -58,7 +62,8 @@ from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, ver
     metavar="SECONDS",
     help="What fitting may take.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of forests and samples.")
+@click.option("--seed", "random_state", type=int, default=0, show_default=True,
+              help="Of forests and samples.")  # fmt: skip
 @click.option(
     "--report", type=click.Path(path_type=Path), help="Where to write an HTML report with pictures."
 )
@@ -80,10 +85,6 @@ def fit(
     identity: str | None,
     spaces: tuple,
     input_space: str | None,
-    scoring: str | None,
-    coverage: float | None,
-    time_limit: float | None,
-    seed: int,
     report: Path | None,
     out: Path,
     drop_missing: bool,
@@ -101,28 +102,20 @@ def fit(
     check_model_out(out, data)
     if report is not None:
         check_report_out(report, data, str(out))
+    learning = {name: how.pop(name) for name in LEARNING}
     table = table_of(data, **how)
-    roles = _roles(table, inputs, outputs, groups, identity)
-    table, given = _chosen(table, roles, spaces, input_space, drop_missing)
-    to_stderr = out == STDOUT
-    model = AutoDependency(
-        given["inputs"],
-        given["output"],
-        roles["groups"],
-        roles["id"],
-        scoring,
-        coverage,
-        time_limit,
-        seed,
-        verbose=True,
-    )
+    others = (name and table.names([name])[0] for name in (groups, identity))
+    columns = list(inputs) or None, list(outputs) or None, *others
+    model = AutoDependency(*columns, **learning, verbose=True)
+    table = _settled(model, table, spaces, input_space, drop_missing)
     model.fit(table)
     model.verbose = False
+    to_stderr = out == STDOUT
     written(out, partial(_save, model, out))
     if report is not None:
         written(report, lambda: model.report(report))
     if not as_json:
-        show_columns(model, table, roles, err=to_stderr)
+        show_columns(model, table.columns, err=to_stderr)
     facts = {"read as": table.read_as} | facts_of(model, as_json)
     facts |= {"seconds": round(model.seconds_, 2), "model": str(out)}
     facts |= {} if report is None else {"report": str(report)}
@@ -131,42 +124,25 @@ def fit(
         click.echo(verdict(model), err=to_stderr)
 
 
-def _roles(
-    table: Any, inputs: tuple, outputs: tuple, groups: str | None, identity: str | None
-) -> dict[str, Any]:
-    """The columns of each role, by name."""
-    from .. import AutoDependency
-
-    groups, identity = (name and table.names([name])[0] for name in (groups, identity))
-    asked = AutoDependency(list(inputs) or None, list(outputs) or None, groups, identity)
-    chosen = asked._output_names(table)
-    if not chosen:
+def _settled(model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool) -> Any:
+    """Tell a model its columns by name and what they hold; return the table of those columns."""
+    outputs = model._output_names(table)
+    if not outputs:
         raise ValueError(f"{table.source} has no column to predict.")
-    wanted = asked._input_names(table, chosen)
-    if not wanted:
+    inputs = model._input_names(table, outputs)
+    if not inputs:
         raise ValueError(f"{table.source} has one column: an input and an output are needed.")
-    return {"inputs": wanted, "outputs": chosen, "groups": groups, "id": identity}
-
-
-def _chosen(
-    table: Any, roles: dict, spaces: tuple, input_space: str | None, drop: bool
-) -> tuple[Any, dict]:
-    """The columns that are learnt from, without rows that are to be dropped, and their kinds."""
-    from dataclasses import replace
-
-    kinds = {name: input_space for name in roles["inputs"] if input_space}
-    output = None
+    kinds, output = {name: input_space for name in inputs if input_space}, None
     for space in spaces:
         column, equals, kind = space.rpartition("=")
-        names = table.names([column]) if equals else roles["outputs"]
-        kinds |= {name: kind for name in names if name in roles["inputs"]}
-        output = kind if set(names) & set(roles["outputs"]) else output
-    used = [*roles["inputs"], *roles["outputs"]]
-    table = table.filled(used, drop=True) if drop else table
-    kept = {*used, roles["groups"], roles["id"]}
-    columns = {name: cells for name, cells in table.columns.items() if name in kept}
-    outputs = dict.fromkeys(roles["outputs"], output) if output else roles["outputs"]
-    return replace(table, columns=columns), {"inputs": kinds or None, "output": outputs}
+        names = table.names([column]) if equals else outputs
+        kinds |= {name: kind for name in names if name in inputs}
+        output = kind if set(names) & set(outputs) else output
+    given = dict.fromkeys(outputs, output) if output else outputs
+    model.set_params(inputs=kinds or None, output=given)
+    table = table.filled([*inputs, *outputs], drop=True) if drop else table
+    kept = {*inputs, *outputs, model.groups, model.id}
+    return replace(table, columns={n: cells for n, cells in table.columns.items() if n in kept})
 
 
 def _save(model: Any, out: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import click
@@ -10,23 +11,12 @@ import click
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "npz", "xlsx")
 
 
-def options(*given: Callable) -> Callable:
-    """Several options at once, in the order in which help should show them."""
-
-    def decorate(command: Callable) -> Callable:
-        for option in reversed(given):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 data = click.argument("data", type=click.Path())
 model_file = click.argument("model", type=click.Path())
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="JSON on standard output, for scripts."
 )
-reading = options(
+READING = (
     click.option("--format", type=click.Choice(FORMATS), help="Of DATA, where its suffix does not "
                  "say."),
     click.option("--encoding", default="utf-8", show_default=True, help="Of a text file."),
@@ -46,6 +36,11 @@ reading = options(
     click.option("--drop-missing", is_flag=True, help="Leave out rows with empty cells."),
     as_json,
 )  # fmt: skip
+
+
+def reading(command: Callable) -> Callable:
+    """Give a command the options of reading a table, which help shows in their order."""
+    return reduce(lambda command, option: option(command), reversed(READING), command)
 
 
 def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: Any) -> Any:

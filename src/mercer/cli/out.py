@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from .._files import NO_ARCHIVE
+
 STDOUT = Path("-")
 REPORT = b"<title>mercer"
 """What every report has near its start."""
@@ -24,21 +26,17 @@ def check_out(out: Path, *read: str) -> None:
             f"{out.parent} is no folder, or a link that leads nowhere: make it first, or write "
             "elsewhere with -o."
         )
-    for source in read:
-        if out.is_file() and _is_same(out, source):
-            raise ValueError(
-                f"{out} is the file that is read, and would be lost: name another file with -o."
-            )
+    if out.is_file() and any(_is_same(out, source) for source in read):
+        raise ValueError(
+            f"{out} is the file that is read, and would be lost: name another file with -o."
+        )
 
 
 def check_model_out(out: Path, *read: str) -> None:
     """The same for a model, which may replace a model, but no other file."""
     check_out(out, *read)
-    if out.is_file() and out.stat().st_size and not _is_model(out):
-        raise ValueError(
-            f"{out} is there already and is no mercer model, so it is not replaced: name another "
-            "file with -o, or delete it first."
-        )
+    if _has_content(out) and not _is_model(out):
+        raise _kept(out, "mercer model", "-o")
 
 
 def check_table_out(out: Path, *read: str) -> None:
@@ -46,9 +44,8 @@ def check_table_out(out: Path, *read: str) -> None:
     from ..tables.write import output_format
 
     check_out(out, *read)
-    if out == STDOUT:
-        return
-    output_format(out)
+    if out != STDOUT:
+        output_format(out)
     if out.is_file() and _is_model(out):
         raise ValueError(f"{out} is a mercer model, and would be lost: name another file with -o.")
 
@@ -58,11 +55,19 @@ def check_report_out(out: Path, *read: str) -> None:
     check_out(out, *read)
     if out == STDOUT or out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{out} is no name of a report: let it end in .html.")
-    if str(out) in read or (out.is_file() and out.stat().st_size and not _is_report(out)):
-        raise ValueError(
-            f"{out} is there already and is no report of mercer's, so it is not replaced: name "
-            "another file with --report, or delete it first."
-        )
+    if str(out) in read or (_has_content(out) and not _is_report(out)):
+        raise _kept(out, "report of mercer's", "--report")
+
+
+def _has_content(out: Path) -> bool:
+    return out.is_file() and out.stat().st_size > 0
+
+
+def _kept(out: Path, wanted: str, option: str) -> ValueError:
+    return ValueError(
+        f"{out} is there already and is no {wanted}, so it is not replaced: name another file "
+        f"with {option}, or delete it first."
+    )
 
 
 def written(out: Path, write: Callable[[], object]) -> None:
@@ -95,7 +100,7 @@ def _is_model(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as file:
             return TREE in file.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+    except NO_ARCHIVE:
         return False
 
 

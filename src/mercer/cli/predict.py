@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -141,19 +142,16 @@ def _check_finite(predicted: list[list[dict]], table: Any) -> None:
     import numpy as np
 
     for i, cells in enumerate(predicted):
-        for value in (value for row in cells for value in row.values()):
-            number = isinstance(value, float | np.ndarray) and np.asarray(value).dtype.kind == "f"
-            if number and not np.isfinite(value).all():
-                raise ValueError(
-                    f"{table.at(i)}: the prediction is not finite. The input is far "
-                    "from everything learnt from, or the model is damaged: mend either."
-                )
+        values = [value for row in cells for value in row.values()]
+        numbers = [np.asarray(v) for v in values if isinstance(v, float | np.ndarray)]
+        if not all(np.isfinite(A).all() for A in numbers if A.dtype.kind == "f"):
+            raise ValueError(
+                f"{table.at(i)}: the prediction is not finite. The input is far "
+                "from everything learnt from, or the model is damaged: mend either."
+            )
 
 
 def _free(name: str, row: dict) -> str:
     """A name that no column of the table has: predictions never replace what was given."""
-    number = 2
-    free = name
-    while free in row:
-        free, number = f"{name} ({number})", number + 1
-    return free
+    others = (f"{name} ({number})" for number in count(2))
+    return next(free for free in chain([name], others) if free not in row)

@@ -6,7 +6,8 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -64,24 +65,17 @@ def tell(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) ->
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=not _is_safe(facts)), err=err)
         return
+    values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in facts.values()]
+    show_table(zip(facts, values, strict=True), err, title=title, show_header=False)
+
+
+def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: Any) -> None:
+    """Show rows of cells under a head, strangers' text safe."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text  # a string would be read as markup: [red]
 
-    table = Table(title=Text(shown(title)), show_header=False)
-    for name, value in facts.items():
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        table.add_row(Text(shown(name)), Text(shown(text)))
-    Console(file=sys.stderr if err else sys.stdout).print(table)
-
-
-def columns_table(head: tuple, rows: list[tuple], err: bool = False) -> None:
-    """Show rows under a head, strangers' text safe."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*head, box=None, pad_edge=False)
+    table = Table(*head, title=Text(shown(title)) if title else None, **how)
     for row in rows:
         table.add_row(*(Text(shown(cell)) for cell in row))
     Console(file=sys.stderr if err else sys.stdout).print(table)
@@ -140,28 +134,20 @@ def verdict(model: Any) -> str:
     return f"{rows}baseline {score:.3f} ({best}), mercer {model.loo_score_:.3f}"
 
 
-def show_columns(model: Any, table: Any, roles: dict[str, Any], err: bool) -> None:
+def show_columns(model: Any, names: Iterable, err: bool) -> None:
     """What each column holds and is used as, and how to say otherwise."""
-    rows = []
-    for name in table.columns:
-        role = "groups" if name == roles["groups"] else "id" if name == roles["id"] else ""
-        role = role or ("output" if name in roles["outputs"] else "input")
-        kind = model.spaces_.get(name, "")
-        role = "not used" if kind == "nothing" else role
-        rows.append((str(name), role, kind, model.found_.get(name, "")))
+    from ..auto.report import column_rows
+
+    rows = [tuple(row.values()) for row in column_rows(model, names)]
     rest = len(rows) - MOST
     if rest > 0:
-        head = [*rows[: MOST // 2], ("…", "", "", f"{rest} more columns"), *rows[-MOST // 2 :]]
-        rows = head
-    columns_table(("column", "used as", "holds", "seen"), rows, err)
+        rows[MOST // 2 : -MOST // 2] = [("…", "", "", f"{rest} more columns")]
+    show_table(rows, err, "column", "used as", "holds", "seen", box=None, pad_edge=False)
     click.echo("Say --space COLUMN=KIND where a column holds something else.", err=err)
 
 
 def _kinds(model: Any) -> str:
-    counts: dict[str, int] = {}
-    for kind in model.inputs_.kinds_.values():
-        counts[kind] = counts.get(kind, 0) + 1
-    counts.pop("nothing", None)
+    counts = Counter(kind for kind in model.inputs_.kinds_.values() if kind != "nothing")
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{count} {kind}" for kind, count in counts.items())

@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
+
+from .._files import NO_ARCHIVE
 
 
 class DataNotFound(FileNotFoundError):
@@ -131,5 +132,5 @@ def _holds(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:
     try:
         with np.load(path, allow_pickle=False) as z:
             return content_hash({name: z[name] for name in content[1]}) == content[0]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except NO_ARCHIVE:
         return False

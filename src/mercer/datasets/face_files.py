@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from .._extras import require
+from .._files import NO_ARCHIVE
 from ._files import DataNotFound, WrongData
 from .faces import Faces
 
@@ -124,7 +123,7 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
             named: dict[str, np.ndarray] = (
                 dict(loaded) if hasattr(loaded, "files") else {"": loaded}
             )
-    except (ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
+    except NO_ARCHIVE as error:
         raise WrongData(f"{path} is no array file: save it with numpy.save.") from error
     four = [values for values in named.values() if values.ndim == 4]
     if len(four) != 1 or four[0].shape[1] < 2 or four[0].dtype.kind not in "uif":

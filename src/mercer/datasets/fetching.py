@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from .strings import INFLECTION, NAMES, OCR_CONTENT
 ESL = "https://hastie.su.domains/ElemStatLearn/datasets"
 OCR = "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz"
 Arrays = dict[str, np.ndarray]
+Parse = Callable[[Mapping[str, bytes]], Arrays]
 
 
 def _github(repository: str, commit: str, path: str = "") -> str:
@@ -61,7 +63,7 @@ class Remote:
 
     urls: Mapping[str, str]
     hashes: Mapping[str, str] | None = None
-    parse: Callable[[Mapping[str, bytes]], Arrays] | None = None
+    parse: Parse | None = None
     npz: str = ""
     content: str | None = None
 
@@ -127,13 +129,11 @@ FETCHABLE: dict[str, Remote] = {
     "qm9": Remote({"molecules/qm9_5k.smi": QM9}, {"molecules/qm9_5k.smi": QM9_HASH}),
 }  # fmt: skip
 """Data sets with a stable public page, by name."""
-BY_HAND = {
-    "bibtex": "load_bibtex", "emotions": "load_emotions", "dti": "load_dti",
-    "canadian_weather": "load_canadian_weather", "cmudict": "load_cmudict",
-    "cmu_faces": "load_cmu_faces", "massbank": "load_massbank", "darcy": "load_darcy",
-    "burgers": "load_burgers",
-}  # fmt: skip
-"""The others, with the loader whose message says which file to put where."""
+BY_HAND = (
+    "bibtex", "emotions", "dti", "canadian_weather", "cmudict", "cmu_faces", "massbank", "darcy",
+    "burgers",
+)  # fmt: skip
+"""The others, whose loaders (`load_bibtex`, …) say which file to put where."""
 
 
 def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
@@ -160,40 +160,36 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
     [PosixPath('.../usps/usps.npz')]
     """
     if name not in FETCHABLE:
-        by_hand = (
-            f" The loader says what to put where: {BY_HAND[name]}()." if name in BY_HAND else ""
-        )
+        by_hand = f" The loader says what to put where: load_{name}()." if name in BY_HAND else ""
         raise ValueError(
             f"{name!r} cannot be fetched; these can: {', '.join(sorted(FETCHABLE))}.{by_hand}"
         )
     remote, folder = FETCHABLE[name], data_folder(data_home)
     with TemporaryDirectory() as scratch:
         files = {file: _downloaded(url, scratch) for file, url in remote.urls.items()}
-    if remote.parse is None:
-        return _kept(remote, files, folder)
+    if remote.parse is not None:
+        files = {remote.npz: _parsed(name, remote.parse, files, remote.content)}
+    for file, sha256 in (remote.hashes or {}).items():
+        if file_hash(files[file]) != sha256:
+            raise WrongData(f"what was sent for {file} has changed: its SHA-256 differs.")
+    for file, data in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / file) as draft:
+            draft.write_bytes(data)
+    return [folder / file for file in files]
+
+
+def _parsed(name: str, parse: Parse, files: Mapping[str, bytes], content: str | None) -> bytes:
+    """The npz of the arrays in the files of a data set."""
     try:
-        arrays = remote.parse(files)
+        arrays = parse(files)
     except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:
         raise WrongData(f"what {name}'s page sent is not in its format: {problem}") from None
-    if remote.content is not None and content_hash(arrays) != remote.content:
+    if content is not None and content_hash(arrays) != content:
         raise WrongData(f"what {name}'s page sent has changed: its content hash differs.")
-    path = folder / remote.npz
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as draft, draft.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-    return [path]
-
-
-def _kept(remote: Remote, files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    hashes = remote.hashes or {}
-    wrong = [name for name, data in files.items() if file_hash(data) != hashes.get(name)]
-    if wrong:
-        raise WrongData(f"what was sent for {wrong[0]} has changed: its SHA-256 differs.")
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / name) as draft:
-            draft.write_bytes(data)
-    return [folder / name for name in files]
+    npz = io.BytesIO()
+    np.savez_compressed(npz, allow_pickle=False, **arrays)
+    return npz.getvalue()
 
 
 def _downloaded(url: str, scratch: str) -> bytes:

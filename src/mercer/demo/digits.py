@@ -78,7 +78,7 @@ class Digits:
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
         sides = Side(kernel, kernel.check(X)), Side(output_kernel, Y)
         problem = Problem(*sides, kernel * operator)
-        model: Any = Spectral().factor(problem, Want(ALPHAS, left_out=True), Cache())
+        model: Any = Spectral.factor(problem, Want(ALPHAS, left_out=True), Cache())
         risks = [left_out.risk() for left_out in model.left_out(list(ALPHAS))]
         return model, {
             "risk": [list(ALPHAS), risks],

@@ -25,6 +25,14 @@ CONNECTIONS = 512
 """Connections that may be open at once; the one that has waited longest makes room for a new."""
 WAITING = 8
 """Requests that may wait for a model to be fitted; further ones are told to come again."""
+TABS = {
+    "digits": ("some", "complete"),
+    "words": ("some", "read"),
+    "strings": ("learn", "answer"),
+    "fields": ("some", "predict"),
+    "table": ("look", "fit", "progress", "row", "predict"),
+}
+"""The tabs of the page, and what each can be asked."""
 COSTLY = (
     "/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/fields/predict",
     "/table/predict",
@@ -33,7 +41,7 @@ FILES = {
     "/": ("page.html", "text/html; charset=utf-8"),
     "/page.css": ("page.css", "text/css"),
     **{f"/{name}.js": (f"{name}.js", "text/javascript")
-       for name in ("common", "digits", "words", "strings", "fields", "table")},
+       for name in ("common", *TABS)},
 }  # fmt: skip
 POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -137,22 +145,12 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, port: int = 0, table: str | None = None):
-        digits, words, strings, fields = Digits(), Words(), Strings(), Fields()
         tables = Tables(table)
+        tabs = {"digits": Digits(), "words": Words(), "strings": Strings(), "fields": Fields()}
         self.answers: dict[str, Callable[[dict], Any]] = {
-            "/digits/some": digits.some,
-            "/digits/complete": digits.complete,
-            "/words/some": words.some,
-            "/words/read": words.read,
-            "/strings/learn": strings.learn,
-            "/strings/answer": strings.answer,
-            "/fields/some": fields.some,
-            "/fields/predict": fields.predict,
-            "/table/look": tables.look,
-            "/table/fit": tables.fit,
-            "/table/progress": tables.progress,
-            "/table/row": tables.row,
-            "/table/predict": tables.predict,
+            f"/{tab}/{asked}": getattr(tabs.get(tab, tables), asked)
+            for tab, names in TABS.items()
+            for asked in names
         }
         self.downloads: dict[str, tuple[Callable[[], bytes], str]] = {
             "/table/report": (tables.report, "text/html; charset=utf-8"),

@@ -36,9 +36,8 @@ class Watched(AutoDependency):
     scores: list[float]
 
     def _metric(self, truth: Any, predicted: Any, made: Any = None) -> float:
-        score = super()._metric(truth, predicted, made)
-        self.scores.append(score)
-        return score
+        self.scores.append(super()._metric(truth, predicted, made))
+        return self.scores[-1]
 
 
 class Fit:
@@ -99,7 +98,9 @@ class Tables:
 
     def fit(self, request: dict) -> dict:
         """Begin to learn the output columns from the input columns."""
-        table = self._table()
+        if self.table is None:
+            raise ValueError("drop a table on the page first.")
+        table = self.table
         if self.job is not None and self.job.running:
             raise ValueError("a fit is running: wait until it has ended.")
         outputs, inputs = (table.names(_names(request, role)) for role in ("outputs", "inputs"))
@@ -123,9 +124,8 @@ class Tables:
             return {"state": "none"}
         job, model = self.job, self.job.model
         if job.running:
-            tried = len(model.scores)
             best = max(model.scores, default=None)
-            return {"state": "running", "tried": tried, "best": best,
+            return {"state": "running", "tried": len(model.scores), "best": best,
                     "seconds": time.monotonic() - job.begun, "limit": SECONDS}  # fmt: skip
         if job.error:
             return {"state": "failed", "why": job.error}
@@ -138,8 +138,9 @@ class Tables:
             "rows": model.n_rows_,
             "left_out": job.left_out,
             "seconds": model.seconds_,
-            "form": [self._field(name, kind) for name, kind in model.inputs_.kinds_.items()
-                     if kind != "nothing"],
+            "form": [{"name": name, "kind": kind,
+                      "values": model.inputs_.values_.get(name, [])[:CHOICES]}
+                     for name, kind in model.inputs_.kinds_.items() if kind != "nothing"],
         }  # fmt: skip
 
     def row(self, request: dict) -> dict:
@@ -173,22 +174,12 @@ class Tables:
         model = AutoDependency.__new__(AutoDependency)
         model.__dict__ = {k: v for k, v in vars(self._fitted().model).items() if k != "scores"}
         with TemporaryDirectory() as folder:
-            save(model, Path(folder) / "model.mercer")
-            return (Path(folder) / "model.mercer").read_bytes()
-
-    def _table(self) -> Table:
-        if self.table is None:
-            raise ValueError("drop a table on the page first.")
-        return self.table
+            return save(model, Path(folder) / "model.mercer").read_bytes()
 
     def _fitted(self) -> Fit:
         if self.job is None or self.job.running or self.job.error:
             raise ValueError("there is no model yet: fit one first.")
         return self.job
-
-    def _field(self, name: Any, kind: str) -> dict:
-        values = self._fitted().model.inputs_.values_.get(name, [])
-        return {"name": name, "kind": kind, "values": values[:CHOICES]}
 
 
 def _read(name: str, encoded: Any) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,11 @@ from sklearn.base import is_classifier
 
 from .._arrays import Items, host
 from ..decoders import Direct
-from ..embedding import Embedding, OrthonormalFrame
+from ..decoders.base import Ranked
+from ..embedding import Embedding, OrthonormalFrame, SpanFrame
 from ..features import Explicit
-from ..kernels import Linear
-from ..spaces import Classes, Opaque, Sequences, Space
+from ..kernels import Delta, Kernel, Linear
+from ..spaces import Sequences
 from .base import StructuredEstimator
 
 BEST = 100
@@ -79,23 +81,21 @@ class Piped:
 class View:
     """A model of another library, or one that ranks outputs, as one that predicts points."""
 
-    flat = False
-
-    def __init__(self, model: Any, output_kernel: Any, y: Items):
+    def __init__(self, model: Any, output_kernel: Kernel, y: Items):
         self.model, self.output_kernel_, self.outputs_ = model, output_kernel, y
 
     def _flattened(self, outputs: Any) -> Any:
-        return np.reshape(outputs, (len(outputs),)) if self.flat else outputs
+        return outputs
 
 
 class Regressing(View):
     """A regressor: its predictions as points under the linear kernel."""
 
     def __init__(self, model: Any, y: Items):
-        super().__init__(model, Linear(), y)
-        self.outputs_ = self.output_kernel_.as_outputs(y)
-        self.decoder_ = Direct().fit(self.output_kernel_, self.outputs_)
-        self.frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
+        kernel = Linear()
+        super().__init__(model, kernel, kernel.as_outputs(y))
+        self.decoder_ = Direct().fit(kernel, self.outputs_)
+        self.frame = OrthonormalFrame(Explicit().fit(kernel, self.outputs_))
         self.flat = self.outputs_.shape[1:] == (1,) and np.asarray(y).ndim == 1
 
     def embed(self, X: Items) -> Embedding:
@@ -103,23 +103,8 @@ class Regressing(View):
         outputs = self.output_kernel_.as_outputs(self.model.predict(X))
         return Embedding(self.output_kernel_.features(outputs), self.frame)
 
-
-@dataclass(frozen=True)
-class Equality:
-    """Outputs of which only equality is known, in the place of an output kernel."""
-
-    space: Space
-    features: Any = None
-    on_vectors: bool = False
-
-    @property
-    def kernel(self) -> Equality:
-        """Itself: there is no feature space."""
-        return self
-
-    def as_outputs(self, y: Items, name: str = "y") -> Items:
-        """A batch of outputs, checked."""
-        return self.space.check(y, name)
+    def _flattened(self, outputs: Any) -> Any:
+        return np.reshape(outputs, (len(outputs),)) if self.flat else outputs
 
 
 @dataclass(frozen=True)
@@ -127,14 +112,16 @@ class ClassScores:
     """The scores that a classifier gives to its classes, one row an input."""
 
     table: np.ndarray
-    columns: dict
-    frame: Equality
+    frame: SpanFrame
+    """The classes, one for each column of the table."""
     left_out: None = None
 
     def scores(self, Y: Items) -> np.ndarray:
         """The columns of some classes; one that the classifier does not know scores -∞."""
-        known = [self.columns.get(key, -1) for key in self.frame.space.keys(Y)]
-        return np.where(np.array(known) < 0, -np.inf, self.table[:, known])
+        keys = self.frame.kernel.space.keys
+        columns = {key: i for i, key in enumerate(keys(self.frame.outputs))}
+        known = np.array([columns.get(key, -1) for key in keys(Y)])
+        return np.where(known < 0, -np.inf, self.table[:, known])
 
 
 class Classifying(View):
@@ -146,39 +133,29 @@ class Classifying(View):
                 f"{type(model).__name__} gives several classes for each input: prediction sets "
                 "around a third party's classifier are for one class each."
             )
-        super().__init__(model, Equality(Classes()), model.classes_)
-        self.columns = {key: i for i, key in enumerate(Classes().keys(self.outputs_))}
+        super().__init__(model, Delta(), model.classes_)
 
     def embed(self, X: Items) -> ClassScores:
         """The scores of the classes."""
         probable = hasattr(self.model, "predict_proba")
         table = host((self.model.predict_proba if probable else self.model.decision_function)(X))
         table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
-        return ClassScores(table, self.columns, self.output_kernel_)
-
-
-@dataclass(frozen=True)
-class RankedLists:
-    """For each input the best outputs with their scores, best first."""
-
-    lists: list
-    space: Space
+        return ClassScores(table, SpanFrame(self.output_kernel_, self.outputs_))
 
 
 class Listing(View):
     """A model that ranks outputs itself, such as a `SequenceTransducer`."""
 
     def __init__(self, model: Any, y: Items):
-        space: Space = Sequences()
-        try:
-            space.check(y)
-        except (TypeError, ValueError):
-            space = Opaque()
-        super().__init__(model, Equality(space), y)
+        kernel = Kernel()  # of its outputs only equality is known
+        with suppress(TypeError, ValueError):
+            Sequences().check(y)
+            kernel.space = Sequences()
+        super().__init__(model, kernel, y)
 
-    def embed(self, X: Items) -> RankedLists:
-        """The best outputs of each input."""
-        return RankedLists(self.model.predict_top(X, BEST), self.output_kernel_.space)
+    def embed(self, X: Items) -> list[Ranked]:
+        """The best outputs of each input with their scores, best first."""
+        return self.model.predict_top(X, BEST)
 
 
 def checked_outputs(view: Any, y: Items) -> Items:

@@ -24,9 +24,10 @@ from .._arrays import (
     is_foreign,
     like,
     namespace,
-    take,
+    part,
 )
 from .._from_file import MARK, FromFile, Lean
+from .._parameters import whole
 from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
@@ -36,6 +37,7 @@ from ..kernels.wrapper import OnDevice
 from ..spaces import Rows
 from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists
+from .pairs import refuse_unequal
 from .probabilities import Probable
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -233,16 +235,13 @@ class StructuredEstimator(
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
         """For each input the best `k` outputs with their scores, best first."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be a positive whole number, got {k!r}.")
+        k = whole(k, "k")
         check_is_fitted(self)
         if candidates is not None:
-            ranked: Iterable[Ranked] = ranked_lists(
-                self, X, candidates, int(k), leave_out_candidates
-            )
+            ranked = ranked_lists(self, X, candidates, k, leave_out_candidates)
         else:
             parts = self._points_in_parts(X)
-            ranked = (row for part in parts for row in self.decoder_.decode_top(part, int(k)))
+            ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
         return [
             [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
             for row in ranked
@@ -279,8 +278,7 @@ class StructuredEstimator(
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._given(X, checked)
         for rows in blocks(count(checked), BLOCK):
-            index = _range(rows)
-            yield replace(self.points_(take(checked, index)), inputs=take(given, index))
+            yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
@@ -297,13 +295,12 @@ class StructuredEstimator(
         check_is_fitted(self)
         y = self.output_kernel_.as_outputs(y)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
-        if count(X) != count(y):
-            raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        refuse_unequal(X, y)
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
-        errors = sum(
-            _weighted(w[part], self.points_(take(X, part)).sqdistances_to(take(y, part)))
-            for part in map(_range, blocks(count(X), BLOCK))
-        )
+        errors = 0.0
+        for rows in blocks(count(X), BLOCK):
+            lost = self.points_(part(X, rows)).sqdistances_to(part(y, rows))
+            errors += float(like(w[rows], lost) @ lost)
         variance = feature_variance(self.output_kernel_, y, w)
         if variance <= 0:
             warnings.warn("score is not defined for equal outputs: it is set to 0.", stacklevel=2)
@@ -341,14 +338,6 @@ class StructuredEstimator(
     def _scalar_kernels(self) -> list[Kernel]:
         """The input kernels as given, from which scikit-learn learns what X is."""
         raise NotImplementedError
-
-
-def _weighted(w: np.ndarray, values: Array) -> float:
-    return float(like(w, values) @ values)
-
-
-def _range(rows: slice) -> np.ndarray:
-    return np.arange(rows.start, rows.stop)
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, one, take
+from .._arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
+from .._parameters import whole
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel, Linear, as_kernel
 from ..solvers.weights import LeastWeights
@@ -123,13 +124,12 @@ class BehindPredictions:
         [(2, ['rain'])]
         """
         check_is_fitted(self)
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be a positive whole number, got {k!r}.")
+        k = whole(k, "k")
         outputs = self.outputs_  # says so where a saved model does without
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []
         for rows in blocks(count(checked), BLOCK):
-            W = host(self.points_(take(checked, np.arange(rows.start, rows.stop))).weights)
+            W = host(self.points_(part(checked, rows)).weights)
             best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
             named += [
                 [(int(i), float(w[i]), one(outputs, int(i))) for i in row]

@@ -19,7 +19,7 @@ from ..kernels import Kernel
 from .base import StructuredEstimator, afresh
 from .behind_predictions import LeftOutPoints
 from .choice import calibrated
-from .pairs import group_labels, sample_weights
+from .pairs import folds_of, group_labels, sample_weights
 from .squares import Squares
 
 FOLDS = 10
@@ -118,12 +118,14 @@ class Blend(LeftOutPoints, StructuredEstimator):
         labels = group_labels(groups, count(y))
         weights = sample_weights(sample_weight, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        left_out = _left_out(self.models_)
+        known = (getattr(model, "folds_", None) for model in self.models_)
+        folds = next((own for own in known if own is not None), None)
+        left_out = [_left_out(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in left_out], self.outputs_)
         V = in_frame_outputs(frame, self.outputs_)
         self.mean_, self.means_ = w @ V / w.sum(), _means_without(V, labels, w)
         G = [in_frame(points, frame) - self.means_ for points in left_out]
-        folds = _folds(self.models_, labels)
+        folds = folds_of(labels, FOLDS) if folds is None else folds
         self.squares_ = Squares.of(G, V - self.means_, w, frame, folds)
         self.left_out_models_ = left_out
         self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)
@@ -225,32 +227,16 @@ class BlendedWeights(BaseEstimator):
         """Nothing: they refer to training data."""
 
 
-def _left_out(models: Sequence[Any]) -> list[Embedding]:
-    """The left-out points of all models, by the same folds where one of them is left out so.
+def _left_out(model: Any, folds: np.ndarray | None) -> Embedding:
+    """The left-out points of a model, by given folds where those of another are by folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
     it would get too much weight.
     """
-    folds = next((m.folds_ for m in models if getattr(m, "folds_", None) is not None), None)
-    if folds is None:
-        return [model.loo_embed() for model in models]
-    return [
-        replace(
-            model.fitted_, problem=replace(model.fitted_.problem, labels=folds), _kept={}
-        ).left_out_points()
-        if "fitted_" in vars(model)
-        else model.loo_embed()
-        for model in models
-    ]
-
-
-def _folds(models: Sequence[Any], labels: np.ndarray) -> np.ndarray:
-    """The folds that a model was left out by; else ten of whole groups."""
-    known = next((m.folds_ for m in models if getattr(m, "folds_", None) is not None), None)
-    if known is not None:
-        return known
-    groups = int(labels.max()) + 1
-    return np.random.RandomState(0).permutation(groups)[labels] % min(FOLDS, groups)
+    if folds is None or "fitted_" not in vars(model):
+        return model.loo_embed()
+    by_folds = replace(model.fitted_.problem, labels=folds)
+    return replace(model.fitted_, problem=by_folds, _kept={}).left_out_points()
 
 
 def common_frame(frames: list[Frame], y: Items) -> Frame:

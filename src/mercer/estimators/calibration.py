@@ -13,7 +13,7 @@ from ..embedding import Embedding
 from ..solvers import Refused
 from .adaptive import LeftOutScales, PosteriorScale, Scales, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
-from .guarantees import out_of_reach, seen_before, stated_level, unproven, warn_if_few
+from .guarantees import seen_before, stated_level, unproven, warn_if_few
 from .list_summaries import as_loss, controlled_radius, inclusion_of, risk_at, steps
 from .pairs import rows_of
 from .prediction_sets import (
@@ -113,8 +113,13 @@ def _control(sets: Any, points: Any, y: Items, labels: np.ndarray) -> None:
     sets.radii_ = sets.radius_ = controlled_radius(found, row_weights(labels), bound)
     risk = float(np.mean(risk_at(found, sets.radius_)))
     sets.empirical_coverage_, sets.outside_ = 1.0 - risk, 0.0
-    reached = np.isfinite(sets.radius_)
-    sets.proven_coverage_ = float(sets.coverage) if reached else out_of_reach(bound, risk)
+    sets.proven_coverage_ = float(sets.coverage)
+    if not np.isfinite(sets.radius_):
+        sets.proven_coverage_ = unproven(
+            f"the expected loss cannot be brought under {bound:.3g}, and proven_coverage_ is NaN: "
+            f"lists of all candidates have {risk:.3g} on the calibration pairs. Give more "
+            "candidates= or more pairs."
+        )
 
 
 # -- by jackknife+ --------------------------------------------------------------------------------
@@ -137,7 +142,13 @@ def fit_jackknife(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     level = max(0.0, 2.0 * sets.coverage - 1.0)
     level, sets.outside_ = stated_level(sets.shape_, level, sets.scores_, labels)
     reasons = seen_before(sets.model_, sets.shape_, sets.scale)
-    sets.proven_coverage_ = unproven(reasons) if reasons else level
+    if reasons:
+        level = unproven(
+            "jackknife+ proves no coverage here, and proven_coverage_ is NaN: "
+            f'{"; ".join(reasons)}. Give these beforehand, or use calibration="split", which '
+            "proves what is asked for."
+        )
+    sets.proven_coverage_ = level
 
 
 def _left_out_points(sets: Any) -> Embedding:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items, host
 from .._parameters import fingerprint
@@ -26,37 +27,29 @@ from ..spaces import LabelSets, Rankings
 
 @dataclass(frozen=True)
 class Trial:
-    """One choice of kernel and alpha, with its left-out risk and, where asked for, score."""
+    """One choice of kernels, decoder, loss and ridge.
+
+    Attributes
+    ----------
+    problem, factorization, decoder
+        What was tried.
+    row
+        What is reported of it: both kernels, decoder and loss in words, "alpha", the left-out
+        "risk", the "score" where it is asked for, and the log "evidence", or with
+        criterion="density" the log density of left-out outputs.
+    """
 
     problem: Problem
     factorization: Factorization
     decoder: Decoder
-    names: tuple[str, str, str]
-    """Both kernels and the decoder in words, spelt once for all ridges: that is slow."""
-    alpha: float
-    risk: float
-    score: float
-    evidence: float = float("nan")
-    """The log evidence, or with criterion="density" the log density of left-out outputs."""
-
-    def row(self) -> dict[str, Any]:
-        """What is reported of it."""
-        return {
-            "kernel": self.names[0],
-            "output_kernel": self.names[1],
-            "decoder": self.names[2],
-            "loss": str(self.problem.loss),
-            "alpha": self.alpha,
-            "risk": self.risk,
-            "score": self.score,
-            "evidence": self.evidence,
-        }
+    row: dict[str, Any]
 
 
 LIKELIHOODS = ("evidence", "density")
 CRITERIA = ("loo", "gcv", *LIKELIHOODS)
 RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
+Made = Callable[[], tuple[np.ndarray, np.ndarray]]
 AUTO = "auto"
 """The default of `scoring`: the metric of the outputs' space where that is not the risk."""
 
@@ -72,19 +65,11 @@ def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
 
-def own_score(
-    decoder: Decoder, points: Embedding, kernel: Kernel, truth: Items, weights: np.ndarray | None
-) -> float:
-    """The metric of the outputs' space of left-out points; of thresholds that which they are for.
-
-    Greater is better, whatever the metric.
-    """
-    decoder = calibrated(copy.copy(decoder), points, truth)  # decoding may leave traces
-    if weights is None and hasattr(decoder, "calibration_"):
-        return float(decoder.calibration_)
-    space = kernel.space
-    values = space.metric(truth, decoder.decode(points), average=False)
-    return (1.0 if space.greater_is_better else -1.0) * float(np.average(values, weights=weights))
+def own_score(kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None) -> float:
+    """The metric of the outputs' space; greater is better, whatever the metric."""
+    values = kernel.space.metric(truth, predicted, average=False)
+    sign = 1.0 if kernel.space.greater_is_better else -1.0
+    return sign * float(np.average(values, weights=weights))
 
 
 def some_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
@@ -107,11 +92,21 @@ def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
     return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
 
 
-class Told(RegressorMixin, BaseEstimator):
-    """Stub with fixed predictions, for scikit-learn's scorers."""
+class Told(BaseEstimator):
+    """Stub with fixed predictions, for scikit-learn's scorers.
 
-    def __init__(self, predictions: Items = None):
+    Parameters
+    ----------
+    predictions
+        The predictions.
+    made
+        Gives classes and their probabilities when a scorer asks for them; None where outputs are no
+        classes.
+    """
+
+    def __init__(self, predictions: Items = None, made: Made | None = None):
         self.predictions = predictions
+        self.made = made
 
     def fit(self, X: Items, y: Items) -> Told:
         """Nothing to learn."""
@@ -121,8 +116,33 @@ class Told(RegressorMixin, BaseEstimator):
         """The fixed predictions."""
         return host(self.predictions)
 
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes."""
+        return self.made()[0]  # type: ignore[misc]
+
+    @available_if(lambda self: self.made is not None)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """Their probabilities."""
+        return self.made()[1]  # type: ignore[misc]
+
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.made is None else "classifier"
+        return tags
+
+
+def scored(
+    told: Told, scoring: Any, truth: Items, X: Items = None, weights: np.ndarray | None = None
+) -> float:
+    """What a scorer of scikit-learn's says of fixed predictions."""
+    from sklearn.metrics import check_scoring  # slow to import, not always needed
+
+    more = {} if weights is None else {"sample_weight": weights}
+    return float(check_scoring(told, scoring=scoring)(told, X, truth, **more))
 
 
 @dataclass(frozen=True)
@@ -205,9 +225,9 @@ class Choices:
                 "compared with a learnt operator or fitted with a robust loss: choose without it."
             )
 
-    def want(self, model: Any, kernels: list[OperatorKernel]) -> Want:
+    def want(self, model: Any) -> Want:
         """What every trial is asked for; one that no closed form can judge decides for all."""
-        learnt = any(kernel.learnt for kernel in kernels)
+        learnt = any(kernel.learnt for kernel in self.kernels)
         return Want(
             self.alphas,
             left_out=True,

@@ -15,7 +15,7 @@ from .calibration import fit_jackknife, fit_split, jackknife_sets
 from .fitted import Fitted
 from .guarantees import check
 from .list_summaries import as_loss, may_stand, risk_at, steps
-from .pairs import group_labels
+from .pairs import group_labels, refuse_unequal
 from .prediction_sets import contain, radii_at, size
 
 
@@ -191,8 +191,7 @@ class ConformalSets(FromFile, BaseEstimator):
         """Whether the set of each input holds its output."""
         check_is_fitted(self, "shape_")
         y = self._outputs(y)
-        if count(X) != count(y):
-            raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        refuse_unequal(X, y)
         space = self.view_.output_kernel_.space
         return contain(self.predict(X), self.view_._flattened(y), space)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -45,6 +46,7 @@ def warn_at_edges(rows: list[dict[str, Any]], chosen: dict[str, Any], scales: bo
         _warn_at_end(pairs, own, variance, "length scales of kernel")
 
 
+LENGTH = re.compile(r"length_scale=([^,)]*)")
 SAME = ("kernel", "output_kernel", "decoder", "loss")
 
 
@@ -81,11 +83,9 @@ def _by_length_scale(rows: list[dict], chosen: dict) -> dict[float, tuple[str, f
 
 def _split(kernel: str) -> tuple[str, float] | None:
     """A kernel in words without its one length scale, and the length scale."""
-    before, found, after = kernel.partition("length_scale=")
-    number, _, rest = after.partition(")")
-    number, comma, more = number.partition(",")
+    found = LENGTH.search(kernel)
     try:
-        return (before + comma + more + ")" + rest, float(number)) if found else None
+        return (LENGTH.sub("", kernel, count=1), float(found[1])) if found else None
     except ValueError:  # "median"
         return None
 

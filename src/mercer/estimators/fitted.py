@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from .._plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
-from ..solvers.base import needs_no_coordinates
 from ..solvers.factorization import LeftOutModels
+from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import weighed
 
 KEPT = 0.125
@@ -47,7 +47,7 @@ class Fitted:
 
     def keep(self, factorization: Factorization) -> None:
         """Keep a factorisation that gives left-out predictions, where it is small."""
-        if factorization.nbytes <= SMALL or factorization.nbytes <= KEPT * available():
+        if _is_small(factorization.nbytes):
             self._kept["factorization"] = factorization
 
     def __getstate__(self) -> dict:
@@ -63,23 +63,25 @@ class Fitted:
             return made
         return self._kept["factorization"]
 
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made when it is first asked for and kept with the model."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
     def left_out(self) -> LeftOut:
         """Predictions of all training examples by models that did not see them."""
-        if "left_out" not in self._kept:
-            self._kept["left_out"] = next(iter(self.factorization.left_out([self.alpha])))
-        return self._kept["left_out"]
+        return self.once("left_out", lambda: next(iter(self.factorization.left_out([self.alpha]))))
 
     def left_out_points(self) -> Embedding:
         """The same as points."""
-        if "points" not in self._kept:
-            self._kept["points"] = weighed(self.left_out().embed(), self.problem, self.alpha)
-        return self._kept["points"]
+        return self.once(
+            "points", lambda: weighed(self.left_out().embed(), self.problem, self.alpha)
+        )
 
     def embed(self, X: Items) -> Embedding:
         """Points of new inputs in the frame that `left_out_points` and `moves` are written in."""
-        if "map" not in self._kept:
-            self._kept["map"] = self.factorization.solve(self.alpha).points
-        return self._kept["map"](X)
+        return self.once("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
         """How leaving each example's group out moves the points of new inputs, block by block."""
@@ -120,7 +122,7 @@ def operator_spectrum(fitted: Fitted) -> Array:
 
     problem, cache = fitted.problem, Cache()
     if problem.inputs.features is None:
-        factorization: Any = Spectral().factor(problem, fitted.want, cache)
+        factorization: Any = Spectral.factor(problem, fitted.want, cache)
     else:
         factorization = in_low_rank(problem, low_rank_rows(problem), cache.outputs(problem))
     return factorization.parts[0].b

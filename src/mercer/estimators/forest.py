@@ -19,7 +19,7 @@ from ..solvers import Cache
 from .base import StructuredEstimator, afresh, warn_if_constant
 from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
-from .pairs import group_labels, sample_weights
+from .pairs import folds_of, group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
 
 DIRECTIONS = 64
@@ -171,10 +171,7 @@ class ForestDependency(LeftOutPoints, StructuredEstimator):
         random: Any,
     ) -> np.ndarray:
         """Predictions of every example by a forest that did not see its fold."""
-        groups = int(labels.max()) + 1
-        # Drawn by a seed of their own, so that the forests of a blend share their folds.
-        order = np.random.RandomState(0).permutation(groups)
-        self.folds_ = folds = order[labels] % min(whole(self.cv, "cv"), groups)
+        self.folds_ = folds = folds_of(labels, whole(self.cv, "cv"))
         C = np.empty_like(V)
         for fold in range(int(folds.max()) + 1):
             seen, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

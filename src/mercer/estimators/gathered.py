@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
@@ -12,35 +12,19 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Items, count, take
+from .._parameters import boolean
 from .._plan import require_moments
-from ..decoders import Decoder
 from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
-from ..operators import OperatorKernel, Separable
+from ..kernels.wrapper import on_device
+from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side, Want, repeats
 from ..solvers import Cache, factor
-from ..solvers.streamed import LeftOutSums, StreamFactorization
+from ..solvers.streamed import LeftOutSums
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming
-from .choice import AUTO, Choices, Trial
+from .choice import AUTO, Choices, Trial, by_scalar
 from .judge import Judge, ridges
-
-
-@dataclass(frozen=True)
-class StreamParts:
-    """What a stream is learnt with: kernels as given, and how coordinates are chosen."""
-
-    kernels: list[Kernel]
-    output_kernel: Kernel
-    features: FeatureMap | None
-    output_features: FeatureMap | None
-    intercept: bool
-    operator_kernel: OperatorKernel | None = None
-    """The operator-valued kernel, where `features` are of one."""
-
-    def __post_init__(self) -> None:
-        check_map(self.features, "features")
-        check_map(self.output_features, "output_features")
 
 
 @dataclass(frozen=True)
@@ -54,10 +38,33 @@ class Gathered:
     pairs: int = 0
 
     @classmethod
-    def of(cls, source: Source, parts: StreamParts) -> Gathered:
-        """Read the source: once for the sample where that is possible, and for the moments."""
-        expected = source.expected(tuple(parts.kernels), parts.output_kernel)
-        size = source.size or sample_size(parts.features, parts.output_features)
+    def of(
+        cls, source: Source, model: Any, kernels: Sequence[Kernel], output_kernel: Kernel
+    ) -> Gathered:
+        """Read the source: once for the sample where that is possible, and for the moments.
+
+        Parameters
+        ----------
+        source
+            Where pairs come from.
+        model
+            The estimator, which says how coordinates are chosen and where to compute.
+        kernels, output_kernel
+            Scalar kernels on the inputs, and the kernel on outputs, as given.
+        """
+        if any(kernel.pairwise for kernel in kernels):
+            raise ValueError(
+                'kernel="precomputed" compares every pair with every other, which a stream never '
+                "holds: use Precomputed(gram), with blocks of indices as X."
+            )
+        features, output_features = model.features, model.output_features
+        check_map(features, "features")
+        check_map(output_features, "output_features")
+        intercept = boolean(model.fit_intercept, "fit_intercept")
+        kernels = [on_device(clone(kernel), model.device) for kernel in kernels]
+        output_kernel = on_device(clone(output_kernel), model.device)
+        expected = source.expected(tuple(kernels), output_kernel)
+        size = source.size or sample_size(features, output_features)
         sample = source.sample(expected, size)
         if sample is None or sample.y is None:
             raise ValueError(
@@ -69,13 +76,18 @@ class Gathered:
         X, y = sample.X, sample.y
         if sample.w is not None:  # as often as they weigh
             X, y = (take(items, repeats(sample.w)) for items in (X, y))
-        kernels = [clone(kernel).fit(X) for kernel in parts.kernels]
-        output_kernel = clone(parts.output_kernel).fit(y)
-        outputs = _fitted("output_features", parts.output_features, output_kernel, sample.y)
+        kernels = [clone(kernel).fit(X) for kernel in kernels]
+        output_kernel = clone(output_kernel).fit(y)
+        outputs = _fitted("output_features", output_features, output_kernel, sample.y)
         gatherings = []
         for kernel in kernels:
-            inputs = _inputs(parts, kernel, outputs, sample)
-            how = parts.intercept, source.precision
+            if features is None or not features.operator_valued:
+                inputs = _fitted("features", features, kernel, sample.X)
+            else:
+                whole = clone(as_operator_kernel(model.kernel))
+                whole.fit(sample.X, outputs.transform(sample.y))
+                inputs = clone(features).fit(whole, sample.X)
+            how = intercept, source.precision
             gatherings.append(Gathering.of(inputs, outputs, sample.X, sample.y, *how))
         require_moments([gathering.widths for gathering in gatherings])
         expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
@@ -125,23 +137,6 @@ def held_out(validation: Any, known: Gathered) -> list[Gathering]:
     return found
 
 
-def left_out_risks(
-    source: Source, known: Gathered, groups: list[list[tuple[StreamFactorization, list[float]]]]
-) -> np.ndarray:
-    """The left-out risk of all trials at all of their ridges, over all pairs, in one reading.
-
-    Parameters
-    ----------
-    source, known
-        What is read again, and what is known of it.
-    groups
-        Factorisations with their ridges, those of one scalar kernel together.
-    """
-    sums = [LeftOutSums.of(group) for group in groups]
-    found = source.map_reduce(partial(left_out, known.expected, sums), add)
-    return found / known.gatherings[0].n
-
-
 def left_out(
     expected: Expected, sums: list[LeftOutSums], number: int, start: int, block: Any
 ) -> np.ndarray:
@@ -153,13 +148,6 @@ def left_out(
 
 def _blocks(validation: tuple) -> bool:
     return all(isinstance(block, tuple) and len(block) in (2, 3) for block in validation)
-
-
-def _inputs(parts: StreamParts, kernel: Kernel, outputs: FeatureMap, sample: Sample) -> FeatureMap:
-    if parts.operator_kernel is None:
-        return _fitted("features", parts.features, kernel, sample.X)
-    fitted = clone(parts.operator_kernel).fit(sample.X, outputs.transform(sample.y))
-    return clone(parts.features).fit(fitted, sample.X)
 
 
 def separated(kernel: OperatorKernel) -> Separable:
@@ -189,10 +177,6 @@ def streamless(name: str, kernel: Kernel) -> str:
     )
 
 
-Ways = list[list[tuple[Any, list[float]]]]
-"""For each scalar kernel the factorisations of its problems, each with its ridges."""
-
-
 def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
     """Refuse what cannot be chosen from moments and a sample."""
     if model.nested is not None:
@@ -211,36 +195,31 @@ def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
         raise ValueError(f"features={model.features} are chosen over pairs held whole only.")
 
 
-def factored_groups(
-    gathered: Gathered, groups: list[list[OperatorKernel]], intercept: bool, want: Want
-) -> Ways:
-    """The problems of every scalar kernel, factored."""
-    cache, ways = Cache(), []
-    for number, group in enumerate(groups):
-        problems = [gathered.problem(number, kernel, intercept) for kernel in group]
+def stream_trials(
+    judge: Judge, source: Source, gathered: Gathered, others: list[Gathering] | None, want: Want
+) -> Iterator[Trial]:
+    """Every kernel and ridge, judged together.
+
+    By the risk on pairs held out (`others`), else by that of all pairs left out, in one more
+    reading; of a generator, which cannot be read again, the sample judges.
+    """
+    model, cache = judge.model, Cache()
+    ways: list[list[tuple[Any, list[float]]]] = []
+    for number, group in enumerate(by_scalar(judge.choices.kernels)):
+        problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
         found = [factor(problem, want, cache) for problem in problems]
         ways.append([(way, ridges(way, want)) for way in found])
-    return ways
-
-
-def stream_risks(
-    source: Source, gathered: Gathered, ways: Ways, others: list[Gathering] | None
-) -> np.ndarray | None:
-    """The risk at every ridge on pairs held out, else of all pairs left out.
-
-    None for a generator, which cannot be read again: its sample judges.
-    """
+    each = [way for group in ways for way, _ in group]
+    risks: Sequence[Any] = [None] * len(each)
     if others is not None:
-        beside = [(*way, o) for group, o in zip(ways, others, strict=True) for way in group]
-        return np.array([way.held_out(o, a) for way, alphas, o in beside for a in alphas])
-    return left_out_risks(source, gathered, ways) if source.repeats else None
-
-
-def stream_trials(
-    judge: Judge, ways: Ways, risks: np.ndarray | None, decoder: Decoder, want: Want
-) -> Iterator[Trial]:
-    """Every kernel and ridge, judged together."""
-    step = len(want.alphas)
-    for i, (way, _) in enumerate(way for group in ways for way in group):
-        own = None if risks is None else risks[i * step : (i + 1) * step]
-        yield from judge.trials(way, [decoder], want, own)
+        risks = [
+            [way.held_out(other, alpha) for alpha in alphas]
+            for group, other in zip(ways, others, strict=True)
+            for way, alphas in group
+        ]
+    elif source.repeats:
+        sums = [LeftOutSums.of(group) for group in ways]
+        total = source.map_reduce(partial(left_out, gathered.expected, sums), add)
+        risks = np.split(total / gathered.gatherings[0].n, len(each))
+    for way, own in zip(each, risks, strict=True):
+        yield from judge.trials(way, [model.decoder_], want, own)

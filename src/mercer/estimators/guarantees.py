@@ -60,24 +60,9 @@ def seen_before(model: RidgeEstimator, shape: Any, scale: str) -> list[str]:
     return reasons
 
 
-def unproven(reasons: list[str]) -> float:
-    """NaN, with a warning."""
-    warnings.warn(
-        f"jackknife+ proves no coverage here, and proven_coverage_ is NaN: {'; '.join(reasons)}. "
-        'Give these beforehand, or use calibration="split", which proves what is asked for.',
-        stacklevel=CALLER,
-    )
-    return float("nan")
-
-
-def out_of_reach(bound: float, risk: float) -> float:
-    """NaN, with a warning."""
-    warnings.warn(
-        f"the expected loss cannot be brought under {bound:.3g}, and proven_coverage_ is NaN: "
-        f"lists of all candidates have {risk:.3g} on the calibration pairs. Give more candidates= "
-        "or more pairs.",
-        stacklevel=CALLER,
-    )
+def unproven(why: str) -> float:
+    """NaN, the level of sets of which nothing is proven, with a warning."""
+    warnings.warn(why, stacklevel=CALLER)
     return float("nan")
 
 

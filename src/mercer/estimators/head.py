@@ -21,7 +21,8 @@ from ..solvers.weights import LeastWeights
 from .base import StructuredEstimator, afresh, warn_if_constant
 from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
-from .pairs import group_labels, sample_weights
+from .pairs import folds_of, group_labels, sample_weights
+from .trees import features_of
 
 RANK = 128
 """Principal directions of outputs without finite features, where the user names none."""
@@ -108,13 +109,14 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
         self.input_kernel_ = kernel.fit(X)
         labels, w = group_labels(groups, count(y)), sample_weights(sample_weight, count(y))
         V = host(self._prepare(y))
-        A = _features(self.input_kernel_, X)
+        A = features_of(self.input_kernel_, X)
         fitted = _fitted(self.regressor, A, V, w)
         weigher = LeastWeights(self.frame_, y)
         self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, self.frame_, weigher)
         C = np.empty_like(V)
-        for out in self._folds(labels):
-            seen = np.setdiff1d(np.arange(len(V)), out)
+        folds = folds_of(labels, whole(self.cv, "cv"))
+        for fold in range(int(folds.max()) + 1):
+            seen, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             some = _fitted(self.regressor, A[seen], V[seen], None if w is None else w[seen])
             C[out] = _predicted(some, A[out])
         weigh = partial(weigher.weights, None, C)
@@ -171,13 +173,6 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
         """The outputs of predicted coordinates."""
         return self._flattened(self.decoder_.decode(self.points_from(predicted)))
 
-    def _folds(self, labels: np.ndarray) -> list[np.ndarray]:
-        groups = int(labels.max()) + 1
-        folds = np.random.RandomState(0).permutation(groups)[labels] % min(
-            whole(self.cv, "cv"), groups
-        )
-        return [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
-
     def _input_kernel(self) -> Kernel:
         return finite_kernel(self.kernel, "a regressor sees features")
 
@@ -202,11 +197,7 @@ class Predicted(FeatureMap):
 
     def transform(self, A: Items) -> Array:
         """The predictions, one row an input."""
-        return _predicted(self.regressor, _features(self.kernel, A))
-
-
-def _features(kernel: Kernel, A: Items) -> np.ndarray:
-    return host(kernel.features(A))
+        return _predicted(self.regressor, features_of(self.kernel, A))
 
 
 def _fitted(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,18 @@ from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import weighed
-from .choice import AUTO, LIKELIHOODS, Told, Trial, beyond_luck, calibrated, judges, own_score
+from .choice import (
+    AUTO,
+    LIKELIHOODS,
+    Choices,
+    Told,
+    Trial,
+    beyond_luck,
+    calibrated,
+    judges,
+    own_score,
+    scored,
+)
 from .pairs import group_labels, rows_of
 
 PLAIN = {"each": 0.03, "common": 0.1}
@@ -30,114 +42,105 @@ class Judge:
 
     Attributes
     ----------
-    scoring, criterion
-        As `KernelDependencyCV` was given them.
-    robust
-        Whether a loss is robust, and so the risk.
-    decoders
-        How many decoders there are to choose from.
-    flattened
-        Outputs in the form in which the user gave them.
+    model
+        The `KernelDependencyCV` that chooses, whose scoring and criterion decide.
+    choices
+        What it chooses from.
     """
 
-    scoring: Any
-    criterion: str
-    robust: bool
-    decoders: int
-    flattened: Callable[[Items], Items]
+    model: Any
+    choices: Choices
 
     def trials(
         self,
         factorization: Factorization,
         decoders: list[Decoder],
         want: Want,
-        risks: np.ndarray | None = None,
+        risks: Sequence[float] | None = None,
     ) -> Iterator[Trial]:
         """The trials of one problem: every ridge and decoder; risks may be known already."""
         problem, alphas = factorization.problem, ridges(factorization, want)
-        kernels = str(problem.kernel), str(problem.outputs.kernel)
-        named = [(decoder, (*kernels, str(decoder))) for decoder in decoders]
-        scored = self._scores(problem)
-        if risks is not None and not scored:
-            for alpha, risk in zip(alphas, risks, strict=True):
-                likely = self._likelihood(factorization, alpha)
-                yield Trial(problem, factorization, *named[0], alpha, float(risk), np.nan, likely)
-            return
-        for i, left_out in enumerate(factorization.left_out(alphas, self.criterion == "gcv")):
+        kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
+        words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
+        scored, averaged = self._scores(problem), self.model.criterion == "gcv"
+        path: Iterable[Any] = [None] * len(alphas)
+        if scored or risks is None:
+            path = factorization.left_out(alphas, averaged)
+        for i, (alpha, left_out) in enumerate(zip(alphas, path, strict=True)):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
-            likely = self._likelihood(factorization, left_out.alpha)
-            points = weighed(left_out.embed(), problem, left_out.alpha) if scored else None
-            for decoder, names in named:
+            likely = self._likelihood(factorization, alpha)
+            points = weighed(left_out.embed(), problem, alpha) if scored else None
+            for decoder, told in zip(decoders, words, strict=True):
                 score = np.nan if points is None else self._scored(decoder, points, problem)
-                yield Trial(
-                    problem, factorization, decoder, names, left_out.alpha, risk, score, likely
-                )
+                found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
+                yield Trial(problem, factorization, decoder, told | found)
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
         """The evidence or density where a choice is made by it, else NaN."""
-        if self.criterion not in LIKELIHOODS:
+        if self.model.criterion not in LIKELIHOODS:
             return np.nan
-        return getattr(factorization, self.criterion)(alpha)
+        return getattr(factorization, self.model.criterion)(alpha)
 
     def _scores(self, problem: Problem) -> bool:
         """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
-        if self.scoring == AUTO and (problem.gathered is not None or self.criterion != "loo"):
+        scoring = self.model.scoring
+        if scoring == AUTO and (problem.gathered is not None or self.model.criterion != "loo"):
             return False
-        return judges(self.scoring, problem.outputs.kernel, self.decoders)
+        return judges(scoring, problem.outputs.kernel, len(self.choices.decoders))
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
-        return tau_risk(left_out.sqlengths) if self.robust else left_out.risk(problem.weights)
+        robust = self.choices.robust
+        return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
 
     def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
-        outputs = problem.outputs
-        if self.scoring == AUTO:
-            return own_score(decoder, points, outputs.kernel, outputs.items, problem.weights)
-        from sklearn.metrics import check_scoring  # slow to import, not always needed
+        outputs, weights, model = problem.outputs, problem.weights, self.model
+        decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
+        if model.scoring == AUTO and weights is None and hasattr(decoder, "calibration_"):
+            return float(decoder.calibration_)
+        pair = outputs.items, decoder.decode(points)
+        if model.scoring == AUTO:
+            return own_score(outputs.kernel, *pair, weights)
+        truth, predicted = (model._flattened(items) for items in pair)
+        return scored(Told(predicted), model.scoring, truth, problem.inputs.items, weights)
 
-        predictions = calibrated(decoder, points, outputs.items).decode(points)
-        told = Told(self.flattened(predictions))
-        scorer = check_scoring(told, scoring=self.scoring)
-        truth = self.flattened(problem.outputs.items)
-        if problem.weights is None:
-            return float(scorer(told, problem.inputs.items, truth))
-        return float(scorer(told, problem.inputs.items, truth, sample_weight=problem.weights))
-
-    def best(self, trials: Iterable[Trial], plainer: bool) -> tuple[Trial, list[dict]]:
+    def best(self, trials: Iterable[Trial]) -> tuple[Trial, list[dict]]:
         """The best trial, the first of equals, and a row of the report for each.
 
-        With `plainer` a linear kernel is preferred to others that are better by luck at most.
+        Of the default kernels a linear one is preferred to others that are better by luck at most.
         """
         best, plain, rows = None, None, []
-        for trial in trials:
-            rows.append(trial.row())
-            if plainer and trial.problem.inputs.kernel.features is not None:
-                plain = trial if plain is None or trial.risk < plain.risk else plain
+        for trial in self.model._steps(trials, "trial"):
+            rows.append(trial.row)
+            if self.model.kernel is None and trial.problem.inputs.kernel.features is not None:
+                lower = plain is None or trial.row["risk"] < plain.row["risk"]
+                plain = trial if lower else plain
             worth = self._worth(trial)
             if best is None or worth > self._worth(best) or np.isnan(self._worth(best)[0]):
                 best = trial
         assert best is not None
         if np.isnan(self._worth(best)[0]):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        if plain is not None and np.isnan(best.score) and _is_as_good(plain, best):
+        if plain is not None and np.isnan(best.row["score"]) and _is_as_good(plain, best):
             best = plain
         return best, rows
 
     def _worth(self, trial: Trial) -> tuple[float, float]:
         """What is maximised; of equal scores the smaller risk is better."""
-        if self.criterion in LIKELIHOODS:
-            return trial.evidence, 0.0
-        scored = self.scoring not in (None, AUTO) or not np.isnan(trial.score)
-        return (trial.score if scored else -trial.risk), -trial.risk
+        row = trial.row
+        if self.model.criterion in LIKELIHOODS:
+            return row["evidence"], 0.0
+        scored = self.model.scoring not in (None, AUTO) or not np.isnan(row["score"])
+        return (row["score"] if scored else -row["risk"]), -row["risk"]
 
 
 def _is_as_good(one: Trial, best: Trial) -> bool:
     """Whether a left-out risk is larger than the least by luck at most, and not by much."""
     units = getattr(one.problem.inputs.kernel, "units", "")
     share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
-    if one is best or not one.risk <= (1.0 + share) * best.risk:
+    if one is best or not one.row["risk"] <= (1.0 + share) * best.row["risk"]:
         return one is best
     lost = [
-        host(next(iter(trial.factorization.left_out([trial.alpha]))).sqlengths)
+        host(next(iter(trial.factorization.left_out([trial.row["alpha"]]))).sqlengths)
         for trial in (one, best)
     ]
     return not beyond_luck(lost[0] - lost[1], best.problem.weights)
@@ -181,28 +184,21 @@ def nested_score(
     for rest, rows in GroupKFold(folds).split(labels, groups=order):
         inner = clone(model).set_params(nested=None, verbose=False)
         own = None if groups is None else labels[rest]
-        inner.fit(
-            rows_of(X, rest), rows_of(y, rest), groups=own,
-            sample_weight=None if w is None else w[rest],
-        )  # fmt: skip
+        seen, new = (None, None) if w is None else (w[rest], w[rows])
+        inner.fit(rows_of(X, rest), rows_of(y, rest), groups=own, sample_weight=seen)
         X_new, y_new = rows_of(X, rows), rows_of(y, rows)
         errors = host(inner.embed(X_new).sqdistances_to(y_new))
-        risks.append(float(np.average(errors, weights=None if w is None else w[rows])))
-        scores.append(_score(inner, X_new, y_new, None if w is None else w[rows]))
-        sizes.append(len(rows) if w is None else w[rows].sum())
+        risks.append(float(np.average(errors, weights=new)))
+        scores.append(_score(inner, X_new, y_new, new))
+        sizes.append(len(rows) if new is None else new.sum())
     return float(np.average(risks, weights=sizes)), float(np.average(scores, weights=sizes))
 
 
 def _score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
     """The model's scoring on decoded predictions."""
-    from sklearn.metrics import check_scoring
-
     if not judges(model.scoring, model.output_kernel_):
         return float("nan")
-    told = Told(model.predict(X))
+    predicted = model.predict(X)
     if model.scoring == AUTO:
-        values = model.output_kernel_.space.metric(y, told.predictions, average=False)
-        return float(np.average(values, weights=weights))
-    scorer = check_scoring(told, scoring=model.scoring)
-    more = {} if weights is None else {"sample_weight": weights}
-    return float(scorer(told, X, y, **more))
+        return own_score(model.output_kernel_, y, predicted, weights)
+    return scored(Told(predicted), model.scoring, y, X, weights)

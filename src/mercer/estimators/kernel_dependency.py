@@ -8,14 +8,12 @@ from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items
 from .._parameters import parameters
-from .._plan import Sizes
 from ..decoders import Decoder
-from ..features import FeatureMap, check_map
-from ..kernels import Kernel
+from ..features import FeatureMap
 from ..kernels.base import as_output_kernel
 from ..kernels.wrapper import OnDevice
 from ..losses import Loss, checked_loss
-from ..operators import as_operator_kernel
+from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
 from ..solvers.route import check_name
@@ -23,7 +21,6 @@ from ..sources import Source, Stream
 from .base import afresh
 from .gathered import Gathered, separated, streamless
 from .pairs import informed, parted, refuse_in_streams
-from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -239,15 +236,11 @@ class KernelDependency(RidgeEstimator):
 
     def _gathered(self, source: Source) -> Gathered:
         kernel = as_operator_kernel(self.kernel)
-        output_kernel = as_output_kernel(self.output_kernel)
         positive_alpha(self.alpha)
         check_name(self.solver)
-        check_map(self.features, "features")
-        if self.features is None or not self.features.operator_valued:
-            parts = self._stream_parts([separated(kernel).scalar], output_kernel)
-            return Gathered.of(source, parts)
-        parts = self._stream_parts([kernel.inputs], output_kernel)
-        return Gathered.of(source, replace(parts, operator_kernel=kernel))
+        whole = getattr(self.features, "operator_valued", False)
+        scalar = kernel.inputs if whole else separated(kernel).scalar
+        return Gathered.of(source, self, [scalar], as_output_kernel(self.output_kernel))
 
     def _learn(self, gathered: Gathered) -> None:
         """Solve in the moments of a stream."""
@@ -266,9 +259,5 @@ class KernelDependency(RidgeEstimator):
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         return self._problem_of(X, y, None, None, None)
 
-    def _scalar_kernels(self) -> list[Kernel]:
-        return [as_operator_kernel(self.kernel).inputs]
-
-    def _sizes(self, n: int, p: int, q: int) -> Sizes:
-        output = as_output_kernel(self.output_kernel)
-        return planned_sizes([as_operator_kernel(self.kernel)], output, n, p, q, choice=False)
+    def _kernels(self) -> list[OperatorKernel]:
+        return [as_operator_kernel(self.kernel)]

@@ -11,10 +11,8 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, count, take
 from .._parameters import parameters
-from .._plan import Sizes
 from ..decoders import Decoder
 from ..features import FeatureMap
-from ..kernels import Kernel
 from ..kernels.wrapper import on_device
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
@@ -26,18 +24,9 @@ from .base import afresh
 from .choice import AUTO, Choices, Trial, by_scalar, calibrated, kernels_of, some_rows
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
-from .gathered import (
-    Gathered,
-    check_stream_choice,
-    factored_groups,
-    held_out,
-    separated,
-    stream_risks,
-    stream_trials,
-)
+from .gathered import Gathered, check_stream_choice, held_out, separated, stream_trials
 from .judge import Judge, nested_score
 from .pairs import informed, parted, refuse_in_streams
-from .planned import planned_sizes
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -171,6 +160,8 @@ class KernelDependencyCV(RidgeEstimator):
     search: str = "grid"
     restarts: int = 0
 
+    chooses = True
+
     @afresh
     def fit(
         self,
@@ -223,15 +214,15 @@ class KernelDependencyCV(RidgeEstimator):
         scalars = [self._checking(kernel) for kernel in kernels]
         data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
         kernels = self._shortlisted(kernels, data) if open_choice else kernels
-        want = choices.want(self, kernels)
         choices = replace(choices, kernels=kernels, outputs=outputs)
+        want = choices.want(self)
         if self.search == "gradient":
             choices = replace(choices, kernels=self._learnt_kernels(choices, data))
-        best, rows = self._best(self._trials(choices, data, want), choices)
-        check_symmetries(best.factorization, best.alpha, want)
-        self._adopt(best.problem, want, best.alpha, best.factorization)
-        self._report(best, rows)
-        warn_at_edges(rows, best.row(), scales=not open_choice)
+        judge = Judge(self, choices)
+        best, rows = judge.best(self._trials(judge, data, want))
+        check_symmetries(best.factorization, best.row["alpha"], want)
+        self._report(best, rows, want)
+        warn_at_edges(rows, best.row, scales=not open_choice)
         warn_of_data(best.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
@@ -251,9 +242,9 @@ class KernelDependencyCV(RidgeEstimator):
             for problem in self._problems(choices, side, data)
         ]
 
-    def _trials(self, choices: Choices, data: Data, want: Want) -> Iterator[Trial]:
+    def _trials(self, judge: Judge, data: Data, want: Want) -> Iterator[Trial]:
         """Every kernel, output kernel, loss and ridge."""
-        judge = self._judge(choices)
+        choices = judge.choices
         for output in choices.outputs:
             side = data.side(output, data.y, self.output_features)
             decoders = [
@@ -262,14 +253,6 @@ class KernelDependencyCV(RidgeEstimator):
             cache = Cache()
             for problem in self._problems(choices, side, data):
                 yield from judge.trials(factor(problem, want, cache), decoders, want)
-
-    def _judge(self, choices: Choices) -> Judge:
-        number = len(choices.decoders)
-        return Judge(self.scoring, self.criterion, choices.robust, number, self._flattened)
-
-    def _best(self, trials: Iterator[Trial], choices: Choices) -> tuple[Trial, list[dict]]:
-        """The best of the trials, told of as they are made."""
-        return self._judge(choices).best(self._steps(trials, "trial"), self.kernel is None)
 
     def _shortlisted(self, kernels: list[OperatorKernel], data: Data) -> list[OperatorKernel]:
         """Of many pairs the default kernel that suits some of them best."""
@@ -293,9 +276,11 @@ class KernelDependencyCV(RidgeEstimator):
                 inputs = problem.inputs
                 yield problem
 
-    def _report(self, best: Trial, rows: list[dict]) -> None:
-        """What was chosen, by what, and the decoder calibrated on what was left out."""
-        self.alpha_, self.loo_risk_, self.loo_score_ = best.alpha, best.risk, best.score
+    def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
+        """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
+        self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
+        self.loo_score_ = best.row["score"]
+        self._adopt(best.problem, want, self.alpha_, best.factorization)
         self.decoder_ = best.decoder
         if best.decoder.calibrates:
             self.decoder_ = calibrated(best.decoder, self.loo_embed(), self.outputs_)
@@ -313,25 +298,21 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
-        groups = by_scalar([separated(kernel) for kernel in choices.kernels])
-        scalars = [group[0].separated().scalar for group in groups]
-        gathered = Gathered.of(source, self._stream_parts(scalars, choices.outputs[0]))
+        choices = replace(choices, kernels=[separated(kernel) for kernel in choices.kernels])
+        scalars = [group[0].separated().scalar for group in by_scalar(choices.kernels)]
+        gathered = Gathered.of(source, self, scalars, choices.outputs[0])
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
-        want = choices.want(self, choices.kernels)
-        ways = factored_groups(gathered, groups, self.fit_intercept, want)
-        risks = stream_risks(source, gathered, ways, others)
-        trials = stream_trials(self._judge(choices), ways, risks, self.decoder_, want)
-        best, rows = self._best(trials, choices)
-        self._adopt(best.problem, want, best.alpha, best.factorization)
-        self._report(best, rows)
+        judge, want = Judge(self, choices), choices.want(self)
+        best, rows = judge.best(stream_trials(judge, source, gathered, others, want))
+        self._report(best, rows, want)
         if others is not None:
             self.loo_risk_ = self.fitted_.left_out().risk(best.problem.weights)
 
     # -- what it would cost -------------------------------------------------------------------
 
-    def _scalar_kernels(self) -> list[Kernel]:
-        return [kernel.inputs for kernel in kernels_of(self)]
+    def _kernels(self) -> list[OperatorKernel]:
+        return kernels_of(self)
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
         choices = Choices.of(self)
@@ -340,8 +321,4 @@ class KernelDependencyCV(RidgeEstimator):
         scalars = [kernel.inputs for kernel in choices.kernels]
         data = self._data(X, y, None, None, scalars, choices.outputs[0])
         side = data.side(choices.outputs[0], data.y, self.output_features)
-        return next(self._problems(choices, side, data)), choices.want(self, choices.kernels)
-
-    def _sizes(self, n: int, p: int, q: int) -> Sizes:
-        choices = Choices.of(self)
-        return planned_sizes(choices.kernels, choices.outputs[0], n, p, q, choice=True)
+        return next(self._problems(choices, side, data)), choices.want(self)

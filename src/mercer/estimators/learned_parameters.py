@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any
@@ -21,11 +20,10 @@ from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
 from ..solvers.coupled import fitted_kernel
+from ..solvers.factorization import Outputs
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
-from ..solvers.outputs import Outputs
 from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
-from ..solvers.spectral import Parts
-from .parameter_vector import ParameterVector
+from .parameter_vector import Parameter, ParameterVector
 
 CRITERIA = ("auto", "evidence", "loo")
 RIDGES = tuple(np.logspace(-8, 2, 21))
@@ -121,17 +119,19 @@ class ParameterSearch:
 
     def _vector(self, learn_landmarks: bool) -> ParameterVector:
         """Every parameter in turn: kernel, operator, ridge, landmarks."""
-        gradient, operator = self._gradients()
-        most = {"scalar": gradient.most, "operator": operator.most}
-        named = [("scalar", name, value) for name, value in gradient.values.items()]
-        named += [("operator", name, value) for name, value in operator.values.items()]
-        named += [("alpha", "alpha", self.alpha)]
+        found = [
+            Parameter(owner, name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
+            for owner, gradient in zip(("scalar", "operator"), self._gradients(), strict=True)
+            for name, value in gradient.values.items()
+        ]
+        found.append(Parameter("alpha", "alpha", np.array(self.alpha)))
         if learn_landmarks:
             if self.problem.inputs.features is None:
                 raise ValueError("learn_landmarks=True needs features= with landmarks: an exact "
                                  "fit has none.")  # fmt: skip
-            named += [("landmarks", "landmarks", host(self.problem.inputs.features.landmarks))]
-        return ParameterVector.of(named, most)
+            landmarks = host(self.problem.inputs.features.landmarks)
+            found.append(Parameter("landmarks", "landmarks", np.array(landmarks, dtype=float)))
+        return ParameterVector(found)
 
     # -- the objective ------------------------------------------------------------------------
 
@@ -158,9 +158,9 @@ class ParameterSearch:
         scalar = with_parameters(self._scalar, values["scalar"])
         return Separable(scalar, with_parameters(self.problem.kernel.operator, values["operator"]))
 
-    def _factored(self, problem: Problem) -> Parts:
-        solver: Any = Spectral() if problem.inputs.features is None else LowRank()
-        solver = ByDirection() if self._components else solver
+    def _factored(self, problem: Problem) -> Spectral:
+        solver: Any = Spectral if problem.inputs.features is None else LowRank
+        solver = ByDirection if self._components else solver
         want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
         self.n_evaluations += 1
         found: Any = solver.factor(problem, want, self.cache)
@@ -208,10 +208,7 @@ class ParameterSearch:
 
     # -- searching ----------------------------------------------------------------------------
 
-    def run(
-        self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0,
-        callback: Callable[[int, float], None] | None = None,
-    ) -> Learnt:  # fmt: skip
+    def run(self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0) -> Learnt:
         """L-BFGS from the start, and from `restarts` random places around it."""
         random = np.random.default_rng(random_state)
         best, trace = None, []
@@ -221,8 +218,6 @@ class ParameterSearch:
             def recorded(vector: np.ndarray, steps: list = steps) -> tuple[float, np.ndarray]:
                 value, gradient = self._tried(vector, steps)
                 steps.append(value)
-                if callback is not None:
-                    callback(len(steps), value)
                 return value, gradient
 
             start = self.start

@@ -117,7 +117,7 @@ def as_loss(loss: Any) -> Losses:
 def steps(shape: Any, points: Any, y: Items, loss: Losses) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each example the radii at which its list grows, and the least loss in the list then."""
     if not isinstance(shape, CandidateShape):
-        rows = [_ranked(some) for some in points.lists]
+        rows = [_ranked(some) for some in points]
     else:
         orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in shape.gaps(points)]
         rows = [(gaps[o], take(shape.outputs, o)) for gaps, o in orders]

@@ -17,6 +17,7 @@ from ..kernels.base import as_output_kernel
 from ..operators import OperatorKernel, as_operator_kernel
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator, afresh
+from .pairs import refuse_unequal
 
 DROPS = ("smallest", "oldest")
 
@@ -147,8 +148,7 @@ class OnlineKernelDependency(StructuredEstimator):
     def _check_block(self, X: Items, y: Items) -> tuple[Items, Items]:
         X = self._check_inputs(self.input_kernel_, X, reset=False)
         y = self.output_kernel_.as_outputs(y)
-        if count(X) != count(y):
-            raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+        refuse_unequal(X, y)
         return X, y
 
     def _rates(self, n: int) -> np.ndarray:
@@ -159,11 +159,8 @@ class OnlineKernelDependency(StructuredEstimator):
             value = getattr(self, name)
             if not isinstance(value, Real) or not least <= float(value) <= most:
                 raise ValueError(f"{name} must be a number from {least} to {most}, got {value!r}.")
-        rates = (
-            self.rate
-            / self.largest_
-            * np.arange(self.n_seen_ + 1, self.n_seen_ + n + 1) ** (-float(self.power))
-        )
+        steps = np.arange(self.n_seen_ + 1, self.n_seen_ + n + 1)
+        rates = self.rate / self.largest_ * steps ** (-float(self.power))
         if self.decay * rates.max() >= 1:
             raise ValueError(
                 f"decay={self.decay!r} times the rate {rates.max():.3g} is 1 or more, which "

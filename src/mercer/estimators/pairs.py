@@ -111,6 +111,18 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     return labels
 
 
+def refuse_unequal(X: Items, y: Items) -> None:
+    """Refuse inputs and outputs that differ in number."""
+    if count(X) != count(y):
+        raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+
+
+def folds_of(labels: np.ndarray, number: int) -> np.ndarray:
+    """The fold of each example, groups kept whole, drawn alike for all models of some data."""
+    groups = int(labels.max()) + 1
+    return np.random.RandomState(0).permutation(groups)[labels] % min(number, groups)
+
+
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:
     """Check sample weights; None where all are one."""
     from sklearn.utils.validation import _check_sample_weight

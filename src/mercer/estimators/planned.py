@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from typing import ClassVar
 
 from .._arrays import Items
 from .._parameters import whole
 from .._plan import Plan, Sizes
-from ..kernels import Kernel
+from ..kernels.base import as_output_kernel
 from ..operators import Covariance, OperatorKernel
 from ..problem import Problem, Want
 from ..solvers.route import plan, sizes_of
+from .choice import listed
 
 
 class Planned:
     """An estimator that tells what its routes cost."""
+
+    chooses: ClassVar[bool] = False
+    """Whether it chooses between several ridges."""
 
     def plan(
         self,
@@ -56,35 +60,24 @@ class Planned:
         ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
         """
         if X is not None and not isinstance(X, int):
-            return self._plan_of(X, y)
-        p, q = whole(p, "p"), whole(q, "q")
+            return plan(sizes_of(*copy.copy(self)._first_problem(X, y)))
+        n, p, q = whole(n, "n"), whole(p, "p"), whole(q, "q")
         rank = None if rank is None else whole(rank, "rank")
-        return plan(replace(self._sizes(whole(n, "n"), p, q), rank=rank))
-
-    def _plan_of(self, X: Items, y: Items) -> Plan:
-        """The plan of a fit on given pairs, from the very problem that `fit` would solve."""
-        fresh = copy.copy(self)
-        problem, want = fresh._first_problem(X, y)
-        return plan(sizes_of(problem, want))
+        kernels = self._kernels()
+        coupled = [kernel for kernel in kernels if not kernel.separable]
+        if coupled:
+            raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
+        operators = [kernel.separated().operator for kernel in kernels]
+        dense = [operator for operator in operators if operator.uniform is None]
+        conditional = sum(not isinstance(operator, Covariance) for operator in dense)
+        finite = as_output_kernel(listed(self, "output_kernel")[0]).features is not None
+        width = q if finite else None
+        return plan(Sizes(n, p, width, not dense, conditional, self.chooses, rank=rank))
 
     def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
+        """The very problem that `fit` would solve, of several choices the first."""
         raise NotImplementedError
 
-    def _sizes(self, n: int, p: int, q: int) -> Sizes:
+    def _kernels(self) -> list[OperatorKernel]:
+        """The kernels as given."""
         raise NotImplementedError
-
-
-def planned_sizes(
-    kernels: list[OperatorKernel], output: Kernel, n: int, p: int, q: int, choice: bool
-) -> Sizes:
-    """What the costs of a fit depend on, from sizes alone."""
-    coupled = [kernel for kernel in kernels if not kernel.separable]
-    if coupled:
-        raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
-    operators = [kernel.separated().operator for kernel in kernels]
-    uniform = [operator.uniform is not None for operator in operators]
-    conditional = sum(
-        not known and not isinstance(operator, Covariance)
-        for known, operator in zip(uniform, operators, strict=True)
-    )
-    return Sizes(n, p, None if output.features is None else q, all(uniform), conditional, choice)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items, count
@@ -15,7 +14,7 @@ from .._parameters import boolean
 from ..embedding import Embedding
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
-from ..kernels.wrapper import OnDevice, on_device
+from ..kernels.wrapper import OnDevice
 from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 from ..problem import Data, Problem, Side, Want
@@ -24,7 +23,7 @@ from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_r
 from .base import StructuredEstimator, warn_if_constant
 from .behind_predictions import LeftOutPoints
 from .fitted import Fitted
-from .gathered import Gathered, StreamParts
+from .gathered import Gathered
 from .on_grid import predict_on
 from .pairs import group_labels, rows_of, sample_weights
 from .planned import Planned
@@ -107,21 +106,6 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
             sample = sampled_rows(given_pairs, size, kept)
         return Data(X, y, labels, w, given, sample)
 
-    def _stream_parts(self, kernels: Sequence[Kernel], output_kernel: Kernel) -> StreamParts:
-        """What a stream is learnt with, on the device where one is named."""
-        if any(kernel.pairwise for kernel in kernels):
-            raise ValueError(
-                'kernel="precomputed" compares every pair with every other, which a stream never '
-                "holds: use Precomputed(gram), with blocks of indices as X."
-            )
-        return StreamParts(
-            [on_device(clone(kernel), self.device) for kernel in kernels],
-            on_device(clone(output_kernel), self.device),
-            self.features,
-            self.output_features,
-            boolean(self.fit_intercept, "fit_intercept"),
-        )
-
     # -- problems -----------------------------------------------------------------------------
 
     def _problem(
@@ -168,6 +152,9 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         """The kernel that inputs are checked by, on the device where one is named."""
         moved = self.device is not None and kernel.movable
         return OnDevice(kernel.inputs, str(self.device)) if moved else kernel.inputs
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [kernel.inputs for kernel in self._kernels()]
 
     # -- models -------------------------------------------------------------------------------
 

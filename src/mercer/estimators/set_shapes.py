@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, host, like, one, take
+from ..decoders.base import Ranked
 from ..embedding import Embedding
-from .any_model import RankedLists
+from ..spaces import Space
 from .prediction_sets import Ball, Bands, predicted_directly, weighted_quantile
 
 Moves = Iterator[tuple[slice, Array]]
@@ -229,27 +230,34 @@ class BandShape(AroundShape):
 
 
 class RankedShape:
-    """Lists of the best outputs that a model names itself, by how far they score below the best."""
+    """Lists of the best outputs that a model names itself, by how far they score below the best.
+
+    Parameters
+    ----------
+    space
+        That of the outputs, which tells them apart.
+    """
 
     complete, owned = False, False
 
-    def scores(self, points: Any, y: Items, scale: Any = None) -> np.ndarray:
-        """The gap between the best score and that of each input's own output."""
-        pairs = zip(points.lists, points.space.keys(y), strict=True)
-        return np.array(
-            [_gap(some, points.space.keys([o for o, _ in some]), k) for some, k in pairs]
-        )
+    def __init__(self, space: Space):
+        self.space = space
 
-    def sets(self, points: Any, radii: np.ndarray, scale: Any = None) -> list[list]:
+    def scores(self, points: list[Ranked], y: Items, scale: Any = None) -> np.ndarray:
+        """The gap between the best score and that of each input's own output."""
+        found = []
+        for ranked, own in zip(points, self.space.keys(y), strict=True):
+            keys = self.space.keys([output for output, _ in ranked])
+            known = own in keys
+            found.append(ranked[0][1] - ranked[keys.index(own)][1] if known else np.inf)
+        return np.array(found)
+
+    def sets(self, points: list[Ranked], radii: np.ndarray, scale: Any = None) -> list[list]:
         """The outputs that score at most the radius below the best."""
         return [
-            [output for output, score in some if some[0][1] - score <= radius]
-            for some, radius in zip(points.lists, radii, strict=True)
+            [output for output, score in ranked if ranked[0][1] - score <= radius]
+            for ranked, radius in zip(points, radii, strict=True)
         ]
-
-
-def _gap(ranked: list, keys: list, key: Any) -> float:
-    return ranked[0][1] - ranked[keys.index(key)][1] if key in keys else np.inf
 
 
 def shape_of(sets: Any, points: Any, labels: np.ndarray | None = None) -> Any:
@@ -267,6 +275,6 @@ def shape_of(sets: Any, points: Any, labels: np.ndarray | None = None) -> Any:
         return BandShape(view, points, view.outputs_, sets.scale in ("flat", "posterior"))
     if kind == "ball":
         return BallShape(view)
-    if isinstance(points, RankedLists):
-        return RankedShape()
+    if isinstance(points, list):
+        return RankedShape(kernel.space)
     return CandidateShape(view, sets.candidates, labels)

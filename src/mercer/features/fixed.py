@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
-from .._arrays import Array, Items
+from .._arrays import Items
 from ..kernels import Kernel
 from .base import FeatureMap
 
@@ -25,36 +26,11 @@ class Fixed(FeatureMap):
     def __sklearn_clone__(self) -> Fixed:
         return self
 
-    @property
-    def kernel_(self) -> Kernel:  # type: ignore[override]
-        """The kernel that the map was fitted for."""
-        return self.map.kernel_
-
-    @property
-    def projects(self) -> bool:  # type: ignore[override]
-        """As the map."""
-        return self.map.projects
-
     def fit(self, kernel: Kernel, A: Items) -> Fixed:
         """Nothing to choose."""
         return self
 
-    def transform(self, A: Items) -> Array:
-        """As the map."""
-        return self.map.transform(A)
 
-    def sqnorms(self, A: Items) -> Array:
-        """As the map."""
-        return self.map.sqnorms(A)
-
-    def compose(self, M: Array) -> FeatureMap:
-        """As the map."""
-        return self.map.compose(M)
-
-    def expansion(self, C: Array) -> tuple[Array, Items]:
-        """As the map."""
-        return self.map.expansion(C)
-
-    def kernel_features(self, C: Array) -> Array:
-        """As the map."""
-        return self.map.kernel_features(C)
+for _name in ("kernel_", "projects", "transform", "sqnorms", "compose", "expansion",
+              "kernel_features"):  # fmt: skip
+    setattr(Fixed, _name, property(attrgetter(f"map.{_name}")))  # all as the map has it

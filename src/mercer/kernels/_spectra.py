@@ -6,40 +6,45 @@ from .._loops import compiled, parallel
 
 
 @compiled
-def overlap(m, a, i, i_end, u, b, j, j_end, width, height, slope):
-    """Σ a_p b_q (height - slope |m_p - u_q|) over two sorted lists of peaks nearer than width."""
-    total = 0.0
+def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
+    """Σ a_p b_q (1 - slope |m_p - u_q|) over two sorted lists of peaks nearer than width."""
+    total = 0.0 * slope  # complex where a derivative is wanted
     for p in range(i, i_end):
         while j < j_end and u[j] <= m[p] - width:
             j += 1
         q = j
         while q < j_end and u[q] < m[p] + width:
-            total += a[p] * b[q] * (height - slope * abs(m[p] - u[q]))
+            total += a[p] * b[q] * (1.0 - slope * abs(m[p] - u[q]))
             q += 1
     return total
 
 
-def overlaps(mp, m, a, up, u, b, width, height, slope, symmetric):
+def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
     """The overlap of all pairs of two batches, the lower half mirrored where they are one."""
-    K = np.zeros((len(mp) - 1, len(up) - 1))
-    _overlaps(mp, m, a, up, u, b, width, height, slope, symmetric, K)
+    kind = np.result_type(a, slope)
+    K = np.zeros((len(mp) - 1, len(up) - 1), kind)
+    _overlaps(mp, m, a.astype(kind), up, u, b.astype(kind), width, kind.type(slope), symmetric, K)
     return K
 
 
 @parallel
-def _overlaps(start, stop, mp, m, a, up, u, b, width, height, slope, symmetric, K):
+def _overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
     for i in range(start, stop):
         for j in range(i + 1 if symmetric else K.shape[1]):
-            K[i, j] = overlap(m, a, mp[i], mp[i + 1], u, b, up[j], up[j + 1], width, height, slope)
+            K[i, j] = overlap(m, a, mp[i], mp[i + 1], u, b, up[j], up[j + 1], width, slope)
             if symmetric:
                 K[j, i] = K[i, j]
 
 
-@compiled
-def self_overlaps(mp, m, a, b, width, height, slope):
-    """The overlap of every spectrum with itself, its peaks weighted by a and by b."""
-    d = np.zeros(len(mp) - 1)
-    for i in range(len(d)):
-        start, end = mp[i], mp[i + 1]
-        d[i] = overlap(m, a, start, end, m, b, start, end, width, height, slope)
+def self_overlaps(mp, m, a, width, slope):
+    """The overlap of every spectrum with itself."""
+    kind = np.result_type(a, slope)
+    d = np.zeros(len(mp) - 1, kind)
+    _self_overlaps(mp, m, a.astype(kind), width, kind.type(slope), d)
     return d
+
+
+@parallel
+def _self_overlaps(start, stop, mp, m, a, width, slope, d):
+    for i in range(start, stop):
+        d[i] = overlap(m, a, mp[i], mp[i + 1], m, a, mp[i], mp[i + 1], width, slope)

@@ -5,31 +5,6 @@ import numpy as np
 from .._loops import compiled, parallel
 
 
-@parallel
-def counted(start, stop, indptr, indices, data, columns, rows, values, out):
-    """Out = F Gᵀ for F by rows (CSR) and G by columns (CSC), straight into a dense matrix."""
-    for i in range(start, stop):
-        for a in range(indptr[i], indptr[i + 1]):
-            gram, value = indices[a], data[a]
-            for b in range(columns[gram], columns[gram + 1]):
-                out[i, rows[b]] += value * values[b]
-
-
-@parallel
-def placed(
-    start, stop, starts, grams, front, back, value, columns, rows, their_front, their_back, kappa,
-    out,
-):  # fmt: skip
-    """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
-    for i in range(start, stop):
-        for a in range(starts[i], starts[i + 1]):
-            gram = grams[a]
-            half = 0.5 * value[gram]
-            for b in range(columns[gram], columns[gram + 1]):
-                near = kappa[abs(front[a] - their_front[b])] + kappa[abs(back[a] - their_back[b])]
-                out[i, rows[b]] += half * near
-
-
 @compiled
 def _shifted_runs(s, t, shift, worth):
     """Σ over i with s[i:] and t[i + shift:] of the worth of the runs of equal symbols."""
@@ -71,45 +46,27 @@ def weighted_degree(
 
 
 @compiled
-def _subsequences(s, t, n, decay, first, inner, last):
+def _subsequences(s, t, n, decay, first):
     """Sum over lengths first..n of the gap-weighted subsequence kernel of s and t.
 
-    `inner` and `last` are work space of at least (len(s) + 1) × (len(t) + 1): K'_{m-1} and K'_m.
+    before[m, j] is K'_m of Lodhi et al. for the symbols of s so far and t[:j].
     """
-    rows, columns, square = len(s), len(t), decay * decay
-    for i in range(rows + 1):
-        for j in range(columns + 1):
-            last[i, j] = 1.0
-    total = 0.0 * decay  # complex where the derivative is wanted
-    for m in range(1, n + 1):
-        if min(rows, columns) < m:
-            break
-        inner, last = last, inner
-        level = 0.0 * decay
-        if m == n:  # nothing will be built on these
-            for i in range(rows):
-                for j in range(columns):
-                    if s[i] == t[j]:
-                        level += square * inner[i, j]
-            return total + level
-        for i in range(rows + 1):
-            last[i, 0] = 0.0
-        for j in range(columns + 1):
-            last[0, j] = 0.0
-        for i in range(1, rows + 1):
-            along = 0.0 * decay
-            for j in range(1, columns + 1):
+    levels = np.full(n + 1, 0.0 * decay)  # complex where the derivative is wanted
+    before = np.full((n, len(t) + 1), 0.0 * decay)
+    before[0], square = 1.0, decay * decay
+    for i in range(len(s)):
+        for m in range(min(n, i + 1), 0, -1):  # each length builds on the one below, before s[i]
+            along, level, symbol = 0.0 * decay, levels[m], s[i]
+            for j in range(len(t)):
                 along *= decay
-                if s[i - 1] == t[j - 1]:
-                    ended = square * inner[i - 1, j - 1]
+                if symbol == t[j]:
+                    ended = square * before[m - 1, j]
                     level += ended
                     along += ended
-                last[i, j] = decay * last[i - 1, j] + along
-        if level == 0.0:
-            break  # nor are there longer ones
-        if m >= first:
-            total += level
-    return total
+                if m < n:
+                    before[m, j + 1] = decay * before[m, j + 1] + along
+            levels[m] = level
+    return levels[first:].sum()
 
 
 @parallel
@@ -117,16 +74,11 @@ def subsequences(
     start, stop, flat, starts, their_flat, their_starts, n, decay, first, symmetric, out
 ):
     """The gap-weighted subsequence kernel of all pairs."""
-    widest = 0
-    for j in range(out.shape[1]):
-        widest = max(widest, their_starts[j + 1] - their_starts[j])
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
-        inner = np.empty((len(s) + 1, widest + 1), out.dtype)
-        last = np.empty((len(s) + 1, widest + 1), out.dtype)
         for j in range(i if symmetric else 0, out.shape[1]):
             t = their_flat[their_starts[j] : their_starts[j + 1]]
-            out[i, j] = _subsequences(s, t, n, decay, first, inner, last)
+            out[i, j] = _subsequences(s, t, n, decay, first)
             if symmetric:
                 out[j, i] = out[i, j]
 
@@ -136,19 +88,4 @@ def subsequences_alone(start, stop, flat, starts, n, decay, first, out):
     """The same of every sequence with itself."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
-        inner = np.empty((len(s) + 1, len(s) + 1), out.dtype)
-        last = np.empty((len(s) + 1, len(s) + 1), out.dtype)
-        out[i] = _subsequences(s, s, n, decay, first, inner, last)
-
-
-@parallel
-def same_places(start, stop, ours, starts, theirs, their_starts, out):
-    """Out_ij = the number of places at which two sequences have the same symbol."""
-    for i in range(start, stop):
-        first, length = starts[i], starts[i + 1] - starts[i]
-        for j in range(out.shape[1]):
-            other = their_starts[j]
-            shared = 0
-            for p in range(min(length, their_starts[j + 1] - other)):
-                shared += ours[first + p] == theirs[other + p]
-            out[i, j] = shared
+        out[i] = _subsequences(s, s, n, decay, first)

@@ -12,7 +12,7 @@ from ..curves import as_grid
 from ..spaces import Curves
 from .base import VectorKernel
 from .capabilities import Features, ItemGradient
-from .gradients import ParameterGradient
+from .gradients import ParameterGradient, slope
 
 
 class CurveKernel(VectorKernel):
@@ -23,33 +23,32 @@ class CurveKernel(VectorKernel):
 
     # -- what a kernel on curves implements ---------------------------------------------------
 
-    def _root(self, grid: np.ndarray) -> np.ndarray:
-        """R, upper triangular; as the row of its diagonal where it is diagonal."""
+    def _metric(self, grid: np.ndarray) -> np.ndarray:
+        """The matrix of the inner product before smoothing; its diagonal where it is diagonal."""
         raise NotImplementedError
 
     # -- batches ------------------------------------------------------------------------------
 
     def fit(self, A: Items) -> CurveKernel:
         """Settle the grid and factor the inner product."""
-        width = self.check(A, "A").shape[1]
-        self.grid_ = np.linspace(0.0, 1.0, width) if self.grid is None else as_grid(self.grid)
-        self.root_ = self._smoothed_root(self.grid_)
+        self.grid_ = self._on(int(self.check(A, "A").shape[1]))
+        self.root_ = self._root(self.grid_)
         return self
 
     space = property(lambda k: Curves(vars(k).get("grid_") if k.grid is None else k.grid))
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Curves as rows of values on the grid."""
-        owner, space = type(self).__name__, self.space
-        return space.on_this_grid(super().check(space.rows(A, name, owner), name), name, owner)
+        return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
         """The same: predicted curves are told on the grid."""
-        return self.space.check(Y, name, type(self).__name__)
+        return self.check(Y, name)
 
-    def _given(self) -> np.ndarray | None:
+    def _on(self, width: int) -> np.ndarray:
+        """The grid of curves of some values."""
         grid = self.space.grid
-        return None if grid is None else as_grid(grid)
+        return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
     # -- values -------------------------------------------------------------------------------
 
@@ -70,54 +69,43 @@ class CurveKernel(VectorKernel):
         return like(solved, F) if is_foreign(F) else solved
 
     def _factor(self, width: int) -> np.ndarray:
-        if "root_" in self.__dict__:
-            return self.root_
-        grid = self._given()
-        return self._smoothed_root(np.linspace(0.0, 1.0, width) if grid is None else grid)
+        return self.root_ if "root_" in self.__dict__ else self._root(self._on(width))
 
-    def _smoothed_root(self, grid: np.ndarray) -> np.ndarray:
-        R = self._root(grid)
-        smoothing = non_negative(self.smoothing, "smoothing")
-        if smoothing == 0:
+    def _root(self, grid: np.ndarray) -> np.ndarray:
+        """R, the root of the metric after smoothing; its diagonal where it is diagonal."""
+        G = self._metric(grid)
+        R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
+        if non_negative(self.smoothing, "smoothing") == 0:
             return R
-        S = smoother(grid, smoothing)
+        S = smoother(grid, self.smoothing)
         return R[:, None] * S if R.ndim == 1 else R @ S
 
     def _rooted(self, A: Array) -> Array:
         R = like(self._factor(int(A.shape[1])), A)
         return A * R if R.ndim == 1 else A @ R.T
 
-    def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:
-        """The derivatives of RᵀR, apart from smoothing, for each positive parameter of it."""
-        return {}
-
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """K = ASᵀRᵀRSB is linear in RᵀR; the smoother S moves by -(W + λD)⁻¹DS."""
-
-        def slopes(width: int) -> dict[str, np.ndarray]:
-            given = self._given()
-            grid = np.linspace(0.0, 1.0, width) if given is None else given
-            found = self._metric_slopes(grid)
-            if not self.smoothing:
-                return found
-            S, rough = smoother(grid, float(self.smoothing)), roughness(grid, 2)
-            R = self._root(grid)
-            G = np.diag(R**2) if R.ndim == 1 else R.T @ R
-            found = {name: S.T @ M @ S for name, M in found.items()}
-            moved = -S @ np.linalg.solve(np.diag(quadrature(grid)), rough @ S)
-            half = S.T @ G @ moved
-            return found | {"smoothing": half + half.T}
-
-        def forms(A: Array) -> dict[str, Array]:
-            return {name: like(M, A) for name, M in slopes(int(A.shape[1])).items()}
-
+        """K = A G Bᵀ is linear in the smoothed metric G, which is analytic in its parameters."""
         values = {name: float(getattr(self, name, 0)) for name in ("weight", "smoothing")}
-        return ParameterGradient.of_grams(
-            {name: value for name, value in values.items() if value},
-            lambda A, B: {name: A @ M @ B.T for name, M in forms(A).items()},
-            lambda A: {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in forms(A).items()},
-        )
+        values = {name: value for name, value in values.items() if value}
+
+        def slopes(A: Array) -> dict[str, Array]:
+            grid = self._on(int(A.shape[1]))
+
+            def smoothed(kernel: CurveKernel) -> np.ndarray:
+                G, S = kernel._metric(grid), smoother(grid, kernel.smoothing)
+                return S.T @ (np.diag(G) if G.ndim == 1 else G) @ S
+
+            return {name: like(slope(smoothed, self, name), A) for name in values}
+
+        def diagonals(A: Array) -> dict[str, Array]:
+            return {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in slopes(A).items()}
+
+        def grams(A: Array, B: Array) -> dict[str, Array]:
+            return {name: A @ M @ B.T for name, M in slopes(A).items()}
+
+        return ParameterGradient.of_grams(values, grams, diagonals)
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij RᵀR b_j."""
@@ -160,8 +148,8 @@ class L2(CurveKernel):
         self.smoothing = smoothing
         self.rule = rule
 
-    def _root(self, grid: np.ndarray) -> np.ndarray:
-        return np.sqrt(quadrature(grid, self.rule))
+    def _metric(self, grid: np.ndarray) -> np.ndarray:
+        return quadrature(grid, self.rule)
 
 
 @parameters
@@ -191,13 +179,9 @@ class Sobolev(CurveKernel):
     weight: float = 1.0
     smoothing: float = 0.0
 
-    def _root(self, grid: np.ndarray) -> np.ndarray:
-        weight = non_negative(self.weight, "weight")
-        G = np.diag(quadrature(grid)) + weight * roughness(grid, self.order)
-        return scipy.linalg.cholesky(G)
-
-    def _metric_slopes(self, grid: np.ndarray) -> dict[str, np.ndarray]:
-        return {"weight": roughness(grid, self.order)} if self.weight else {}
+    def _metric(self, grid: np.ndarray) -> np.ndarray:
+        non_negative(np.real(self.weight), "weight")
+        return np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
 
 
 RULES = ("trapezoid", "simpson")
@@ -246,9 +230,9 @@ def roughness(grid: np.ndarray, order: int) -> np.ndarray:
     return D.T @ (h[:, None] * D)
 
 
-def smoother(grid: np.ndarray, smoothing: float) -> np.ndarray:
+def smoother(grid: np.ndarray, smoothing: complex) -> np.ndarray:
     """The matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
+    if not smoothing:
+        return np.eye(len(grid))
     w = quadrature(grid)
-    return scipy.linalg.solve(
-        np.diag(w) + smoothing * roughness(grid, 2), np.diag(w), assume_a="pos"
-    )
+    return np.linalg.solve(np.diag(w) + smoothing * roughness(grid, 2), np.diag(w))

@@ -100,9 +100,34 @@ def added(left: Values, right: Values, scale: float = 1.0) -> Values:
     return out
 
 
-def by_complex_step(function: Callable[[complex], np.ndarray], at: float) -> np.ndarray:
+def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
     """The derivative of an analytic function, exact to rounding."""
     return function(complex(at, TINY)).imag / TINY
+
+
+def slope(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
+    """The derivative of what is made of a kernel, analytic in a parameter, in that parameter."""
+    at = float(getattr(kernel, name))
+    return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
+
+
+def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
+    """Derivatives of a kernel whose values are analytic in some of its parameters.
+
+    Its `_gram` and `_diag` are called on copies that have one complex parameter.
+    """
+    values = {name: float(getattr(kernel, name)) for name in names}
+    values = {name: value for name, value in values.items() if value > 0}
+
+    def slopes(function: Callable[[Any], Array]) -> Values:
+        return {name: slope(function, kernel, name) for name in values}
+
+    return ParameterGradient.of_grams(
+        values,
+        lambda A, B: slopes(lambda k: k._gram(A, B)),
+        lambda A: slopes(lambda k: k._diag(A)),
+        most,
+    )
 
 
 def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:

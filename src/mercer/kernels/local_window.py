@@ -49,12 +49,12 @@ class LocalWindow(Decaying):
         """The number of windows grows with the square of the radius."""
         bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
-    def windows(self, decay: complex | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def windows(self) -> tuple[np.ndarray, np.ndarray]:
         """First and last place of every window, (windows, 2), and the weights of their features."""
         r = whole(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
-        return ends, np.sqrt((self._settled() if decay is None else decay) ** span)
+        return ends, np.sqrt(self._settled() ** span)
 
     def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """A 64-bit key for each item and window, (items, windows)."""
@@ -74,23 +74,19 @@ class LocalWindow(Decaying):
         as_sequences([item[0] for item in items], name)
         return items
 
-    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """As inputs."""
-        return self.check(Y, name)
-
-    def _pairs(self, A: Items, B: Items, decay: complex) -> np.ndarray:
+    def _gram(self, A: Items, B: Items) -> np.ndarray:
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
         keys = self.keys(codes, np.arange(len(sequences)), positions)
         _, columns = np.unique(keys.ravel(), return_inverse=True)
-        weights = np.tile(self.windows(decay)[1], len(keys))
+        weights = np.tile(self.windows()[1], len(keys))
         indptr = np.arange(0, keys.size + 1, keys.shape[1])
         F = sparse.csr_array((weights, columns.ravel(), indptr))
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
-    def _alone(self, A: Items, decay: complex) -> np.ndarray:
-        return np.full(len(A), (self.windows(decay)[1] ** 2).sum())
+    def _diag(self, A: Items) -> np.ndarray:
+        return np.full(len(A), (self.windows()[1] ** 2).sum())
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:

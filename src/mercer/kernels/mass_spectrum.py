@@ -8,7 +8,7 @@ from .._parameters import parameters, positive
 from ..spaces import Spectra
 from ..spaces.molecules import peaks
 from .base import Kernel
-from .gradients import ParameterGradient
+from .gradients import analytic
 
 SIDES = ("peaks", "losses", "differences")
 
@@ -66,53 +66,20 @@ class MassSpectrum(Kernel):
         read = (peaks(item, f"{name}[{i}]") for i, item in enumerate(items))
         return object_array([Sorted(*spectrum) for spectrum in read])
 
-    @property
-    def _triangle(self) -> tuple[float, float, float]:
-        """The width of the triangle, its height and its slope."""
-        w = float(self.width)
-        return w, 1.0, 1.0 / w
-
     def _gram(self, A: Items, B: Items) -> Array:
         from ._spectra import overlaps
 
         left = self._peaks(A)
         right = left if B is A else self._peaks(B)
-        return overlaps(*left, *right, *self._triangle, A is B)
+        return overlaps(*left, *right, np.real(self.width), 1.0 / self.width, A is B)
 
     def _diag(self, A: Items) -> Array:
         from ._spectra import self_overlaps
 
-        starts, masses, weights = self._peaks(A)
-        return self_overlaps(starts, masses, weights, weights, *self._triangle)
+        return self_overlaps(*self._peaks(A), np.real(self.width), 1.0 / self.width)
 
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of the width, d/w² for each matched pair of peaks; and of the power, log a + log b."""
-        from ._spectra import overlaps, self_overlaps
-
-        w = float(self.width)
-        wider = (w, 0.0, -1.0 / w**2)
-
-        def logs(weights: np.ndarray) -> np.ndarray:
-            return weights * np.log(weights) / self.power
-
-        def gram(A: Items, B: Items) -> dict:
-            (s, m, a), (t, u, b) = self._peaks(A), self._peaks(B)
-            grown = {"width": overlaps(s, m, a, t, u, b, *wider, False)}
-            if self.power > 0:
-                both = overlaps(s, m, logs(a), t, u, b, *self._triangle, False)
-                grown["power"] = both + overlaps(s, m, a, t, u, logs(b), *self._triangle, False)
-            return grown
-
-        def diag(A: Items) -> dict:
-            s, m, a = self._peaks(A)
-            grown = {"width": self_overlaps(s, m, a, a, *wider)}
-            if self.power > 0:
-                grown["power"] = 2.0 * self_overlaps(s, m, logs(a), a, *self._triangle)
-            return grown
-
-        values = {"width": w} | ({"power": float(self.power)} if self.power > 0 else {})
-        return ParameterGradient.of_grams(values, gram, diag)
+    # Of the width, the peaks that match held, and of the power.
+    parameter_gradient = property(lambda self: analytic(self, "width", "power"))
 
     def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All peaks in a row: where each spectrum starts, masses, weights."""
@@ -123,8 +90,8 @@ class MassSpectrum(Kernel):
 
     def _of(self, item: Sorted) -> tuple[np.ndarray, np.ndarray]:
         if self.of == "differences":
-            return item.differences(self.width, self.strongest)
-        return item.peaks if self.of == "peaks" else item.losses(self.width)
+            return item.differences(np.real(self.width), self.strongest)
+        return item.peaks if self.of == "peaks" else item.losses(np.real(self.width))
 
 
 LEAST = 0.5

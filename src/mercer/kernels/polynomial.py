@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
+
 from .._arrays import Array, dense, power, sqnorms
 from .._parameters import positive
 from .base import VectorKernel
 from .capabilities import ItemGradient
-from .gradients import ParameterGradient, Values
+from .gradients import analytic
 
 
 class Polynomial(VectorKernel):
@@ -27,9 +29,10 @@ class Polynomial(VectorKernel):
     def _affine(self, inner: Array) -> Array:
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
-        if self.coef0 < 0:
+        if np.real(self.coef0) < 0:
             raise ValueError(f"coef0 must not be negative (no kernel then), got {self.coef0!r}.")
-        return positive(self.gamma, "gamma") * inner + self.coef0
+        positive(np.real(self.gamma), "gamma")
+        return self.gamma * inner + self.coef0
 
     def _gram(self, A: Array, B: Array) -> Array:
         return power(self._affine(dense(A @ B.T)), int(self.degree))
@@ -39,20 +42,8 @@ class Polynomial(VectorKernel):
 
     item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
 
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of gamma and coef0."""
-
-        def slopes(inner: Array) -> Values:
-            base = self.degree * self._affine(inner) ** (int(self.degree) - 1)
-            return {"gamma": base * inner} | ({"coef0": base} if self.coef0 > 0 else {})
-
-        values = {"gamma": float(self.gamma), "coef0": float(self.coef0)}
-        return ParameterGradient.of_grams(
-            {name: value for name, value in values.items() if value > 0},
-            lambda A, B: slopes(dense(A @ B.T)),
-            lambda A: slopes(sqnorms(A)),
-        )
+    # Of gamma and coef0.
+    parameter_gradient = property(lambda self: analytic(self, "gamma", "coef0"))
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""

@@ -13,7 +13,7 @@ from .._parameters import positive, whole
 from ..spaces import Vectors
 from .base import Kernel
 from .capabilities import Fourier, ItemGradient
-from .gradients import ParameterGradient, total
+from .gradients import ParameterGradient, by_complex_step, total
 from .mapped import After
 
 UNITS = ("each", "common")
@@ -188,8 +188,7 @@ class Smoothed(After):
             raise ValueError(
                 f"shape={self.shape} has {height * width} pixels, but the images have {pixels}."
             )
-        sigma = positive(self.width, "width")
-        return np.kron(_blur(height, sigma), _blur(width, sigma))
+        return _blurred(height, width, positive(self.width, "width"))
 
     @property
     def fourier(self) -> Fourier | None:
@@ -214,9 +213,10 @@ class Smoothed(After):
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside
+        sigma = positive(self.width, "width")
 
         def moved(A: Array) -> Array:
-            return A @ like(self._widened(), A)
+            return A @ like(by_complex_step(lambda x: _blurred(*self.shape, x), sigma), A)
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
             U, W, Ct = self._apply(A), self._apply(B), C.T
@@ -226,28 +226,19 @@ class Smoothed(After):
         def diag_vjp(A: Array, c: Array) -> dict:
             return {"width": total(items.diag_vjp(self._apply(A), c) * moved(A))}
 
-        own = ParameterGradient({"width": positive(self.width, "width")}, vjp, diag_vjp)
+        own = ParameterGradient({"width": sigma}, vjp, diag_vjp)
         return own.plus(inside)
 
-    def _widened(self) -> np.ndarray:
-        """The derivative of S in the width."""
-        (height, width), sigma = self.shape, positive(self.width, "width")
-        down = np.kron(_blur_slope(height, sigma), _blur(width, sigma))
-        return down + np.kron(_blur(height, sigma), _blur_slope(width, sigma))
+
+def _blurred(height: int, width: int, sigma: complex) -> np.ndarray:
+    """S of an image, the blur along columns times that along rows."""
+    return np.kron(_blur(height, sigma), _blur(width, sigma))
 
 
-def _blur_slope(size: int, sigma: float) -> np.ndarray:
-    """The derivative of `_blur` in sigma: each weight times its squared step less their mean."""
-    far = np.arange(-int(np.ceil(8 * sigma)), int(np.ceil(8 * sigma)) + 1) / sigma
-    weights = np.exp(-0.5 * far**2)
-    mean = (weights * far**2).sum() / weights.sum()
-    steps = (np.arange(size)[:, None] - np.arange(size)[None, :]) / sigma
-    return _blur(size, sigma) * (steps**2 - mean) / sigma
-
-
-def _blur(size: int, sigma: float) -> np.ndarray:
+def _blur(size: int, sigma: complex) -> np.ndarray:
     """The weight of every pixel of a line in every other; those around a pixel sum to one."""
-    far = np.arange(-int(np.ceil(8 * sigma)), int(np.ceil(8 * sigma)) + 1)
+    reach = int(np.ceil(8 * np.real(sigma)))
+    far = np.arange(-reach, reach + 1)
     at = np.arange(size)
     steps = (at[:, None] - at[None, :]) / sigma
     return np.exp(-0.5 * steps**2) / np.exp(-0.5 * (far / sigma) ** 2).sum()

@@ -56,20 +56,20 @@ class Subsequences(Decaying):
         n = whole(self.n, "n")
         return n, 1 if self.blended else n
 
-    def _pairs(self, A: np.ndarray, B: np.ndarray, decay: complex) -> np.ndarray:
+    def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         from ._string_loops import subsequences
 
-        (n, first), (ours, theirs) = self._lengths(), encoded(A, B)
+        (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._settled()
         out = np.empty((len(A), len(B)), type(decay))
         subsequences(
             ours.flat, ours.starts, theirs.flat, theirs.starts, n, decay, first, A is B, out
         )
         return out
 
-    def _alone(self, A: np.ndarray, decay: complex) -> np.ndarray:
+    def _diag(self, A: np.ndarray) -> np.ndarray:
         from ._string_loops import subsequences_alone
 
-        (n, first), codes = self._lengths(), encoded(A, A)[0]
+        (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._settled()
         out = np.empty(len(A), type(decay))
         subsequences_alone(codes.flat, codes.starts, n, decay, first, out)
         return out

@@ -21,20 +21,15 @@ class TreeKernel(Decaying):
         self._settled()
         return flattened(A, name)
 
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """The trees as given, in an array of objects, after a check."""
-        self.check(Y, name)
-        return self.space.check(Y, name)
-
-    def _bags(self, A: Items, decay: complex) -> Bags:
+    def _bags(self, A: Items) -> Bags:
         raise NotImplementedError
 
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
-        left = self._bags(A, decay)
-        return inner(left, left if B is A else self._bags(B, decay))
+    def _gram(self, A: Items, B: Items) -> Array:
+        left = self._bags(A)
+        return inner(left, left if B is A else self._bags(B))
 
-    def _alone(self, A: Items, decay: complex) -> Array:
-        return sqnorms(self._bags(A, decay))
+    def _diag(self, A: Items) -> Array:
+        return sqnorms(self._bags(A))
 
 
 class Subtree(TreeKernel):
@@ -68,9 +63,9 @@ class Subtree(TreeKernel):
     def __init__(self, decay: float = 1.0):
         self.decay = decay
 
-    def _bags(self, A: Items, decay: complex) -> Bags:
+    def _bags(self, A: Items) -> Bags:
         parts = (tree.subtrees() for tree in A)
-        return Bags.of((hashes, decay ** (size / 2.0)) for hashes, size in parts)
+        return Bags.of((hashes, self._settled() ** (size / 2.0)) for hashes, size in parts)
 
 
 class Productions(TreeKernel):
@@ -106,16 +101,16 @@ class Productions(TreeKernel):
             raise ValueError(f"height must be 1 or 2, got {self.height!r}.")
         return super().check(A, name)
 
-    def _bags(self, A: Items, decay: complex) -> Bags:
-        return Bags.of(self._bag(tree, decay) for tree in A)
+    def _bags(self, A: Items) -> Bags:
+        return Bags.of(self._bag(tree) for tree in A)
 
-    def _bag(self, tree: FlatTree, decay: complex) -> tuple[np.ndarray, np.ndarray]:
+    def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
         made = tree.productions()
         made = made[np.diff(tree.pointer) > 0]
         if self.height == 1:
             return made, np.ones(len(made))
         pairs = tree.pairs()
-        weights = np.repeat([1.0, decay**0.5], [len(made), len(pairs)])
+        weights = np.repeat([1.0, self._settled() ** 0.5], [len(made), len(pairs)])
         return np.concatenate([made, pairs]), weights
 
 
@@ -152,17 +147,17 @@ class SubsetTree(TreeKernel):
     def __init__(self, decay: float = 0.5):
         self.decay = decay
 
-    def _pairs(self, A: Items, B: Items, decay: complex) -> Array:
+    def _gram(self, A: Items, B: Items) -> Array:
         from ._fragments import fragments
 
         left = _flat_batch(A)
         right = left if B is A else _flat_batch(B)
-        return np.asarray(fragments(*left, *right, decay, A is B))
+        return np.asarray(fragments(*left, *right, self._settled(), A is B))
 
-    def _alone(self, A: Items, decay: complex) -> Array:
+    def _diag(self, A: Items) -> Array:
         from ._fragments import own_fragments
 
-        return np.asarray(own_fragments(*_flat_batch(A), decay))
+        return np.asarray(own_fragments(*_flat_batch(A), self._settled()))
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -94,20 +94,17 @@ class Positionwise(CoupledKernel):
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
 
-    @property
-    def inputs(self) -> Kernel:
-        """Sequences of vectors, compared place by place."""
-        return getattr(self, "inputs_", None) or Positions(self.kernel)
+    def _input_kernel(self) -> Kernel:
+        return Positions(self.kernel)  # sequences of vectors, compared place by place
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
         """Fit both kernels, and find how many places and letters there are."""
-        super().fit(X, V)
         self._check_parameters()
+        super().fit(X, V)
         lengths = np.array([len(x) for x in X])
         self.letters_ = self._letters(int(lengths.max()))
         self.places_ = self.width_ // self.letters_
         self._check_lengths(lengths, V)
-        self.inputs_ = Positions(self.kernel).fit(X)
         words = None if self.word_kernel is None else clone(as_kernel(self.word_kernel))
         self.words_ = None if words is None else words.fit(words.check(X, "X"))
         return self
@@ -181,84 +178,57 @@ class PositionGram(BlockGram):
         self.rows = kernel.slots(A)
         self.columns = self.rows if A is B else kernel.slots(B)
         self.words = None if kernel.words_ is None else kernel.words_(A, None if A is B else B)
-        self.left = _Places(A, self.rows)
-        self.right = self.left if A is B else _Places(B, self.columns)
+        self.left = _vectors(A, self.rows)
+        self.right = self.left if A is B else _vectors(B, self.columns)
 
     def apply(self, D: Array) -> Array:
         """Strip by strip."""
-        D = D[self.right.order]
         out = np.zeros((self.rows.size, D.shape[1]))
-        for rows, columns, strip in self._strips():
-            out[rows] = strip @ D[columns]
+        for rows, columns in self._strips():
+            out[rows] = self._values(rows, columns) @ D[columns]
         return out
 
     def matrix(self) -> Array:
         """All strips, each in its place."""
         G = np.zeros((self.rows.size, self.columns.size))
-        for rows, columns, strip in self._strips():
-            G[np.ix_(rows, self.right.order[columns])] = strip
+        for rows, columns in self._strips():
+            G[rows[:, None], columns] = self._values(rows, columns)
         return G
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
         """The places, where they are kept apart."""
         if self.shares:
             return super().parts()
-        return (
-            (self.left.at(p), self._apart(self.left.at(p), self.right.span(p)))
-            for p in range(self.rows.width)
-            if self.left.at(p).size
-        )
+        return ((own, self._values(own, own)) for own, _ in self._by_place())
 
-    def _strips(self) -> Iterator[tuple[np.ndarray, slice, np.ndarray]]:
-        """Slots of one place, the slots (in order of place) that they go with, and the values."""
-        for p in range(self.rows.width):
-            ours, own = self.left.at(p), self.right.span(p)
-            for part in blocks(len(ours), ROWS) if len(ours) else ():
-                if self.shares:
-                    yield ours[part], slice(None), self._shared(ours[part], own)
-                elif own.stop > own.start:
-                    yield ours[part], own, self._apart(ours[part], own)
+    def _by_place(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The slots of either batch at each place that the first one has."""
+        for p in np.unique(self.rows.places):
+            yield np.flatnonzero(self.rows.places == p), np.flatnonzero(self.columns.places == p)
 
-    def _apart(self, rows: np.ndarray, own: slice) -> np.ndarray:
-        strip = self._words(rows, own)
-        if self.kernel.mu == 0:
-            return strip
-        return strip + self.kernel.mu * self._inner(rows, own)
+    def _strips(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Slots of one place, and the slots that they go with."""
+        for rows, columns in self._by_place():
+            columns = np.arange(self.columns.size) if self.shares else columns
+            for part in blocks(len(rows), ROWS) if len(columns) else ():
+                yield rows[part], columns
 
-    def _shared(self, rows: np.ndarray, own: slice) -> np.ndarray:
-        strip = self._inner(rows, slice(None))
-        same = strip[:, own] * self.kernel.mu
-        strip *= self.kernel.mu * self.kernel.eta
-        strip[:, own] += same
-        strip[:, own] += self._words(rows, own)
+    def _values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The values between slots of one place and others."""
+        mu, inner = self.kernel.mu, self.kernel.inputs_.inner
+        same = self.columns.places[columns] == self.rows.places[rows[0]]
+        if mu > 0:
+            strip = inner(self.left[rows], self.right[columns])
+            strip *= mu * (same + self.kernel.eta)
+        else:
+            strip = np.zeros((len(rows), len(columns)))
+        if self.words is not None:
+            theirs = self.columns.owners[columns[same]]
+            strip[:, same] += self.words[np.ix_(self.rows.owners[rows], theirs)]
         return strip
 
-    def _inner(self, rows: np.ndarray, columns: slice) -> np.ndarray:
-        return self.kernel.inputs_.inner(self.left.vectors[rows], self.right.sorted[columns])
 
-    def _words(self, rows: np.ndarray, own: slice) -> Any:
-        if self.words is None:
-            return np.zeros((len(rows), own.stop - own.start))
-        theirs = self.columns.owners[self.right.order[own]]
-        return self.words[np.ix_(self.rows.owners[rows], theirs)]
-
-
-class _Places:
-    """The vectors of a batch slot by slot, and their order by place."""
-
-    def __init__(self, A: Items, slots: Slots):
-        assert slots.live is not None
-        filled = [a[: slots.width] for a in A if len(a)]
-        self.vectors = np.concatenate(filled) if filled else np.zeros((0, 1))
-        place = slots.live % slots.width
-        self.order = np.argsort(place, kind="stable")
-        self.sorted = self.vectors[self.order]
-        self.starts = np.searchsorted(place[self.order], np.arange(slots.width + 1))
-
-    def span(self, p: int) -> slice:
-        """The slots of a place, in order of place."""
-        return slice(int(self.starts[p]), int(self.starts[p + 1]))
-
-    def at(self, p: int) -> np.ndarray:
-        """The same as positions in the batch."""
-        return self.order[self.span(p)]
+def _vectors(A: Items, slots: Slots) -> np.ndarray:
+    """What stands at each slot of a batch."""
+    filled = [a[: slots.width] for a in A if len(a)]
+    return np.concatenate(filled) if filled else np.zeros((0, 1))

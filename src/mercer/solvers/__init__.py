@@ -8,17 +8,16 @@ for learnt operators and robust losses. All left-out predictions come from `Leav
 """
 
 from ..operators.moments import Moments
-from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .by_direction import ByDirection
 from .cholesky import Cholesky, Tridiagonal
 from .coupled import Dense, Products
-from .factorization import Factorization, LeftOut, Refused, Solution
+from .factorization import Cache, Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part, Smoother
 from .low_rank import LowRank, ridge
 from .operator_features import OperatorFeatures
 from .refit import Refit
-from .route import SOLVERS, factor, route
+from .route import SOLVERS, Solver, factor, route
 from .spanned import SpannedLowRank
 from .spectral import Spectral
 from .streamed import Streamed

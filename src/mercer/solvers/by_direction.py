@@ -12,15 +12,13 @@ from .._arrays import Array, Items, host, is_foreign, like, namespace, take
 from .._memory import available
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
-from .base import Cache
-from .coupled import CoupledSolver, by_slots, fitted_kernel, ridge_solution
-from .direction_grams import DirectionGram, GramInputs, LazyParts
-from .factorization import Factorization, Solution
-from .inputs import Reduction, weighted_mean
+from .coupled import by_slots, coupled_refusal, fitted_kernel
+from .direction_grams import DirectionKernel, LazyParts
+from .factorization import Cache, Factorization, Outputs, Solution
+from .inputs import ExactInputs, InputGram
 from .left_out import Part, by_inverse
-from .outputs import Outputs
-from .spectral import Parts, part_coefficients
-from .weights import CoupledMap, factored
+from .spectral import Spectral, part_coefficients
+from .weights import CoupledMap, DualWeights, factored
 
 PART_SQUARES = 2.0
 """Matrices over all examples that a part keeps for leave-one-out."""
@@ -34,7 +32,7 @@ KEPT = 0.125
 """The share of free memory that the spectra of parts may keep."""
 
 
-class ByDirection(CoupledSolver):
+class ByDirection(Spectral):
     """Kernels diagonal in some output directions: one n × n problem for each set of directions.
 
     Those of components (`Patchwise`, `Pointwise`) are diagonal in the components of the outputs.
@@ -42,51 +40,138 @@ class ByDirection(CoupledSolver):
     K_j = Σ_t b_tj K_t, and the ridge equation into (K_j + αI) c_j = (VQ)_j, exactly.
     """
 
-    name = "by direction"
+    name, costs = "by direction", "spectral"
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    def __init__(
+        self,
+        problem: Problem,
+        kernel: OperatorKernel,
+        outputs: Outputs,
+        Q: Array | None,
+        grams: list[DirectionKernel],
+    ):
+        self.problem, self.kernel, self.outputs, self.Q = problem, kernel, outputs, Q
+        self.grams = grams
+        self.given: Any = problem.inputs.items, problem.weights, problem.intercept
+        self.order = np.argsort(np.concatenate([gram.columns for gram in grams]))
+        T = outputs.rows if Q is None else outputs.rows @ Q
+        self.T = T
+        bytes_kept = 8.0 * PART_SQUARES * problem.n**2 * len(grams)
+        keep = bytes_kept <= KEPT * available()
+        self.parts: Any = LazyParts(self._part, grams, keep)
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """A kernel whose directions are not coupled; told for sure once it is fitted."""
-        reason = super().accepts(problem, want)
-        if reason is not None:
-            return reason
-        if not problem.kernel.componentwise and want.single and problem.n > BY_DIRECTION:
+        reason = coupled_refusal(problem, want)
+        many = want.single and problem.n > BY_DIRECTION
+        if reason is None and many and not problem.kernel.componentwise:
             return f"beyond {BY_DIRECTION} examples products are shorter"
-        return None
+        return reason
 
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Find the directions; a kernel that couples them is written out or solved by products."""
         outputs = cache.outputs(problem)
         kernel = fitted_kernel(problem, outputs)
         found = directions(kernel, problem.inputs.items)
         if found is None:
             return by_slots(problem, kernel, outputs, want)
-        Q, grams = found
-        return Directions(problem, kernel, outputs, Q, grams)
+        return cls(problem, kernel, outputs, *found)
+
+    def restricted(self, columns: np.ndarray) -> ByDirection:
+        """The same on some directions alone."""
+        grams = [replace(g, columns=np.intersect1d(g.columns, columns)) for g in self.grams]
+        grams = [gram for gram in grams if len(gram.columns)]
+        return ByDirection(self.problem, self.kernel, self.outputs, self.Q, grams)
+
+    def _part(self, gram: DirectionKernel) -> Part:
+        T = _columns(self.T, gram.columns)
+        inputs, xp = ExactInputs(gram, *self.given), namespace(T)
+        inside = xp.matrix_transpose(inputs.E) @ T
+        return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
+
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """By inverses where those are faster than the spectra of all sets.
+
+        One inverse takes a tenth of the time of a spectrum, on a device a fiftieth.
+        """
+        groups, few = self.problem.groups, INVERSES if is_foreign(self.T) else 1
+        several = groups is None or groups.max() > 0  # else nothing is left
+        if len(alphas) <= few and several and not averaged and not self.parts.made:
+            try:
+                found = [self._left_out(gram, alphas) for gram in self.grams]
+            except np.linalg.LinAlgError:
+                pass  # α is lost in rounding
+            else:
+                for columns in zip(*found, strict=True):
+                    yield self.outputs.unweighted(self._in_order(list(columns)))
+                return
+        yield from super().residuals(alphas, averaged)
+
+    def _left_out(self, gram: DirectionKernel, alphas: Sequence[float]) -> list[Array]:
+        inputs, found = InputGram(gram, *self.given), []
+        K, T = inputs.reduced(), _columns(self.T, gram.columns)
+        back = inputs.reduction.back
+        for alpha in alphas:
+            A = factored(K + 0.0, alpha).inverse()
+            A = back(namespace(A).matrix_transpose(back(A)))
+            found.append(by_inverse(A, T, self.problem.groups))
+        return found
+
+    @property
+    def nbytes(self) -> float:
+        """The spectra that are kept, and the outputs."""
+        size = self.T.shape[0] * self.T.shape[1]
+        return 8.0 * (PART_SQUARES * self.problem.n**2 * len(self.parts.made) + 3 * size)
+
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
+        coefs, means = zip(*(self._dual(gram, alpha) for gram in self.grams), strict=True)
+        coef = self._turned_back(self._in_order(list(coefs)))
+        offset = None
+        if self.outputs.mean is not None:
+            explained = self._turned_back(self._in_order([mean[None, :] for mean in means]))
+            offset = self.outputs.mean - explained[0, :]
+        map = CoupledMap(self.kernel, self.problem.inputs.items, coef)
+        return Solution(self._point_map(map, offset), self.kernel)
+
+    def _dual(self, gram: DirectionKernel, alpha: float) -> tuple[Array, Array]:
+        """Dual coefficients of a set of directions, and the mean of what they explain."""
+        X, weights, intercept = self.given
+        dual = DualWeights(gram, X, alpha, intercept, weights)
+        try:
+            map, mean = dual.fit_to(_columns(self.T, gram.columns))
+        except np.linalg.LinAlgError:
+            part = self._part(gram)
+            map, mean = part.inputs.map(part_coefficients(part, alpha))
+        return map.coefficients, mean
 
 
-def directions(kernel: OperatorKernel, X: Items) -> tuple[Array | None, list[DirectionGram]] | None:
+def directions(
+    kernel: OperatorKernel, X: Items
+) -> tuple[Array | None, list[DirectionKernel]] | None:
     """The directions that a fitted kernel does not couple, with their Gram matrices; else None."""
     if kernel.componentwise:
         parts = kernel.by_component(X)
-        return None, [_component(kernel, parts, X, label) for label in range(parts.number)]
+        return None, [_component(kernel, parts, label) for label in range(parts.number)]
     gram = kernel.gram(X)
     if gram.terms is None:
         return None
-    return common_directions(kernel, gram, X)
+    return common_directions(kernel, gram)
 
 
-def _component(kernel: OperatorKernel, gram: Any, X: Items, label: int) -> DirectionGram:
-    return DirectionGram(
+def _component(kernel: OperatorKernel, gram: Any, label: int) -> DirectionKernel:
+    return DirectionKernel(
         np.flatnonzero(gram.labels == label),
         lambda: gram.scalar(label),
         lambda A, B: kernel.by_component(A, B).scalar(label),
-        X,
     )
 
 
 def common_directions(
-    kernel: OperatorKernel, gram: BlockGram, X: Items
-) -> tuple[Array | None, list[DirectionGram]] | None:
+    kernel: OperatorKernel, gram: BlockGram
+) -> tuple[Array | None, list[DirectionKernel]] | None:
     """The common eigenvectors of the operators of a sum, where they have such."""
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
@@ -98,7 +183,7 @@ def common_directions(
             return None
         Q, weights = like(found[0], Ks[0]), found[1]
 
-    def gram_of(columns: np.ndarray) -> DirectionGram:
+    def gram_of(columns: np.ndarray) -> DirectionKernel:
         shares = [float(w) for w in weights[:, int(columns[0])]]
 
         def total(terms: Iterable[Array]) -> Array:
@@ -107,7 +192,7 @@ def common_directions(
         def between(A: Items, B: Items) -> Array:
             return total([K for K, _ in kernel.gram(A, B).terms or ()])
 
-        return DirectionGram(columns, lambda: total(Ks), between, X)
+        return DirectionKernel(columns, lambda: total(Ks), between)
 
     return Q, [gram_of(columns) for columns in _alike(weights)]
 
@@ -136,95 +221,6 @@ def _alike(weights: np.ndarray) -> list[np.ndarray]:
     _, number = np.unique(relative.round(12), axis=1, return_inverse=True)
     number = number.reshape(-1)
     return [np.flatnonzero(number == g) for g in range(number.max() + 1)]
-
-
-class Directions(Parts):
-    """A kernel whose output directions are not coupled, factored set by set of directions."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        kernel: OperatorKernel,
-        outputs: Outputs,
-        Q: Array | None,
-        grams: list[DirectionGram],
-    ):
-        self.problem, self.kernel, self.outputs, self.Q = problem, kernel, outputs, Q
-        self.grams = grams
-        self.order = np.argsort(np.concatenate([gram.columns for gram in grams]))
-        T = outputs.rows if Q is None else outputs.rows @ Q
-        self.T = T
-        bytes_kept = 8.0 * PART_SQUARES * problem.n**2 * len(grams)
-        keep = bytes_kept <= KEPT * available()
-        self.parts: Any = LazyParts(self._part, grams, keep)
-
-    def restricted(self, columns: np.ndarray) -> Directions:
-        """The same on some directions alone."""
-        grams = [replace(g, columns=np.intersect1d(g.columns, columns)) for g in self.grams]
-        grams = [gram for gram in grams if len(gram.columns)]
-        return Directions(self.problem, self.kernel, self.outputs, self.Q, grams)
-
-    def _part(self, gram: DirectionGram) -> Part:
-        T = _columns(self.T, gram.columns)
-        inputs, xp = GramInputs(gram, self.problem), namespace(T)
-        inside = xp.matrix_transpose(inputs.E) @ T
-        return Part(inputs, xp.ones_like(T[0, :]), T, inside, gram.columns)
-
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """By inverses where those are faster than the spectra of all sets.
-
-        One inverse takes a tenth of the time of a spectrum, on a device a fiftieth.
-        """
-        groups, few = self.problem.groups, INVERSES if is_foreign(self.T) else 1
-        several = groups is None or groups.max() > 0  # else nothing is left
-        if len(alphas) <= few and several and not averaged and not self.parts.made:
-            try:
-                found = [self._left_out(gram, alphas) for gram in self.grams]
-            except np.linalg.LinAlgError:
-                pass  # α is lost in rounding
-            else:
-                for columns in zip(*found, strict=True):
-                    yield self.outputs.unweighted(self._in_order(list(columns)))
-                return
-        yield from super().residuals(alphas, averaged)
-
-    def _left_out(self, gram: DirectionGram, alphas: Sequence[float]) -> list[Array]:
-        K, problem, found = gram.matrix(), self.problem, []
-        reduction = Reduction.of(problem.weights, problem.intercept, K)
-        K, T = reduction.reduced(K), _columns(self.T, gram.columns)
-        for alpha in alphas:
-            A = factored(K + 0.0, alpha).inverse()
-            A = reduction.back(namespace(A).matrix_transpose(reduction.back(A)))
-            found.append(by_inverse(A, T, problem.groups))
-        return found
-
-    @property
-    def nbytes(self) -> float:
-        """The spectra that are kept, and the outputs."""
-        size = self.T.shape[0] * self.T.shape[1]
-        return 8.0 * (PART_SQUARES * self.problem.n**2 * len(self.parts.made) + 3 * size)
-
-    def solve(self, alpha: float) -> Solution:
-        """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
-        coefs, means = zip(*(self._dual(gram, alpha) for gram in self.grams), strict=True)
-        coef = self._turned_back(self._in_order(list(coefs)))
-        offset = None
-        if self.outputs.mean is not None:
-            explained = self._turned_back(self._in_order([mean[None, :] for mean in means]))
-            offset = self.outputs.mean - explained[0, :]
-        map = CoupledMap(self.kernel, self.problem.inputs.items, coef)
-        return Solution(self._point_map(map, offset), self.kernel)
-
-    def _dual(self, gram: DirectionGram, alpha: float) -> tuple[Array, Array]:
-        """Dual coefficients of a set of directions, and the mean of what they explain."""
-        T, K, w = _columns(self.T, gram.columns), gram.matrix(), self.problem.weights
-        mean = weighted_mean(K, w)
-        try:
-            coef = ridge_solution(K, alpha, T, w, self.problem.intercept)
-        except np.linalg.LinAlgError:
-            found = self._part(gram)
-            return found.inputs.dual(part_coefficients(found, alpha))  # type: ignore[attr-defined]
-        return coef, mean @ coef
 
 
 def _columns(V: Array, index: np.ndarray) -> Array:

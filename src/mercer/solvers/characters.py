@@ -14,16 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite, adjoint, ridged
-from .._plan import Route, Sizes, Work
 from .._threads import cores, side_by_side
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
-from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, Solution
 from .inputs import Reduction
 from .left_out import by_groups, by_inverse
-from .outputs import Outputs
 
 INVARIANT = 1e-9
 """How much kernel values may change under shifts by rounding."""
@@ -31,16 +28,28 @@ TRIED = 8
 """Examples on which that is tried."""
 
 
-class Characters(Solver):
+class Characters(Factorization):
     """A scalar kernel that shifts leave alone, times a multiple of the identity; exact.
 
     The Gram matrix of all images is block-circulant: each Fourier mode of the shift is an n × n
     problem of its own.
     """
 
-    name = "characters"
+    name, costs = "characters", "cholesky"
+    group: Any
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        outputs = replace(problem.outputs, features=Explicit())  # the entries, also if many
+        self.problem, self.group = problem, problem.symmetry
+        self.outputs = Cache().outputs(replace(problem, outputs=outputs))
+        self.orbits: np.ndarray = self.group.shifts[1]
+        self.shape = self.orbits.shape[1:]
+        self.axes = tuple(range(len(self.shape)))
+        self.images = [act(problem.inputs.items) for act in self.group.inputs]
+        self.modes = list(self._modes())
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """Shifts alone, outputs that are their own coordinates."""
         if problem.symmetry is None or problem.symmetry.shifts is None:
             return "symmetries are more than shifts"
@@ -56,47 +65,6 @@ class Characters(Solver):
         if problem.loss is not None or want.judge != "closed":
             return "modes go with the square loss"
         return _varies(problem)
-
-    def cost(self, sizes: Sizes) -> Route:
-        """Less than any other way."""
-        return Route(self.name, 16.0 * sizes.n**2, Work(1.0 * sizes.n**3), None, sizes.free)
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Fourier transform kernel values and outputs over the shifts."""
-        outputs = replace(problem.outputs, features=Explicit())  # the entries, also if many
-        return Modes(problem, Cache().outputs(replace(problem, outputs=outputs)))
-
-
-def _varies(problem: Problem) -> str | None:
-    """Why shifts do not leave the kernel, or the inner product of outputs, alone."""
-    group: Any = problem.symmetry
-    few = np.arange(min(TRIED, problem.n))
-    X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
-    for side, A, actions in (
-        (problem.inputs, X, group.inputs),
-        (problem.outputs, Y, group.outputs),
-    ):
-        K = host(side.kernel(A))
-        moved = actions[len(group) // 2](A)
-        if np.abs(host(side.kernel(moved)) - K).max() > INVARIANT * np.abs(K).max():
-            return f"{side.kernel} changes under {group.names}"
-    return None
-
-
-class Modes(Factorization):
-    """All modes of a problem, and what they give together."""
-
-    group: Any
-
-    def __init__(self, problem: Problem, outputs: Outputs):
-        self.problem, self.outputs = problem, outputs
-        self.uniform = float(problem.kernel.operator.uniform or 1.0)
-        self.group: Any = problem.symmetry
-        self.orbits: np.ndarray = self.group.shifts[1]
-        self.shape = self.orbits.shape[1:]
-        self.axes = tuple(range(len(self.shape)))
-        self.images = [act(problem.inputs.items) for act in self.group.inputs]
-        self.modes = list(self._modes())
 
     def _order(self) -> np.ndarray:
         """The element of the group that each shift is."""
@@ -166,7 +134,7 @@ class Modes(Factorization):
     def solve(self, alpha: float) -> Solution:
         """Dual coefficients on all images: an image has the image of its original's."""
         problem, roots = self.problem, self.outputs.roots
-        duals = self._each(lambda mode: mode.dual(alpha / self.uniform))
+        duals = self._each(lambda mode: mode.dual(alpha / problem.uniform))
         C = self.back(duals)
         C = C if roots is None else C * roots
         C = C / len(self.group)
@@ -182,16 +150,15 @@ class Modes(Factorization):
         others = [0.0 * rest[None, :]] * (len(self.modes) - 1)
         return self.back([rest[None, :], *others])[0, :]
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, mode by mode."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs minus their left-out predictions for every α, mode by mode."""
         if averaged:
             raise ValueError('symmetries go with criterion="loo".')
         groups, once = self.problem.groups, len(alphas) == 1
         for alpha in alphas:
-            ridge = alpha / self.uniform
+            ridge = alpha / self.problem.uniform
             found = self._each(partial(Mode.left_out, alpha=ridge, groups=groups, once=once))
-            E = self.outputs.unweighted(self.back(found))
-            yield self._residuals_at(alpha, E)
+            yield self.outputs.unweighted(self.back(found))
 
     def _each(self, work: Callable[[Mode], Array]) -> list[Array]:
         """What is to be had of all modes, as many at a time as there are cores."""
@@ -205,12 +172,28 @@ class Modes(Factorization):
         """The mean of the diagonal over modes."""
         traces = [mode.times * float(mode.K.diagonal().sum().real) for mode in self.modes]
         number = sum(mode.times for mode in self.modes)
-        return self.uniform * sum(traces) / (number * self.problem.total) or 1.0
+        return self.problem.uniform * sum(traces) / (number * self.problem.total) or 1.0
 
     @property
     def nbytes(self) -> float:
         """The matrices of all modes and their eigenvectors."""
         return float(sum(2 * mode.K.nbytes for mode in self.modes))
+
+
+def _varies(problem: Problem) -> str | None:
+    """Why shifts do not leave the kernel, or the inner product of outputs, alone."""
+    group: Any = problem.symmetry
+    few = np.arange(min(TRIED, problem.n))
+    X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
+    for side, A, actions in (
+        (problem.inputs, X, group.inputs),
+        (problem.outputs, Y, group.outputs),
+    ):
+        K = host(side.kernel(A))
+        moved = actions[len(group) // 2](A)
+        if np.abs(host(side.kernel(moved)) - K).max() > INVARIANT * np.abs(K).max():
+            return f"{side.kernel} changes under {group.names}"
+    return None
 
 
 def _fourier(A: Array, axes: tuple[int, ...]) -> Array:

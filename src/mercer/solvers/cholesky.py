@@ -12,11 +12,9 @@ from .._linalg import tridiagonalized
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
-from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, LeftOutModels, Solution
+from .factorization import Cache, Factorization, LeftOutModels, Solution
 from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
-from .outputs import Outputs
 from .spectral import Spectral
 from .weights import DualWeights, stands_out
 from .without import reweighted, unit_columns
@@ -25,7 +23,7 @@ MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
 
 
-class Cholesky(Solver):
+class Cholesky(Factorization):
     """A multiple of the identity at one α: (K_x + αI)⁻¹ by one Cholesky factorisation.
 
     Examples
@@ -40,34 +38,27 @@ class Cholesky(Solver):
 
     name = "cholesky"
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        problem.require_room(CHOLESKY_SQUARES)
+        super().__init__(problem, want, cache)  # the factor depends on α
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, one ridge, nothing left out."""
         return None if want.single else "several ridges or left-out predictions are wanted"
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Nothing yet: the factor depends on α."""
-        problem.require_room(CHOLESKY_SQUARES)
-        return OneCholesky(problem, want, cache)
-
-
-class OneCholesky(Factorization):
-    """(K_x + αI)⁻¹ of one problem."""
-
-    def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.problem, self.want, self.cache = problem, want, cache
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
         p, dual = self.problem, DualWeights.of(self.problem, alpha)
         try:
-            ridge = dual.factored
+            dual.factored  # noqa: B018
         except np.linalg.LinAlgError:
-            return Spectral().factor(p, self.want, self.cache).solve(alpha)
+            return Spectral.factor(p, self.want, self.cache).solve(alpha)
         if p.spanned:
             frame = SpanFrame(p.outputs.kernel, p.outputs.items)
             return Solution(PointMap(dual, None, frame, dual), p.kernel)
-        outputs = self.cache.outputs(p)
-        return outputs.solution(p, alpha, ridge.map(outputs.rows), p.kernel)
+        self.outputs = self.cache.outputs(p)
+        return self._solution(alpha, dual.fit_to(self.outputs.rows), p.kernel)
 
     def without(self, alpha: float) -> LeftOutModels:
         """Points of new inputs by models that leave training examples out, each input its own."""
@@ -75,16 +66,17 @@ class OneCholesky(Factorization):
         frame = SpanFrame(p.outputs.kernel, p.outputs.items)
         dual = DualWeights.of(p, alpha)
         try:
-            ridge = dual.factored
+            gram, factor = dual.factored
         except np.linalg.LinAlgError:
-            return Spectral().factor(p, self.want, self.cache).without(alpha)
+            return Spectral.factor(p, self.want, self.cache).without(alpha)
 
         def rest(rows: np.ndarray) -> Array:
-            unit = unit_columns(p.n, rows, ridge.factor.factor)
-            return namespace(unit).matrix_transpose(ridge.solve(unit))
+            unit = unit_columns(p.n, rows, factor.factor)
+            return namespace(unit).matrix_transpose(dual.solve(unit))
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
-            return Embedding(reweighted(dual.transform(X), rest, sets, ridge.roots), frame)
+            C = reweighted(dual.transform(X), rest, sets, gram.reduction.roots)
+            return Embedding(C, frame)
 
         return points
 
@@ -92,13 +84,11 @@ class OneCholesky(Factorization):
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
         p = self.problem
-        K = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept).reduced()
-        xp = namespace(K)
-        level = float(xp.sum(xp.linalg.diagonal(K))) / p.total
-        return (level or 1.0) * (p.kernel.operator.uniform or 1.0)
+        gram = InputGram(p.inputs.kernel, p.inputs.items, p.weights, p.intercept)
+        return self._uniform_scale(gram.reduced())
 
 
-class Tridiagonal(Solver):
+class Tridiagonal(Factorization):
     """A multiple of the identity at many α: K_x reduced to tridiagonal form, then O(n²) for each.
 
     A third cheaper than the spectrum, which takes the same reduction for its first step.
@@ -106,24 +96,48 @@ class Tridiagonal(Solver):
 
     name = "tridiagonal"
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        problem.require_room(SPECTRAL_SQUARES)
+        self.problem, self.outputs, side = problem, cache.outputs(problem), problem.inputs
+        self.gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
+        K = self.gram.reduced()
+        self._scale = self._uniform_scale(K)
+        self.smoother = TridiagonalSmoother(K, self.outputs.rows, self.gram.reduction)
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, many examples, no groups, α above rounding."""
         if problem.n < MANY or problem.groups is not None or problem.foreign or want.moves:
             return f"it is for at least {MANY} examples, left out one by one, in numpy"
         kernel, X = problem.inputs.kernel, problem.inputs.items
         scale = float(np.max(np.diagonal(X) if kernel.pairwise else kernel.diag(X)))
         heavy = 1.0 if problem.weights is None else float(problem.weights.max())
-        smallest = min(want.alphas, default=0.0) / (problem.kernel.operator.uniform or 1.0)
+        smallest = min(want.alphas, default=0.0) / problem.uniform
         smallest *= 0.5 * scale * heavy if want.relative else 1.0
         if not (scale > 0 and stands_out(smallest, problem.n, scale * heavy)):
             return "the smallest ridge is lost in rounding"
         return None
 
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Reduce the Gram matrix."""
-        problem.require_room(SPECTRAL_SQUARES)
-        outputs = cache.outputs(problem)
-        return Reduced(problem, outputs)
+    def solve(self, alpha: float) -> Solution:
+        """The map g at one α."""
+        coef = next(self.smoother.solutions([alpha / self.problem.uniform]))
+        return self._solution(alpha, self.gram.map(coef), self.problem.kernel)
+
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs minus their left-out predictions for every α."""
+        relative = [alpha / self.problem.uniform for alpha in alphas]
+        path = LeaveOneOut(self.smoother).path(relative, averaged)
+        return map(self.outputs.unweighted, path)
+
+    @property
+    def scale(self) -> float:
+        """Tr K_x / n, times the number that the operator is."""
+        return self._scale
+
+    @property
+    def nbytes(self) -> float:
+        """The reduced matrix and the outputs."""
+        return 8.0 * (self.smoother.rows.size + 2 * self.outputs.rows.size)
 
 
 class TridiagonalSmoother(Smoother):
@@ -189,43 +203,5 @@ def tridiagonal(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     reflectors, tau, diagonal, off = tridiagonalized(K)
     Q = np.zeros((n, n))
     Q[0, 0] = 1.0
-    reflectors = np.asfortranarray(reflectors)
     Q[1:, 1:] = lapack.dorgqr(reflectors, tau, lwork=64 * n, overwrite_a=1)[0]
     return Q, diagonal, off
-
-
-class Reduced(Factorization):
-    """A multiple of the identity, the Gram matrix of the inputs in tridiagonal form."""
-
-    def __init__(self, problem: Problem, outputs: Outputs):
-        self.problem, self.outputs = problem, outputs
-        side = problem.inputs
-        self.gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
-        K = self.gram.reduced()
-        self.scale_ = (float(np.trace(K)) / problem.total or 1.0) * self._uniform
-        self.smoother = TridiagonalSmoother(K, outputs.rows, self.gram.reduction)
-
-    @property
-    def _uniform(self) -> float:
-        return self.problem.kernel.operator.uniform or 1.0
-
-    def solve(self, alpha: float) -> Solution:
-        """The map g at one α."""
-        coef = next(self.smoother.solutions([alpha / self._uniform]))
-        return self.outputs.solution(self.problem, alpha, self.gram.map(coef), self.problem.kernel)
-
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions for every α."""
-        path = LeaveOneOut(self.smoother).path([a / self._uniform for a in alphas], averaged)
-        for alpha, E in zip(alphas, path, strict=True):
-            yield self._residuals_at(alpha, self.outputs.unweighted(E))
-
-    @property
-    def scale(self) -> float:
-        """Tr K_x / n, times the number that the operator is."""
-        return self.scale_
-
-    @property
-    def nbytes(self) -> float:
-        """The reduced matrix and the outputs."""
-        return 8.0 * (self.smoother.rows.size + 2 * self.outputs.rows.size)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from .._arrays import Array, like, namespace, put, take
 from .._memory import GIB, SHARE, available
-from .._plan import Route, Sizes, Work
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
 from ..problem import Problem, Want
-from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, Outputs, Solution
 from .inputs import InputSpectrum, Reduction
 from .left_out import LeaveOneOut, Part
-from .outputs import Outputs
 from .spectral import part_coefficients
 from .weights import CoupledMap, factored
 
@@ -30,33 +28,25 @@ WRITTEN_OUT = 2000
 """Slots up to which a matrix over all of them is the shortest way."""
 
 
-class CoupledSolver(Solver):
-    """What the solvers of coupled kernels do alike."""
-
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """A kernel that does not separate, exact, with the square loss."""
-        if problem.inputs.features is not None and problem.kernel.componentwise:
-            return (
-                f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
-                "scalar kernel for each component. Leave features at None"
-            )
-        if problem.inputs.features is not None:
-            return (
-                f"features={problem.inputs.features} is of scalar kernels, and {problem.kernel} "
-                "does not separate: use features=RandomOperatorFourier(rank) for a kernel of "
-                "x - x', or None"
-            )
-        if problem.loss is not None or want.judge != "closed":
-            return (
-                f"loss={problem.loss} needs a scalar kernel times an operator, which "
-                f"{problem.kernel} is not: use loss=None"
-            )
-        return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """An estimate from the number of examples and output components."""
-        slots = float(sizes.n * (sizes.q or 1))
-        return Route(self.name, 8 * DENSE_SQUARES * slots * slots, Work(slots**3), None, sizes.free)
+def coupled_refusal(problem: Problem, want: Want) -> str | None:
+    """Why no solver of coupled kernels takes a problem: low rank, or a robust loss."""
+    if problem.inputs.features is not None and problem.kernel.componentwise:
+        return (
+            f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
+            "scalar kernel for each component. Leave features at None"
+        )
+    if problem.inputs.features is not None:
+        return (
+            f"features={problem.inputs.features} is of scalar kernels, and {problem.kernel} "
+            "does not separate: use features=RandomOperatorFourier(rank) for a kernel of "
+            "x - x', or None"
+        )
+    if problem.loss is not None or want.judge != "closed":
+        return (
+            f"loss={problem.loss} needs a scalar kernel times an operator, which "
+            f"{problem.kernel} is not: use loss=None"
+        )
+    return None
 
 
 def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
@@ -89,61 +79,24 @@ def ridge_solution(
     return reduction.weighted(reduction.back(ridge.solve(reduction.inside(T))))
 
 
-# -- one matrix over all slots ------------------------------------------------------------------
-
-
-class Dense(CoupledSolver):
-    """Any coupled kernel, written out over the slots of all examples."""
-
-    name = "dense"
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Refuse where the matrix has no room; else factored at the first solution."""
-        outputs = cache.outputs(problem)
-        return Slotted(problem, fitted_kernel(problem, outputs), outputs)
-
-
-class Products(CoupledSolver):
-    """Any coupled kernel, by products alone: block conjugate gradients."""
-
-    name = "cg"
-
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """One ridge, nothing left out."""
-        reason = super().accepts(problem, want)
-        if reason is None and not want.single:
-            return (
-                "conjugate gradients give no left-out predictions: choose alpha and length scales "
-                "on a part of the examples"
-            )
-        return reason
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Nothing is factored."""
-        require_products(problem.n)
-        outputs = cache.outputs(problem)
-        solver = want.solver
-        method = solver if isinstance(solver, BlockConjugateGradient) else BlockConjugateGradient()
-        return Iterated(problem, fitted_kernel(problem, outputs), outputs, method)
-
-
-def by_slots(
-    problem: Problem, kernel: OperatorKernel, outputs: Outputs, want: Want
-) -> Factorization:
-    """Written out where that is short or left-out predictions are wanted, else by products."""
-    if want.single:
-        gram = kernel.gram(problem.inputs.items)
-        if gram.rows.size > WRITTEN_OUT and not gram.direct:
-            require_products(problem.n)
-            return Iterated(problem, kernel, outputs, BlockConjugateGradient())
-    return Slotted(problem, kernel, outputs)
-
-
-class CoupledFactorization(Factorization):
+class Coupled(Factorization):
     """A fitted kernel that couples output components, and what maps are made of."""
+
+    costs = "spectral"
 
     def __init__(self, problem: Problem, kernel: OperatorKernel, outputs: Outputs):
         self.problem, self.kernel, self.outputs = problem, kernel, outputs
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
+        """A kernel that does not separate, exact, with the square loss."""
+        return coupled_refusal(problem, want)
+
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Fit the kernel; the rest waits for α."""
+        outputs = cache.outputs(problem)
+        return cls(problem, fitted_kernel(problem, outputs), outputs)
 
     def _points(self, gram: BlockGram, coef: Array) -> PointMap:
         """The map of coefficients, with what the mean of the outputs has over that of the fit."""
@@ -163,18 +116,39 @@ class CoupledFactorization(Factorization):
         return self.kernel.gram(self.problem.inputs.items)
 
 
-class Iterated(CoupledFactorization):
-    """Solved anew for every α by block conjugate gradients."""
+class Products(Coupled):
+    """Any coupled kernel, by products alone: block conjugate gradients, anew for every α."""
+
+    name = "cg"
 
     def __init__(
         self,
         problem: Problem,
         kernel: OperatorKernel,
         outputs: Outputs,
-        method: BlockConjugateGradient,
+        method: BlockConjugateGradient | None = None,
     ):
+        require_products(problem.n)
         super().__init__(problem, kernel, outputs)
-        self.method = method
+        self.method = method or BlockConjugateGradient()
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
+        """One ridge, nothing left out."""
+        reason = coupled_refusal(problem, want)
+        if reason is None and not want.single:
+            return (
+                "conjugate gradients give no left-out predictions: choose alpha and length scales "
+                "on a part of the examples"
+            )
+        return reason
+
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Nothing is factored."""
+        outputs, method = cache.outputs(problem), want.solver
+        method = method if isinstance(method, BlockConjugateGradient) else None
+        return cls(problem, fitted_kernel(problem, outputs), outputs, method)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
@@ -185,32 +159,32 @@ class Iterated(CoupledFactorization):
         return Solution(points, self.kernel, None, found.n_iter, found.residual)
 
 
-class Slotted(CoupledFactorization):
-    """One Gram matrix over the slots of all examples; an example's slots are left out together."""
+class Dense(Coupled):
+    """Any coupled kernel as one Gram matrix over the slots of all examples.
 
-    _part: Part | None = None
+    The slots of an example are left out together.
+    """
 
-    @property
+    name = "dense"
+
+    @cached_property
     def part(self) -> Part:
         """The spectrum over slots, made when left-out predictions are first asked for."""
-        if self._part is None:
-            gram = self._gram()
-            require_written_out(gram.rows.size)
-            T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
-            inputs, what = InputSpectrum(), "operator-valued Gram matrix"
-            inputs.total = float(gram.rows.n)
-            w, places = self._slot_weights(gram), gram.rows.places
-            inputs.factor(gram.matrix() + 0.0, w, self.problem.intercept, places, what)
-            T = inputs.reduction.without(inputs.reduction.weighted(T))
-            xp = namespace(T)
-            inside = xp.matrix_transpose(inputs.E) @ T
-            self._part = Part(inputs, xp.ones_like(T[0, :]), T, inside)
-        return self._part
+        gram = self._gram()
+        require_written_out(gram.rows.size)
+        T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
+        inputs, what = InputSpectrum(), "operator-valued Gram matrix"
+        inputs.total = float(gram.rows.n)
+        w, places = self._slot_weights(gram), gram.rows.places
+        inputs.factor(gram.matrix() + 0.0, w, self.problem.intercept, places, what)
+        T = inputs.reduction.without(inputs.reduction.weighted(T))
+        xp = namespace(T)
+        return Part(inputs, xp.ones_like(T[0, :]), T, xp.matrix_transpose(inputs.E) @ T)
 
     def solve(self, alpha: float) -> Solution:
         """By Cholesky for each part of slots, or by the spectrum where that is known or needed."""
         gram = self._gram()
-        coef = self._spectral(gram, alpha) if self._part is not None else self._direct(gram, alpha)
+        coef = (self._spectral if "part" in vars(self) else self._direct)(gram, alpha)
         return Solution(self._points(gram, coef), self.kernel)
 
     def _direct(self, gram: BlockGram, alpha: float) -> Array:
@@ -234,21 +208,29 @@ class Slotted(CoupledFactorization):
         C = whole.inputs.E @ part_coefficients(whole, alpha)
         return gram.rows.join(whole.inputs.reduction.weighted(C))
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, the slots of an example (or group) together."""
-        slots, whole = self._gram().rows, self.part
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Those of the slots of an example (or group) together."""
+        slots, roots = self._gram().rows, self.part.inputs.roots
         groups = self.problem.left_out_labels[slots.owners]
-        path = LeaveOneOut(whole, groups).path(alphas, averaged)
-        for alpha, E in zip(alphas, path, strict=True):
-            roots = whole.inputs.roots
-            E = slots.join(E if roots is None else E / roots)
-            yield self._residuals_at(alpha, E)
+        for E in LeaveOneOut(self.part, groups).path(alphas, averaged):
+            yield slots.join(E if roots is None else E / roots)
 
     @property
     def scale(self) -> float:
         """The mean of the diagonal over slots."""
         s = self.part.inputs.s
         return float(namespace(s).sum(s)) / self.part.inputs.E.shape[0] or 1.0
+
+
+def by_slots(
+    problem: Problem, kernel: OperatorKernel, outputs: Outputs, want: Want
+) -> Factorization:
+    """Written out where that is short or left-out predictions are wanted, else by products."""
+    if want.single:
+        gram = kernel.gram(problem.inputs.items)
+        if gram.rows.size > WRITTEN_OUT and not gram.direct:
+            return Products(problem, kernel, outputs)
+    return Dense(problem, kernel, outputs)
 
 
 def require_products(n: int) -> None:

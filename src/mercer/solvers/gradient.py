@@ -24,7 +24,7 @@ import numpy as np
 
 from .._arrays import Array, like, namespace, take
 from .left_out import LeaveOneOut
-from .spectral import Parts
+from .spectral import Spectral
 
 CLOSE = 1e-4
 """Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
@@ -57,7 +57,7 @@ class Slopes:
 class Objective:
     """What both objectives have in common: z = 𝒦⁻¹T in the basis E, one column a direction."""
 
-    def __init__(self, parts: Parts, alpha: float):
+    def __init__(self, parts: Spectral, alpha: float):
         (self.part,) = parts.parts
         self.parts, self.alpha = parts, alpha
         inputs = self.part.inputs
@@ -290,7 +290,7 @@ class _Groups:
 CRITERIA = {"loo": Objective.of_left_out, "evidence": Objective.of_evidence}
 
 
-def slopes(parts: Parts, alpha: float, criterion: str) -> Slopes:
+def slopes(parts: Spectral, alpha: float, criterion: str) -> Slopes:
     """An objective of a factored problem with its derivatives.
 
     Parameters

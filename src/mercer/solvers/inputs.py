@@ -18,7 +18,6 @@ from .._threads import MANY, in_passes
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
-from ..kernels import Kernel
 from ..symmetric import eigh
 
 
@@ -86,17 +85,16 @@ class InputSpectrum:
         """The map x ↦ z(x) D up to a constant, and that constant: its mean over the data."""
         raise NotImplementedError
 
-    def prior(self, X: Items) -> Array:
-        """k(x, x), centred where there is an intercept."""
-        raise NotImplementedError
-
     def times(self, A: Array) -> Array:
         """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
     def both(self, X: Items) -> tuple[Array, Array | None, Array]:
-        """z(x) up to a constant row, that row (None for zero), and `prior` of the same inputs."""
-        return self.project(X), None, self.prior(X)
+        """z(x) up to a constant row, that row (None for zero), and k(x, x).
+
+        With an intercept the feature of x is centred in k(x, x).
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,7 @@ class InputGram:
     far from the origin its Gram matrix would lose the digits that matter.
     """
 
-    kernel: Kernel
+    kernel: Any
     X: Items
     weights: np.ndarray | None
     intercept: bool
@@ -307,7 +305,7 @@ class ExactInputs(InputSpectrum):
 
     refines = True
 
-    def __init__(self, kernel: Kernel, X: Items, weights: np.ndarray | None, intercept: bool):
+    def __init__(self, kernel: Any, X: Items, weights: np.ndarray | None, intercept: bool):
         self.gram = gram = InputGram(kernel, X, weights, intercept)
         A = gram.reduced()
         self.s, E = eigh(A, "Gram matrix", drop=False, scale=gram.scale, overwrite=True)
@@ -335,7 +333,7 @@ class ExactInputs(InputSpectrum):
         return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
 
     def both(self, X: Items) -> tuple[Array, Array | None, Array]:
-        """`project` up to a constant row, that row and `prior`, of one batch of kernel values."""
+        """The same of one batch of kernel values."""
         gram, E = self.gram, self.reduction.weighted(self.E)
         if gram.F is not None or not gram.intercept:
             K = gram.against(X)

@@ -17,11 +17,11 @@ from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
 from .coupled import fitted_kernel
+from .factorization import Outputs
 from .inputs import Reduction
 from .left_out import divided, members_by_size
-from .outputs import Outputs
 from .parameter_slopes import ParameterSlopes
-from .weights import RidgeFactor, factored
+from .weights import DualWeights, factored
 
 
 def by_inverse(problem: Problem) -> bool:
@@ -70,9 +70,9 @@ def inverse_slopes(
 def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[_Piece]:
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
-        ridge = RidgeFactor(side.kernel, side.items, alpha, weights, intercept)
+        gram, factor = DualWeights.of(problem, alpha).factored
         X, own = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient
-        yield _piece(outputs.rows, ridge.reduction, ridge.factor, lambda A: own.vjp(X, X, A))
+        yield _piece(outputs.rows, gram.reduction, factor, lambda A: own.vjp(X, X, A))
         return
     kernel: Any = fitted_kernel(problem, outputs)
     gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")

@@ -17,37 +17,18 @@ from ..operators import Moments
 from ..operators.moments import RowSums
 from ..problem import Problem, Want
 from ..symmetric import eigh
-from .base import Cache, Solver, needs_no_coordinates
-from .factorization import Factorization, Solution
+from .factorization import Cache, Factorization, Outputs, Solution
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Outputs
-from .spectral import Parts, separated, spectral_moments
+from .spectral import Spectral, separated, spectral_moments
 from .weights import factored
 
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
 
 
-class LowRank(Solver):
-    """The same in input coordinates of low rank: one eigendecomposition of their moment.
-
-    Under the identity at one ridge a Cholesky factorisation does.
-    """
-
-    name = "low rank"
-
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """Any operator that is not learnt, outputs in coordinates."""
-        return "the outputs need none" if needs_no_coordinates(problem, want) else None
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the moments, or their Cholesky factor where one solution is wanted."""
-        outputs = cache.outputs(problem)
-        if want.single and problem.kernel.operator.uniform is not None:
-            return OneLowRank(problem, outputs)
-        return in_low_rank(
-            problem, cache.inputs(problem.inputs.kernel, low_rank_rows, problem), outputs
-        )
+def needs_no_coordinates(problem: Problem, want: Want) -> bool:
+    """Whether weights on the outputs are all that a separable problem at low rank needs."""
+    return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
 def low_rank_rows(problem: Problem) -> LowRankRows:
@@ -56,19 +37,37 @@ def low_rank_rows(problem: Problem) -> LowRankRows:
     return LowRankRows.of(map, U, problem.weights, problem.intercept)
 
 
-def in_low_rank(problem: Problem, at: LowRankRows, outputs: Outputs) -> Parts:
+def in_low_rank(problem: Problem, at: LowRankRows, outputs: Outputs) -> Spectral:
     """The factorisation for every α and left-out predictions."""
     inputs, V = LowRankInputs(at), outputs.rows
     EV = namespace(V).matrix_transpose(inputs.E) @ V
     return separated(problem, inputs, outputs, spectral_moments(inputs, V, EV), EV)
 
 
-class OneLowRank(Factorization):
-    """The identity in coordinates of low rank, at one ridge: one Cholesky factorisation."""
+class LowRank(Factorization):
+    """The ridge equation in input coordinates of low rank: one eigendecomposition of their moment.
+
+    Under the identity at one ridge a Cholesky factorisation does, which this is.
+    """
+
+    name = "low rank"
 
     def __init__(self, problem: Problem, outputs: Outputs):
         self.problem, self.outputs = problem, outputs
-        self.uniform = problem.kernel.operator.uniform or 1.0
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
+        """Any operator that is not learnt, outputs in coordinates."""
+        return "the outputs need none" if needs_no_coordinates(problem, want) else None
+
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the moments, or their Cholesky factor where one solution is wanted."""
+        outputs = cache.outputs(problem)
+        if want.single and problem.kernel.operator.uniform is not None:
+            return cls(problem, outputs)
+        rows = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
+        return in_low_rank(problem, rows, outputs)
 
     @cached_property
     def sums(self) -> LowRankSums:
@@ -88,21 +87,18 @@ class OneLowRank(Factorization):
     def _solve(self, alpha: float) -> Solution:
         at = self.sums
         try:
-            ridge = factored(at.moment + 0.0, alpha / self.uniform)
+            ridge = factored(at.moment + 0.0, alpha / self.problem.uniform)
         except np.linalg.LinAlgError:
             rows = low_rank_rows(self.problem)
             return in_low_rank(self.problem, rows, self.outputs).solve(alpha)
         coef = ridge.solve(at.cross)
         fit = at.map.compose(coef), 0.0 if at.mean is None else at.mean @ coef
-        return self.outputs.solution(self.problem, alpha, fit, self.problem.kernel)
+        return self._solution(alpha, fit, self.problem.kernel)
 
     @property
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
-        moment = self.sums.moment
-        xp = namespace(moment)
-        level = float(xp.sum(xp.linalg.diagonal(moment))) / self.problem.total
-        return level * self.uniform or 1.0
+        return self._uniform_scale(self.sums.moment)
 
 
 class LowRankSums(NamedTuple):

@@ -3,57 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, blocks, like, namespace, part, take
-from .._plan import Route, Sizes
-from ..operators import OperatorKernel
 from ..problem import Problem, Want
 from ..symmetric import eigh
-from .base import Cache, Solver
 from .coupled import fitted_kernel
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, Solution
 from .left_out import LeaveOneOut, Smoother
-from .outputs import Outputs
 
 ROWS = 4096
 """Examples whose features are held at once."""
 
 
-class OperatorFeatures(Solver):
-    """Random features of an operator-valued kernel: moments of the plain coordinates do."""
+class OperatorFeatures(Factorization):
+    """Random features of an operator-valued kernel: moments of the plain coordinates do.
 
-    name = "operator features"
+    The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
+    """
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    name, costs = "operator features", "low rank"
+
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        self.problem, self.outputs, side = problem, cache.outputs(problem), problem.inputs
+        self.kernel = fitted_kernel(problem, self.outputs)
+        few = side.items if side.sample is None else take(side.items, side.sample)
+        self.map: Any = clone(side.features).fit(self.kernel, few)
+        self._gather()
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """Features of operator-valued kernels, pairs held whole."""
         if problem.loss is not None or want.judge != "closed":
             return f"{problem.inputs.features} go with the square loss and no learnt operator"
         return None
-
-    def cost(self, sizes: Sizes) -> Route:
-        """As at low rank."""
-        return sizes.low_rank()
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Gather the moments."""
-        outputs = cache.outputs(problem)
-        return FeatureFactorization(problem, fitted_kernel(problem, outputs), outputs)
-
-
-class FeatureFactorization(Factorization):
-    """The normal equations (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i."""
-
-    def __init__(self, problem: Problem, kernel: OperatorKernel, outputs: Outputs):
-        self.problem, self.kernel, self.outputs = problem, kernel, outputs
-        side = problem.inputs
-        few = side.items if side.sample is None else take(side.items, side.sample)
-        self.map: Any = clone(side.features).fit(kernel, few)
-        self._gather()
-        self._smoother: FeatureSmoother | None = None
 
     def _gather(self) -> None:
         """S_uu and S_vu over blocks of rows; V is centred where U is to be."""
@@ -83,21 +70,17 @@ class FeatureFactorization(Factorization):
         offset = None if mean is None else mean - self.mean @ coef
         return Solution(self._point_map(self.map.compose(coef), offset), self.kernel)
 
-    @property
+    @cached_property
     def smoother(self) -> FeatureSmoother:
         """The fit over slots, its spectrum made when it is first asked for."""
-        if self._smoother is None:
-            self._smoother = FeatureSmoother(self)
-        return self._smoother
+        return FeatureSmoother(self)
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, the components of an example (or group) together."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Those of the components of an example (or group) together."""
         n, q = self.outputs.rows.shape
         labels = np.repeat(self.problem.left_out_labels, q)
-        path = LeaveOneOut(self.smoother, labels).path(alphas, averaged)
-        for alpha, E in zip(alphas, path, strict=True):
-            E = self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
-            yield self._residuals_at(alpha, E)
+        for E in LeaveOneOut(self.smoother, labels).path(alphas, averaged):
+            yield self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
 
     @property
     def scale(self) -> float:
@@ -112,7 +95,7 @@ class FeatureSmoother(Smoother):
     Z is never held whole: residuals and groups make their own rows.
     """
 
-    def __init__(self, whole: FeatureFactorization):
+    def __init__(self, whole: OperatorFeatures):
         self.whole = whole
         self.e, self.E = eigh(whole.map.normal(whole.uu), "moment of the features", drop=False)
         right = whole.map.right_side(whole.vu)

@@ -12,7 +12,7 @@ from ..operators.gradients import Terms
 from .factorization import Refused
 from .gradient import Slopes, slopes
 from .low_rank_inputs import LowRankInputs
-from .spectral import Parts, spectral_moments
+from .spectral import Spectral, spectral_moments
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""
@@ -42,7 +42,7 @@ class ParameterSlopes:
 
 
 def parameter_slopes(
-    parts: Parts, alpha: float, criterion: str, learn_landmarks: bool = False
+    parts: Spectral, alpha: float, criterion: str, learn_landmarks: bool = False
 ) -> ParameterSlopes:
     """The evidence or left-out error of a factored problem, with all derivatives.
 
@@ -68,18 +68,18 @@ def parameter_slopes(
     return ParameterSlopes(found.value, found.alpha, kernel, values, landmarks)
 
 
-def _rows(parts: Parts) -> Array:
+def _rows(parts: Spectral) -> Array:
     """EᵀV in output coordinates."""
     inside = parts.parts[0].inside
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 
-def moments_of(parts: Parts) -> Any:
+def moments_of(parts: Spectral) -> Any:
     """What the operator was made of."""
     return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _rows(parts))
 
 
-def _with_terms(parts: Parts, found: Slopes, terms: Terms) -> Slopes:
+def _with_terms(parts: Spectral, found: Slopes, terms: Terms) -> Slopes:
     """Add what reaches the Gram matrix through the operator."""
     if not terms:
         return found
@@ -94,7 +94,7 @@ def _with_terms(parts: Parts, found: Slopes, terms: Terms) -> Slopes:
     return Slopes(found.value, found.alpha, found.operator, within, beyond)
 
 
-def _exact(parts: Parts, found: Slopes) -> dict[str, Any]:
+def _exact(parts: Spectral, found: Slopes) -> dict[str, Any]:
     """⟨√w A √w, ∂K/∂θ⟩ with A = E within Eᵀ."""
     inputs, side = parts.parts[0].inputs, parts.problem.inputs
     turn = namespace(inputs.E).matrix_transpose
@@ -104,7 +104,7 @@ def _exact(parts: Parts, found: Slopes) -> dict[str, Any]:
 
 
 def _low_rank(
-    parts: Parts, inputs: LowRankInputs, found: Slopes, learn_landmarks: bool
+    parts: Spectral, inputs: LowRankInputs, found: Slopes, learn_landmarks: bool
 ) -> tuple[dict[str, Any], Array | None]:
     """Through the coordinates U = k(X, Z)R, RRᵀ = k(Z, Z)⁻¹, whose derivative is 2√w A √w U."""
     map, kernel = inputs.at.map, parts.problem.inputs.kernel

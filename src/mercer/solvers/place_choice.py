@@ -12,7 +12,7 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
-from .outputs import Outputs
+from .factorization import Outputs
 from .place_left_out import left_out_residuals
 from .place_moments import Moments, PlaceData
 from .places import settled

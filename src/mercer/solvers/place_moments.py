@@ -16,7 +16,7 @@ from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem
 from ..symmetric import eigh
-from .outputs import Outputs
+from .factorization import Outputs
 
 ROUNDED = 1e6
 """How much larger than the moment of the coordinates is what it was computed of, at worst."""

@@ -13,14 +13,11 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace
 from .._linalg import PositiveDefinite, solve_triangular
-from .._plan import Route, Sizes
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
-from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Refused, Solution
+from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
 from .left_out import members_by_size
-from .outputs import Outputs
 from .place_left_out import left_out_residuals
 from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData, PlaceMap, joined
 
@@ -32,12 +29,21 @@ NOTHING = 1e-12
 """A share of the largest eigenvalue of an operator that counts as zero."""
 
 
-class AtPlaces(Solver):
-    """Kernels that all places share, on landmarks among the windows; moments are streamed."""
+class Places(Factorization):
+    """Kernels that all places share, on landmarks among the windows; moments are streamed.
 
-    name = "places"
+    Solutions have the rank asked for; several ridges are compared at a smaller one.
+    """
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    name, costs = "places", "low rank"
+
+    def __init__(self, problem: Problem, kernel: Shared, outputs: Outputs):
+        self.problem, self.kernel, self.outputs = problem, kernel, outputs
+        self.data = PlaceData(problem, kernel, outputs)
+        self.rank = int(self.data.marks.shown.shape[0])
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """A kernel over places, pairs held whole, the square loss."""
         if problem.inputs.features is not None:
             return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
@@ -45,11 +51,8 @@ class AtPlaces(Solver):
             return f"{problem.kernel} goes with the square loss"
         return None
 
-    def cost(self, sizes: Sizes) -> Route:
-        """As at low rank, with a row for every place."""
-        return replace(sizes, n=sizes.n * (sizes.q or 1)).low_rank()
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Choose what is open, draw landmarks, and gather the moments when they are needed."""
         from .place_choice import chosen
 
@@ -58,24 +61,7 @@ class AtPlaces(Solver):
         if kernel.open:
             kernel = chosen(kernel, problem, outputs)
         problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
-        return Places(problem, settled(kernel, problem, outputs), outputs)
-
-
-def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
-    """The kernel, fitted on all inputs; large fits take distances in float32."""
-    made: Shared = fitted(kernel, problem.inputs.items, outputs.rows, problem.weights)
-    size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
-    made.single_ = size > SINGLE and made.window_.radial is not None
-    return made
-
-
-class Places(Factorization):
-    """Solutions at the rank asked for; several ridges are compared at a smaller one."""
-
-    def __init__(self, problem: Problem, kernel: Shared, outputs: Outputs):
-        self.problem, self.kernel, self.outputs = problem, kernel, outputs
-        self.data = PlaceData(problem, kernel, outputs)
-        self.rank = int(self.data.marks.shown.shape[0])
+        return cls(problem, settled(kernel, problem, outputs), outputs)
 
     @cached_property
     def full(self) -> Moments:
@@ -128,7 +114,7 @@ class Places(Factorization):
             columns.append(PositiveDefinite(full.at(alpha / b)).solve(own))
         return xp.concat(columns, axis=1) @ xp.matrix_transpose(Q)
 
-    def _residuals(self, alphas: list[float], moments: Moments) -> list[Array]:
+    def _by_place(self, alphas: list[float], moments: Moments) -> list[Array]:
         """Left-out residuals for every α, (n, places, channels)."""
         groups = members_by_size(self.problem.left_out_labels)
         if self.channels is None:
@@ -166,24 +152,23 @@ class Places(Factorization):
 
     # -- left out -----------------------------------------------------------------------------
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions, all places of a field (or group) together.
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Those of all places of a field (or group) together.
 
         One ridge is judged at the full rank, several at that of a choice.
         """
         if averaged:
             raise ValueError('generalised cross-validation needs no groups of places: use "loo".')
-        alphas = list(alphas)
-        yield from self._left_out(alphas, self.full if len(alphas) == 1 else self.small)
+        return self._residuals(list(alphas), self.full if len(alphas) == 1 else self.small)
 
     def left_out_quickly(self, alpha: float) -> LeftOut:
         """Left-out predictions at the rank of a choice."""
-        return next(self._left_out([alpha], self.small))
+        return self._left_out_at(alpha, next(self._residuals([alpha], self.small)))
 
-    def _left_out(self, alphas: list[float], moments: Moments) -> Iterator[LeftOut]:
-        for alpha, E in zip(alphas, self._residuals(alphas, moments), strict=True):
-            E = self.outputs.unweighted(self._joined(E))
-            yield self._residuals_at(alpha, E)
+    def _residuals(self, alphas: list[float], moments: Moments) -> Iterator[Array]:
+        """Left-out residuals for every α, as rows of coordinates."""
+        for E in self._by_place(alphas, moments):
+            yield self.outputs.unweighted(self._joined(E))
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
@@ -248,3 +233,11 @@ class Places(Factorization):
             columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / alpha + known)
         V = xp.stack(columns, axis=1)[:, :, None] + 0.0 * self.data.T[:1, :, :]
         return self._joined(V)
+
+
+def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
+    """The kernel, fitted on all inputs; large fits take distances in float32."""
+    made: Shared = fitted(kernel, problem.inputs.items, outputs.rows, problem.weights)
+    size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
+    made.single_ = size > SINGLE and made.window_.radial is not None
+    return made

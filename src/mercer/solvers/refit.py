@@ -17,19 +17,17 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, dense, like, namespace, put, take
 from .._parameters import whole as whole_number
-from .._plan import SPECTRAL_SQUARES, Route, Sizes, require_exact
+from .._plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
 from ..problem import Problem, Side, Want
-from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, Outputs, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import Part
 from .low_rank import low_rank_rows
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Outputs
-from .robust import Cleaned, clean_outputs, lengths
-from .spectral import Parts, part_coefficients, separated, spectral_moments
+from .robust import Steps, clean_outputs, lengths
+from .spectral import Spectral, part_coefficients, separated, spectral_moments
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -40,35 +38,13 @@ SETTLED = 0.02
 """A threshold that moves by less than this share of itself stays."""
 
 
-class Refit(Solver):
-    """Learnt operators and robust losses, exact or at low rank, judged by refits on folds."""
+class Refit(Factorization):
+    """Learnt operators and robust losses, exact or at low rank, judged by refits on folds.
 
-    name = "refit"
+    The operator or the outputs are settled only once α is known.
+    """
 
-    def cost(self, sizes: Sizes) -> Route:
-        """A spectrum, and one for each fold where examples are left out."""
-        return sizes.spectral()
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
-        side, weights = problem.inputs, problem.weights
-        if problem.loss is not None and weights is not None:
-            problem, cache = replace(problem, weights=None), Cache()
-        if side.features is None:
-            problem.require_room(SPECTRAL_SQUARES)
-        inputs = cache.inputs(side.kernel, _factored_inputs, problem)
-        return Refitted(problem, inputs, cache.outputs(problem), want.folds, weights)
-
-
-def _factored_inputs(problem: Problem) -> InputSpectrum:
-    side = problem.inputs
-    if side.features is None:
-        return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
-    return LowRankInputs(low_rank_rows(problem))
-
-
-class Refitted(Factorization):
-    """A problem whose operator or outputs are settled only once α is known."""
+    name, costs = "refit", "spectral"
 
     def __init__(
         self,
@@ -80,25 +56,27 @@ class Refitted(Factorization):
     ):
         self.problem, self.inputs, self.outputs = problem, inputs, outputs
         self.number, self.weights = folds, weights
-        self._robust: RobustFit | None = None
 
-    def settled(self, alpha: float) -> Parts:
-        """The factorisation with the operator learnt, and the outputs cleaned, at α."""
-        if self.problem.loss is not None:
-            return self.robust.settled(alpha)
-        return closed(self.problem, self.inputs, self.outputs, alpha)
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
+        side, weights = problem.inputs, problem.weights
+        if problem.loss is not None and weights is not None:
+            problem, cache = replace(problem, weights=None), Cache()
+        if side.features is None:
+            problem.require_room(SPECTRAL_SQUARES)
+        inputs = cache.inputs(side.kernel, _factored_inputs, problem)
+        kind = Refit if problem.loss is None else RobustRefit
+        return kind(problem, inputs, cache.outputs(problem), want.folds, weights)
 
-    @property
-    def robust(self) -> RobustFit:
-        """The fit under a robust loss, whose steps at one α start from those of another."""
-        if self._robust is None:
-            self._robust = RobustFit(self.problem, self.inputs, self.outputs, self.weights)
-        return self._robust
+    def settled(self, alpha: float) -> tuple[Spectral, Loss | None]:
+        """The factorisation with the operator learnt at α, and the loss with its threshold."""
+        return closed(self.problem, self.inputs, self.outputs, alpha), None
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
-        parts = self.settled(alpha)
-        return replace(parts.solve(alpha), loss=getattr(parts, "loss", None))
+        parts, loss = self.settled(alpha)
+        return replace(parts.solve(alpha), loss=loss)
 
     @cached_property
     def fold_of(self) -> np.ndarray:
@@ -106,13 +84,13 @@ class Refitted(Factorization):
         return fold_numbers(self.problem.left_out_labels, self.number)
 
     @cached_property
-    def folds(self) -> list[tuple[Refitted, Array, np.ndarray]]:
+    def folds(self) -> list[tuple[Refit, Array, np.ndarray]]:
         """For each fold a fit without it, the projections of its examples, and their numbers."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.number)
         return [self._fold(self.fold_of == i) for i in range(self.fold_of.max() + 1)]
 
-    def _fold(self, out: np.ndarray) -> tuple[Refitted, Array, np.ndarray]:
+    def _fold(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
@@ -129,7 +107,7 @@ class Refitted(Factorization):
         V = take(self.outputs.coordinates, train)
         outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
         loss_weights = None if self.weights is None else self.weights[train]
-        return Refitted(some, inputs, outputs, self.number, loss_weights), Z, test
+        return type(self)(some, inputs, outputs, self.number, loss_weights), Z, test
 
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
@@ -138,27 +116,31 @@ class Refitted(Factorization):
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
-        whole: Any = self.inputs
+        whole, problem = self.inputs, self.problem
         if isinstance(whole, LowRankInputs):
-            return _low_rank_fold(whole.at, train, test, weights)
-        kernel, X = self.problem.inputs.kernel, self.problem.inputs.items
+            U = whole.at.coordinates
+            some, rest = (U[index] if issparse(U) else take(U, index) for index in (train, test))
+            at = LowRankRows.of(whole.at.map, some, weights, problem.intercept)
+            low = LowRankInputs(at)
+            rest = rest if low.mean is None else rest - low.mean
+            return low, dense(rest @ low.P) * namespace(low.s).sqrt(low.s)
+        kernel, X = problem.inputs.kernel, problem.inputs.items
         if kernel.pairwise:
-            return _from_gram(kernel.checked_gram(X), train, test, weights, self.problem.intercept)
-        exact = ExactInputs(kernel, take(X, train), weights, self.problem.intercept)
+            kernel, X = Precomputed(kernel.checked_gram(X)), np.arange(problem.n)
+        exact = ExactInputs(kernel, take(X, train), weights, problem.intercept)
         return exact, exact.project(take(X, test))
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Predictions of every example by the refit without its fold."""
+    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
+        """Outputs minus their predictions by the refit without their fold."""
         given = self.outputs.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
             for fit, Z, test in self.folds:
-                parts = fit.settled(alpha)
+                parts, _ = fit.settled(alpha)
                 seen = Z @ part_coefficients(parts.parts[0], alpha, parts.Q)
                 mean = parts.outputs.mean
                 points = put(points, test, seen if mean is None else seen + mean)
-            E = given - points
-            yield self._residuals_at(alpha, E)
+            yield given - points
 
     def left_out_points(self, E: Array) -> Any:
         """Points whose residuals are E, each left out with its fold."""
@@ -176,30 +158,14 @@ class Refitted(Factorization):
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
-def _low_rank_fold(
-    at: LowRankRows, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
-) -> tuple[InputSpectrum, Array]:
-    """The inputs of a fold in coordinates of low rank, and the projections of those left out."""
-    U = at.coordinates
-    some = LowRankRows.of(at.map, _some(U, train), weights, at.mean is not None)
-    inputs = LowRankInputs(some)
-    rows = _some(U, test) if inputs.mean is None else _some(U, test) - inputs.mean
-    return inputs, dense(rows @ inputs.P) * namespace(inputs.s).sqrt(inputs.s)
+def _factored_inputs(problem: Problem) -> InputSpectrum:
+    side = problem.inputs
+    if side.features is None:
+        return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
+    return LowRankInputs(low_rank_rows(problem))
 
 
-def _some(U: Any, index: np.ndarray) -> Any:
-    return U[index] if issparse(U) else take(U, index)
-
-
-def _from_gram(
-    K: Array, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None, intercept: bool
-) -> tuple[InputSpectrum, Array]:
-    """The same of a Gram matrix that was given."""
-    inputs = ExactInputs(Precomputed(K), train, weights, intercept)
-    return inputs, inputs.project(test)
-
-
-def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Parts:
+def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Spectral:
     """The factorisation once the operator is learnt at α, of outputs as they are."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
@@ -220,91 +186,67 @@ def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
     return numbers
 
 
-# -- robust losses ------------------------------------------------------------------------------
-
-
-class CleanedParts(Parts):
-    """The ridge problem of the outputs that a robust fit amounts to."""
-
-    loss: Loss
-    shift: Array
-
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """Outputs as given minus their left-out predictions from the cleaned ones."""
-        for E in super().residuals(alphas, averaged):
-            yield E + self.shift
-
-
-class RobustFit:
+class RobustRefit(Refit):
     """A ridge problem under a robust loss: factored once, outputs cleaned for each α.
 
     The operator is made of outputs that were shortened to three median lengths (from their median
     where there is an intercept): the covariance of wrong outputs is no guide.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        inputs: InputSpectrum,
-        outputs: Outputs,
-        weights: np.ndarray | None,
-    ):
-        assert problem.loss is not None
-        self.problem, self.inputs, self.outputs = problem, inputs, outputs
-        self.weights = weights
-        self.loss, self.given = problem.loss, outputs.coordinates
-        self.tamed = self._centred(self._shortened())
-        self._parts: dict[float, Parts] = {}
-        self.reached: Cleaned | Array | None = None
+    reached: Steps | None = None
+    """Where the steps at one α ended, from which those at another start."""
 
-    def _shortened(self) -> Array:
+    @cached_property
+    def tamed(self) -> Outputs:
         """Outputs without the worst: none further out than three median lengths."""
-        return shortened(self.given, middle(self.given) if self.problem.intercept else None)
+        V = self.outputs.coordinates
+        return self._centred(shortened(V, middle(V) if self.problem.intercept else None))
 
     def _centred(self, V: Array) -> Outputs:
         return Outputs.centred(V, None, self.problem.intercept, self.outputs.frame)
 
-    def _base(self, alpha: float) -> Parts:
-        """The factorisation of the shortened outputs; one for all α unless B is learnt."""
-        key = alpha if self.problem.kernel.operator.learnt else 0.0
-        if key not in self._parts:
-            self._parts = {key: closed(self.problem, self.inputs, self.tamed, alpha)}
-        return self._parts[key]
+    @cached_property
+    def _unlearnt(self) -> Spectral:
+        """The factorisation of the shortened outputs for all α, where B is not learnt."""
+        return closed(self.problem, self.inputs, self.tamed, 1.0)
 
-    def settled(self, alpha: float) -> CleanedParts:
+    def settled(self, alpha: float) -> tuple[Spectral, Loss | None]:
         """The problem of the cleaned outputs, the loss's threshold settled."""
-        base = self._base(alpha)
-        parts = self._with(base, self.tamed)  # of the shortened ones, to start with
-        loss = self.loss.settle(self._left_out_lengths(parts, alpha))
+        given: Any = self.problem.loss
+        if self.problem.kernel.operator.learnt:
+            base = closed(self.problem, self.inputs, self.tamed, alpha)
+        else:
+            base = self._unlearnt
+        parts = _with_outputs(base, self.tamed)  # the shortened ones, to start with
+        loss = given.settle(self._left_out_lengths(parts, alpha))
         for _ in range(ROUNDS):
-            parts = self._cleaned(base, loss, alpha)
+            parts, used = self._cleaned(base, loss, alpha), loss
             if not loss.adaptive:
                 break
-            last, loss = loss, self.loss.settle(self._left_out_lengths(parts, alpha))
-            if abs(loss.threshold_ - last.threshold_) <= SETTLED * last.threshold_:
+            loss = given.settle(self._left_out_lengths(parts, alpha))
+            if abs(loss.threshold_ - used.threshold_) <= SETTLED * used.threshold_:
                 break
-        return parts
+        return parts, used
 
-    def _with(self, base: Parts, outputs: Outputs) -> CleanedParts:
+    def _cleaned(self, base: Spectral, loss: Loss, alpha: float) -> Spectral:
+        """The problem of the outputs that the loss leaves at α."""
         (part,) = base.parts
-        T = outputs.rows if base.Q is None else outputs.rows @ base.Q
-        inside = namespace(T).matrix_transpose(part.inputs.E) @ T
-        cleaned = Part(part.inputs, part.b, T, inside)
-        parts = CleanedParts(base.problem, base.kernel, outputs, [cleaned], base.Q)
-        shift = self.given - outputs.coordinates
-        parts.shift = shift if base.Q is None else shift @ base.Q
-        return parts
-
-    def _cleaned(self, base: Parts, loss: Loss, alpha: float) -> CleanedParts:
-        (part,) = base.parts
-        turn = (lambda V: V) if base.Q is None else (lambda V: V @ base.Q)
-        start = turn(self.tamed.coordinates) if self.reached is None else self.reached
-        cleaned = clean_outputs(part, turn(self.given), loss, alpha, start, self.weights)
+        given, tamed = (base.turned(V.coordinates) for V in (self.outputs, self.tamed))
+        start = tamed if self.reached is None else self.reached
+        T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
-            self.reached = cleaned
-        parts = self._with(base, self._centred(base._turned_back(cleaned.targets)))
-        parts.loss = loss
-        return parts
+            self.reached = reached
+        return _with_outputs(base, self._centred(base._turned_back(T)))
 
-    def _left_out_lengths(self, parts: CleanedParts, alpha: float) -> Array:
-        return lengths(next(parts.residuals([alpha])))
+    def _left_out_lengths(self, parts: Spectral, alpha: float) -> Array:
+        """How far outputs as given are from their left-out predictions from the cleaned ones."""
+        shift = parts.turned(self.outputs.coordinates - parts.outputs.coordinates)
+        return lengths(next(parts.residuals([alpha])) + shift)
+
+
+def _with_outputs(base: Spectral, outputs: Outputs) -> Spectral:
+    """The same problem of other outputs, the operator kept."""
+    (part,) = base.parts
+    T = base.turned(outputs.rows)
+    inside = namespace(T).matrix_transpose(part.inputs.E) @ T
+    return replace(base, outputs=outputs, parts=[Part(part.inputs, part.b, T, inside)])

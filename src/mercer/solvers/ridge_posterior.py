@@ -13,9 +13,9 @@ from .._linalg import solve_triangular
 from ..problem import Problem, Want
 from .cholesky import Cholesky
 from .densities import HELD
-from .outputs import Cache
+from .factorization import Cache
 from .route import route
-from .weights import RidgeFactor
+from .weights import DualWeights
 
 
 class RidgePosterior:
@@ -27,23 +27,21 @@ class RidgePosterior:
     Attributes
     ----------
     outputs, Q, parts
-        As of `Parts`: outputs in coordinates, which are the directions of the operator.
+        As of `Spectral`: outputs in coordinates, which are the directions of the operator.
     """
 
     Q = None
 
     def __init__(self, problem: Problem, alpha: float):
         self.problem, self.b = problem, float(problem.kernel.operator.uniform or 0.0)
-        side = problem.inputs
-        ridge = alpha / self.b
-        self.ridge = RidgeFactor(side.kernel, side.items, ridge, problem.weights, problem.intercept)
+        self.gram, self.factor = DualWeights.of(problem, alpha).factored
         self.outputs = Cache().outputs(problem)
         ones = namespace(self.outputs.rows).ones_like(self.outputs.rows[0, :])
         self.parts = [SimpleNamespace(b=self.b * ones, T=self.outputs.rows)]
 
     def _inside(self, T: Array) -> Array:
         """L⁻¹ of what is not constant."""
-        return solve_triangular(self.ridge.factor.factor, self.ridge.reduction.inside(T))
+        return solve_triangular(self.factor.factor, self.gram.reduction.inside(T))
 
     def noise(self, alpha: float) -> float:
         """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
@@ -53,11 +51,11 @@ class RidgePosterior:
 
     def variance(self, X: Items, alpha: float) -> Array:
         """The variance of g(x) for unit noise, the same along all directions."""
-        gram, found = self.ridge.gram, []
+        gram, found = self.gram, []
         for rows in blocks(count(X), max(1, HELD // self.problem.n)):
             some = part_of(X, rows)
             K = gram.against(some)
-            Z = self._inside(self.ridge.reduction.weighted(namespace(K).matrix_transpose(K)))
+            Z = self._inside(gram.reduction.weighted(namespace(K).matrix_transpose(K)))
             found.append(gram.prior(some, K) - namespace(Z).sum(Z * Z, axis=0))
         xp = namespace(*found)
         left = xp.concat(found)
@@ -71,7 +69,7 @@ def ridge_posterior(problem: Problem, want: Want, alpha: float) -> Any:
     if problem.gathered is not None or not problem.separable:
         return None
     single = Want(alphas=[alpha], judge=want.judge)
-    if not isinstance(route(problem, single), Cholesky) or not problem.kernel.operator.uniform:
+    if route(problem, single) is not Cholesky or not problem.kernel.operator.uniform:
         return None
     try:
         return RidgePosterior(problem, alpha)

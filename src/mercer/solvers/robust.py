@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,25 +21,8 @@ EVERY = 10
 """Steps between two looks at the balance of the residuals."""
 
 
-@dataclass(frozen=True)
-class Cleaned:
-    """The outputs that a robust fit amounts to a ridge fit of, and where its steps ended.
-
-    Attributes
-    ----------
-    targets
-        T, in the eigenbasis of B: fitted values plus what the loss leaves of each residual.
-    residual, scaled, tau
-        The state of the iteration, from which a neighbouring problem starts.
-    n_iter
-        How many steps it took.
-    """
-
-    targets: Array
-    residual: Array
-    scaled: Array
-    tau: float
-    n_iter: int
+Steps = tuple[Array, Array, float]
+"""The state of the iteration, from which a neighbouring problem starts: R, S and τ."""
 
 
 def clean_outputs(
@@ -48,13 +30,14 @@ def clean_outputs(
     V: Array,
     loss: Loss,
     alpha: float,
-    start: Cleaned | Array,
+    start: Steps | Array,
     weights: np.ndarray | None = None,
-) -> Cleaned:
+) -> tuple[Array, Steps]:
     """Σ h(‖g(x_i) - v_i‖) + α‖g‖² by alternating directions, each step on the same two spectra.
 
-    Find T for outputs V, both in the eigenbasis of B, started near by or from a guess of T. Sample
-    weights multiply the loss of each example, w h: its proximal step is that of h at τ / w.
+    Find T for outputs V, both in the eigenbasis of B, started where a problem near by ended or from
+    a guess of T: fitted values plus what the loss leaves of each residual. Sample weights multiply
+    the loss of each example, w h: its proximal step is that of h at τ / w.
 
     Notes
     -----
@@ -74,8 +57,8 @@ def clean_outputs(
     Boyd et al. (2011) for the method, its stopping rule and the balancing of τ.
     """
     w: Any = 1.0 if weights is None else like(weights, V)
-    if isinstance(start, Cleaned):
-        R, S, tau = start.residual, start.scaled, start.tau
+    if isinstance(start, tuple):
+        R, S, tau = start
     else:
         R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
     # As large as outputs usually are: wrong ones must not make the rest look small.
@@ -99,7 +82,7 @@ def clean_outputs(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return Cleaned(G + tau * S, R, S, tau, step)
+    return G + tau * S, (R, S, tau)
 
 
 def lengths(R: Array) -> Array:

@@ -6,39 +6,37 @@ from typing import Any
 
 from .._plan import Plan, Sizes
 from ..problem import Problem, Want
-from .base import Cache, Solver
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import ByDirection
 from .characters import Characters
 from .cholesky import Cholesky, Tridiagonal
 from .coupled import Dense, Products
-from .factorization import Factorization
+from .factorization import Cache, Factorization
 from .low_rank import LowRank
 from .one_ridge import OneRidge
 from .operator_features import OperatorFeatures
-from .places import AtPlaces
+from .places import Places
 from .refit import Refit
 from .spanned import SpannedLowRank
 from .spectral import Spectral
 from .streamed import Streamed
 from .symmetric import AddedExamples
 
+Solver = type[Factorization]
 LADDER: dict[str, tuple[Solver, ...]] = {
-    "streamed": (Streamed(),),
-    "refit": (Refit(),),
-    "operator features": (OperatorFeatures(),),
-    "low rank": (SpannedLowRank(), LowRank()),
-    "identity": (Cholesky(), Tridiagonal(), Spectral()),
-    "one ridge": (OneRidge(), Spectral()),
-    "exact": (Spectral(),),
-    "symmetric": (Characters(), AddedExamples()),
-    "places": (AtPlaces(),),
-    "coupled": (ByDirection(), Dense(), Products()),
+    "streamed": (Streamed,),
+    "refit": (Refit,),
+    "operator features": (OperatorFeatures,),
+    "low rank": (SpannedLowRank, LowRank),
+    "identity": (Cholesky, Tridiagonal, Spectral),
+    "one ridge": (OneRidge, Spectral),
+    "exact": (Spectral,),
+    "symmetric": (Characters, AddedExamples),
+    "places": (Places,),
+    "coupled": (ByDirection, Dense, Products),
 }
 """The ways of each kind of problem, the better of two equals first."""
-SOLVERS: tuple[Solver, ...] = tuple(
-    {type(way): way for ways in LADDER.values() for way in ways}.values()
-)
+SOLVERS: tuple[Solver, ...] = tuple(dict.fromkeys(way for ways in LADDER.values() for way in ways))
 MANY = 256
 """Below this number of examples an eigendecomposition is fast enough."""
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
@@ -166,5 +164,5 @@ def plan(sizes: Sizes) -> Plan:
     if sizes.identity and not sizes.choice:
         routes.insert(0, sizes.cholesky())
     elif not sizes.choice and sizes.n >= MANY:
-        routes.insert(0, OneRidge().cost(sizes))
+        routes.insert(0, OneRidge.cost(sizes))
     return Plan(sizes.n, tuple(routes), sizes.largest_rank())

@@ -14,10 +14,9 @@ from ..embedding import Deferred, Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem, Want
-from .base import Cache, Solver, needs_no_coordinates
-from .factorization import Factorization, LeftOut, LeftOutModels, Solution
+from .factorization import Cache, Factorization, LeftOut, LeftOutModels, Solution
 from .left_out import LeaveOneOut, Part
-from .low_rank import low_rank_rows
+from .low_rank import low_rank_rows, needs_no_coordinates
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .weights import factored
 from .without import reweighted, unit_columns
@@ -26,21 +25,6 @@ CANCELLED = 1e-6
 """Below this share of a squared length a difference of squares has lost more than six digits."""
 ENTRIES = 2**23
 """Kernel values of the outputs that are held at once."""
-
-
-class SpannedLowRank(Solver):
-    """Inputs of low rank, outputs of any kind: the Gram matrix of the outputs is never factored."""
-
-    name = "low rank"
-
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """A multiple of the identity, outputs without coordinates."""
-        return None if needs_no_coordinates(problem, want) else "outputs have coordinates"
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the moment of the inputs."""
-        at = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
-        return Spanned(problem, at, want.single)
 
 
 class LowRankWeights(FeatureMap):
@@ -135,8 +119,8 @@ class OutputGram:
         return roots[:, None] * L * roots[None, :]
 
 
-class Spanned(Factorization):
-    """Left-out predictions as weights on the outputs, whose Gram matrix is never factored.
+class SpannedLowRank(Factorization):
+    """Inputs of low rank, outputs of any kind: the Gram matrix of the outputs is never factored.
 
     Notes
     -----
@@ -149,14 +133,18 @@ class Spanned(Factorization):
     (I - H_gg)⁻¹ (E_g - H_g). Lengths need n × m numbers, the points themselves n².
     """
 
-    def __init__(self, problem: Problem, at: LowRankRows, single: bool):
-        self.problem, self.at, self.single = problem, at, single
+    name = "low rank"
+
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        self.problem, self.single = problem, want.single
+        self.at: LowRankRows = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
         self.frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
         self.gram = OutputGram(problem)
 
-    @property
-    def _uniform(self) -> float:
-        return self.problem.kernel.operator.uniform or 1.0
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
+        """A multiple of the identity, outputs without coordinates."""
+        return None if needs_no_coordinates(problem, want) else "outputs have coordinates"
 
     @cached_property
     def part(self) -> Part:
@@ -168,7 +156,7 @@ class Spanned(Factorization):
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by Cholesky where only one is wanted and α stands out."""
-        dual = LowRankWeights(self.at, self._inverse(alpha / self._uniform))
+        dual = LowRankWeights(self.at, self._inverse(alpha / self.problem.uniform))
         return Solution(PointMap(dual, None, self.frame, dual), self.problem.kernel)
 
     def _inverse(self, alpha: float) -> Array:
@@ -196,11 +184,11 @@ class Spanned(Factorization):
     def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
         """Squared lengths for every α; points are made when they are asked for."""
         for alpha in alphas:
-            relative = alpha / self._uniform
+            relative = alpha / self.problem.uniform
             lengths = self._lengths(relative, averaged)
-            yield LeftOut(alpha, lengths, partial(self._left_out_at, relative))
+            yield LeftOut(alpha, lengths, partial(self._points_at, relative))
 
-    def _left_out_at(self, alpha: float) -> Embedding:
+    def _points_at(self, alpha: float) -> Embedding:
         """The left-out points, n² weights once somebody asks for them."""
         problem = self.problem
         weigh = partial(self.left_out_weights, alpha)
@@ -298,7 +286,7 @@ class Spanned(Factorization):
 
     def without(self, alpha: float) -> LeftOutModels:
         """Points of new inputs by models that leave training examples out, each input its own."""
-        map, relative = self.solve(alpha).points, alpha / self._uniform
+        map, relative = self.solve(alpha).points, alpha / self.problem.uniform
 
         def rest(rows: np.ndarray) -> Array:
             return self._rest_rows(relative, rows)
@@ -321,9 +309,7 @@ class Spanned(Factorization):
     @property
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
-        xp = namespace(self.at.moment)
-        level = float(xp.sum(xp.linalg.diagonal(self.at.moment))) / self.at.total
-        return level * self._uniform or 1.0
+        return self._uniform_scale(self.at.moment)
 
 
 def members(labels: np.ndarray) -> list[np.ndarray]:

@@ -20,12 +20,10 @@ from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix, eigh
-from .base import Cache, Solver
 from .densities import left_out_density, unit_variance
-from .factorization import Factorization, LeftOut, LeftOutModels, Refused, Solution
+from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import LeaveOneOut, Part
-from .outputs import Outputs
 from .weights import stands_out
 from .without import moved
 
@@ -35,8 +33,24 @@ ENTRIES = 2**23
 """Numbers of the moves that are held at once."""
 
 
-class Spectral(Solver):
+@dataclass(eq=False)
+class Spectral(Factorization):
     """The ridge equation B W S_uu + αW = S_vu by two symmetric eigendecompositions, exactly.
+
+    The smoother falls apart into parts of output directions.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    kernel
+        The operator-valued kernel, fitted.
+    outputs
+        The outputs in coordinates.
+    parts
+        One `Part` for each set of directions that share E and s.
+    Q
+        The directions as columns in output coordinates; None where they are those.
 
     Notes
     -----
@@ -51,12 +65,14 @@ class Spectral(Solver):
     """
 
     name = "spectral"
+    problem: Problem
+    kernel: OperatorKernel
+    outputs: Outputs
+    parts: list[Part]
+    Q: Array | None
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """Any operator that is not learnt, exact inputs."""
-        return None
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
         """Factor both sides."""
         problem.require_room(SPECTRAL_SQUARES)
         kernel, X = problem.inputs.kernel, problem.inputs.items
@@ -64,60 +80,6 @@ class Spectral(Solver):
         inputs, outputs = cache.inputs(kernel, ExactInputs, *parts), cache.outputs(problem)
         EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
         return separated(problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV)
-
-
-def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
-    """The moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
-    if inputs.complete:
-        return SpectralMoments(inputs.total, EV, inputs.s)
-    xp, uu = namespace(EV), SymMatrix(diagonal=inputs.s)
-    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    return Moments(inputs.total, uu, vu, SymMatrix(xp.matrix_transpose(V) @ V))
-
-
-def separated(
-    problem: Problem,
-    inputs: InputSpectrum,
-    outputs: Outputs,
-    moments: Any,
-    EV: Array,
-    alpha: float | None = None,
-) -> Parts:
-    """The factorisation of a scalar kernel times an operator, inputs factored already.
-
-    With `alpha` the operator is learnt at that ridge first.
-    """
-    operator = problem.kernel.operator
-    operator = operator if alpha is None else operator.learn(moments, alpha)
-    b, Q = eigh(operator.matrix(moments), "output operator", drop=False)
-    rows, inside = outputs.rows, EV if Q is None else EV @ Q
-    part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)
-    return Parts(problem, Separable(problem.inputs.kernel, operator), outputs, [part], Q)
-
-
-@dataclass(eq=False)
-class Parts(Factorization):
-    """A problem whose smoother falls apart into parts of output directions.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    kernel
-        The operator-valued kernel, fitted.
-    outputs
-        The outputs in coordinates.
-    parts
-        One `Part` for each set of directions that share E and s.
-    Q
-        The directions as columns in output coordinates; None where they are those.
-    """
-
-    problem: Problem
-    kernel: OperatorKernel
-    outputs: Outputs
-    parts: list[Part]
-    Q: Array | None
 
     @cached_property
     def order(self) -> np.ndarray | None:
@@ -131,7 +93,11 @@ class Parts(Factorization):
         """The map g at one α."""
         (part,) = self.parts
         fit = part.inputs.map(part_coefficients(part, alpha, self.Q))
-        return self.outputs.solution(self.problem, alpha, fit, self.kernel)
+        return self._solution(alpha, fit, self.kernel)
+
+    def turned(self, V: Array) -> Array:
+        """From output coordinates to the directions of the operator."""
+        return V if self.Q is None else V @ self.Q
 
     def _turned_back(self, C: Array) -> Array:
         """From the directions of the operator to output coordinates."""
@@ -168,13 +134,8 @@ class Parts(Factorization):
         mean = sum(rest for _, rest in found) / (R.shape[0] * R.shape[1])
         return self.outputs.unweighted(R) / mean
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions for every α, all directions rotated back when points are asked."""
-        for alpha, E in zip(alphas, self.residuals(alphas, averaged), strict=True):
-            yield self._residuals_at(alpha, E)
-
     def left_out_points(self, E: Array) -> Embedding:
-        """Points whose residuals are E."""
+        """Points whose residuals are E in the directions of the operator."""
         return self.outputs.points(self.outputs.coordinates - self._turned_back(E), self.problem)
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
@@ -280,6 +241,38 @@ class Parts(Factorization):
         return self._in_order(
             [unit_variance(part.inputs, part.b, part.inputs.share, X, alpha) for part in self.parts]
         )
+
+
+def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
+    """The moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
+    if inputs.complete:
+        return SpectralMoments(inputs.total, EV, inputs.s)
+    xp, uu = namespace(EV), SymMatrix(diagonal=inputs.s)
+    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
+    return Moments(inputs.total, uu, vu, SymMatrix(xp.matrix_transpose(V) @ V))
+
+
+def separated(
+    problem: Problem,
+    inputs: InputSpectrum,
+    outputs: Outputs,
+    moments: Any,
+    EV: Array,
+    alpha: float | None = None,
+) -> Spectral:
+    """The factorisation of a scalar kernel times an operator, inputs factored already.
+
+    With `alpha` the operator is learnt at that ridge first.
+    """
+    operator = problem.kernel.operator
+    operator = operator if alpha is None else operator.learn(moments, alpha)
+    B = operator.matrix(moments)
+    if not isinstance(B, SymMatrix):  # an array that somebody's operator returned is checked
+        B = SymMatrix.of(B)
+    b, Q = eigh(B, "output operator", drop=False)
+    rows, inside = outputs.rows, EV if Q is None else EV @ Q
+    part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)
+    return Spectral(problem, Separable(problem.inputs.kernel, operator), outputs, [part], Q)
 
 
 def part_coefficients(part: Part, alpha: float, Q: Array | None = None) -> Array:

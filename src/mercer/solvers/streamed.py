@@ -16,24 +16,29 @@ from ..features import FeatureMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix
-from .base import Cache, Solver
-from .factorization import Factorization, LeftOut, Refused, Solution
+from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
 from .left_out import LeaveOneOut, Part
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Outputs
-from .spectral import Parts, part_coefficients, separated
+from .spectral import Spectral, part_coefficients, separated
 from .weights import NoWeights, factored
 
 ROWS = 1024
 """Pairs whose left-out residuals are held at once."""
 
 
-class Streamed(Solver):
+class Streamed(Factorization):
     """Moments of coordinates of low rank, summed over blocks; the sample is left out."""
 
     name = "streamed"
 
-    def accepts(self, problem: Problem, want: Want) -> str | None:
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        super().__init__(problem, want, cache)
+        moments = problem.gathered.moments
+        self.means = moments.means if problem.intercept else None
+        self.moments: Moments = moments.about(*self.means) if self.means else moments
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
         """The square loss, and an operator that is not learnt."""
         uniform = problem.operator_features or problem.kernel.operator.uniform is not None
         if want.solver == "cholesky" and not uniform:
@@ -42,20 +47,6 @@ class Streamed(Solver):
         if problem.loss is not None or learnt or want.judge != "closed":
             return "pairs that come in blocks have no robust loss, nor a choice of learnt operators"
         return None
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Take the moments about their means."""
-        return StreamFactorization(problem, want, cache)
-
-
-class StreamFactorization(Factorization):
-    """The ridge equation in the moments of a source, for every operator and α."""
-
-    def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.problem, self.want, self.cache = problem, want, cache
-        moments = problem.gathered.moments
-        self.means = moments.means if problem.intercept else None
-        self.moments: Moments = moments.about(*self.means) if self.means else moments
 
     @property
     def origins(self) -> tuple[Any, Any]:
@@ -66,7 +57,7 @@ class StreamFactorization(Factorization):
         return a + u, b + v
 
     @cached_property
-    def parts(self) -> Parts:
+    def parts(self) -> Spectral:
         """The factorisation for every α, with the sample as rows."""
         problem, m = self.problem, self.moments
         inputs = self.cache.inputs(problem.inputs.kernel, self._inputs)
@@ -98,7 +89,7 @@ class StreamFactorization(Factorization):
             operator = self.problem.kernel.operator.learn(self.moments, alpha)
             kernel = Separable(self.problem.inputs.kernel, operator)
             learnt = replace(self.problem, kernel=kernel)
-            return StreamFactorization(learnt, self.want, Cache()).parts.solve(alpha)
+            return Streamed(learnt, self.want, Cache()).parts.solve(alpha)
         uniform = self.problem.kernel.operator.uniform
         if uniform is not None and "parts" not in vars(self) and self.want.solver != "spectral":
             try:
@@ -193,7 +184,7 @@ class LeftOutSums:
     trials: list[tuple[Array, Array | None, Array, list[float]]]
 
     @classmethod
-    def of(cls, trials: list[tuple[StreamFactorization, list[float]]]) -> LeftOutSums:
+    def of(cls, trials: list[tuple[Streamed, list[float]]]) -> LeftOutSums:
         """Of factorisations that share a scalar kernel, with the ridges of each."""
         found: Any = []
         for factorization, alphas in trials:

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import Array, Items, concatenated, host, like, namespace, take
-from .._plan import Route, Sizes
 from ..embedding import Embedding
 from ..problem import Problem, Side, Want
 from ..spaces.symmetries import Group
-from .base import Cache, Solver
-from .by_direction import Directions
-from .factorization import Factorization, LeftOut, Solution
+from .by_direction import ByDirection
+from .factorization import Cache, Factorization, LeftOut, Solution
 
 
 def with_images(problem: Problem) -> Problem:
@@ -34,36 +32,8 @@ def with_images(problem: Problem) -> Problem:
     )
 
 
-class AddedExamples(Solver):
-    """Any problem whose images are held whole: solved with the images as further pairs."""
-
-    name = "added examples"
-
-    def accepts(self, problem: Problem, want: Want) -> str | None:
-        """Arrays on both sides."""
-        whole = all(hasattr(s.items, "shape") for s in (problem.inputs, problem.outputs))
-        return None if whole and problem.gathered is None else "symmetries are of arrays held whole"
-
-    def cost(self, sizes: Sizes) -> Route:
-        """That of a larger problem, which characters avoid."""
-        return replace(sizes, n=16 * sizes.n).spectral()
-
-    def factor(self, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the larger problem by whatever solver suits it."""
-        from .route import factor
-
-        inner = factor(with_images(problem), want)
-        kept = replace(problem, kernel=inner.problem.kernel)
-        group: Any = problem.symmetry
-        found = WithImages(kept, inner, len(group))
-        if isinstance(inner, Directions) and inner.Q is None:
-            orbits = orbits_of(inner.kernel, group, problem.inputs.items)
-            found.fast = inner if orbits is None else OverOrbits(inner, orbits)
-        return found
-
-
-class WithImages(Factorization):
-    """A factorisation over pairs and their images, told of the pairs alone.
+class AddedExamples(Factorization):
+    """Any problem whose images are held whole: solved with the images as further pairs.
 
     Notes
     -----
@@ -72,9 +42,31 @@ class WithImages(Factorization):
     gives the same solutions and left-out predictions, where some places are images of others.
     """
 
+    name, costs = "added examples", "spectral"
+
     def __init__(self, problem: Problem, inner: Factorization, number: int):
         self.problem, self.inner, self.number = problem, inner, number
         self.fast = inner
+
+    @classmethod
+    def accepts(cls, problem: Problem, want: Want) -> str | None:
+        """Arrays on both sides."""
+        whole = all(hasattr(s.items, "shape") for s in (problem.inputs, problem.outputs))
+        return None if whole and problem.gathered is None else "symmetries are of arrays held whole"
+
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
+        """Factor the larger problem by whatever solver suits it."""
+        from .route import factor
+
+        inner = factor(with_images(problem), want)
+        kept = replace(problem, kernel=inner.problem.kernel)
+        group: Any = problem.symmetry
+        found = cls(kept, inner, len(group))
+        if isinstance(inner, ByDirection) and inner.Q is None:
+            orbits = orbits_of(inner.kernel, group, problem.inputs.items)
+            found.fast = inner if orbits is None else OverOrbits(inner, orbits)
+        return found
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
@@ -97,10 +89,10 @@ class WithImages(Factorization):
 
     def compared(self, plain: Factorization) -> tuple[Factorization, Factorization]:
         """On some places, where places are images of others."""
-        if not (isinstance(self.fast, OverOrbits) and isinstance(plain, Directions)):
+        if not (isinstance(self.fast, OverOrbits) and isinstance(plain, ByDirection)):
             return self, plain
         fast, plain = self.fast.beside(plain)
-        few = WithImages(self.problem, self.inner, self.number)
+        few = AddedExamples(self.problem, self.inner, self.number)
         few.fast = fast
         return few, plain
 
@@ -212,15 +204,15 @@ def _moves_along(kernel: Any, group: Group, X: Items) -> bool:
     return bool(np.abs(values - expected).max() <= EQUIVARIANT * np.abs(values).max())
 
 
-class OverOrbits(Directions):
+class OverOrbits(ByDirection):
     """One component of each orbit, factored; what is known of it is moved to the others."""
 
-    def __init__(self, whole: Directions, orbits: Orbits):
+    def __init__(self, whole: ByDirection, orbits: Orbits):
         self.orbits = orbits
         few = whole.restricted(orbits.chosen)
         super().__init__(whole.problem, whole.kernel, whole.outputs, None, few.grams)
 
-    def beside(self, plain: Directions) -> tuple[Directions, Directions]:
+    def beside(self, plain: ByDirection) -> tuple[ByDirection, ByDirection]:
         """Both on a few orbits: this, and the same problem without symmetries."""
         orbits, columns = self.orbits.some(COMPARED)
         return OverOrbits(self, orbits), plain.restricted(columns)

@@ -12,35 +12,11 @@ from .._arrays import Array, Items, count, like, namespace
 from .._linalg import PositiveDefinite, ridged
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
-from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem
 from ..symmetric import EPS
 from .inputs import InputGram
 from .left_out import divided
-
-
-class RidgeFactor:
-    """(√w K √w + αI)⁻¹ by one Cholesky factorisation, constants left out of K.
-
-    Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
-    """
-
-    def __init__(
-        self, kernel: Kernel, X: Items, alpha: float, weights: np.ndarray | None, intercept: bool
-    ):
-        self.gram = InputGram(kernel, X, weights, intercept)
-        self.factor = factored(self.gram.reduced(), alpha)
-        self.reduction = self.gram.reduction
-        self.roots = self.reduction.roots
-
-    def solve(self, T: Array) -> Array:
-        """(√w K √w + αI)⁻¹ T on what is not constant."""
-        return self.reduction.back(self.factor.solve(self.reduction.inside(T)))
-
-    def map(self, T: Array) -> tuple[FeatureMap, Array | float]:
-        """The map with dual coefficients √w ∘ solve(T), and its mean."""
-        return self.gram.map(self.solve(T))
 
 
 def factored(K: Array, alpha: float) -> PositiveDefinite:
@@ -64,7 +40,7 @@ class DualWeights(FeatureMap):
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Any,
         X: Items,
         alpha: float,
         intercept: bool,
@@ -79,25 +55,36 @@ class DualWeights(FeatureMap):
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
         """Those of an exact problem under a multiple of the identity."""
-        side, alpha = problem.inputs, alpha / (problem.kernel.operator.uniform or 1.0)
+        side, alpha = problem.inputs, alpha / problem.uniform
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
     @cached_property
-    def factored(self) -> RidgeFactor:
-        """The factored matrix, made when it is first used."""
-        return RidgeFactor(self.kernel, self.X, self.alpha, self.sample_weight, self.intercept)
+    def factored(self) -> tuple[InputGram, PositiveDefinite]:
+        """The kernel on the inputs, and √w K √w + αI without constants, factored on first use.
+
+        Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
+        """
+        gram = InputGram(self.kernel, self.X, self.sample_weight, self.intercept)
+        return gram, factored(gram.reduced(), self.alpha)
+
+    def solve(self, T: Array) -> Array:
+        """(√w K √w + αI)⁻¹ T on what is not constant."""
+        gram, factor = self.factored
+        return gram.reduction.back(factor.solve(gram.reduction.inside(T)))
+
+    def fit_to(self, T: Array) -> tuple[FeatureMap, Array | float]:
+        """The map with dual coefficients √w ∘ solve(T), and its mean."""
+        return self.factored[0].map(self.solve(T))
 
     def __getstate__(self) -> dict:
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
 
     def transform(self, A: Items) -> Array:
         """The weights of g(a), one row an input."""
-        ridge = self.factored
-        K = ridge.gram.against(A)
-        turn = namespace(K).matrix_transpose
-        K = K if ridge.roots is None else K * turn(ridge.roots)
-        C = turn(ridge.solve(turn(K)))
-        C = C if ridge.roots is None else C * turn(ridge.roots)
+        gram = self.factored[0]
+        K = gram.against(A)
+        turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
+        C = turn(weighted(self.solve(weighted(turn(K)))))
         if not self.intercept:
             return C
         if self.sample_weight is None:
@@ -107,11 +94,9 @@ class DualWeights(FeatureMap):
     @property
     def coefficients(self) -> Array:
         """The matrix that follows the kernel's values, in full."""
-        ridge = self.factored
-        eye = like(np.eye(count(self.X)), ridge.factor.factor)
-        if ridge.roots is None:
-            return ridge.solve(eye)
-        return ridge.roots * ridge.solve(eye * ridge.roots)
+        gram, factor = self.factored
+        weighted = gram.reduction.weighted
+        return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
 
     def weights(self, X: Items, C: Array) -> Array:
         """As a weigher: the same."""
@@ -192,7 +177,7 @@ def weighed(points: Embedding, problem: Problem, alpha: float) -> Embedding:
     separable = problem.separable and problem.loss is None and problem.gathered is None
     uniform = problem.kernel.operator.uniform if separable else None
     if uniform and problem.inputs.features is None:
-        return replace(points, weigh=partial(left_out_weights, problem, alpha / uniform))
+        return replace(points, weigh=partial(left_out_weights, problem, alpha))
     least: Any = LeastWeights(points.frame, problem.outputs.items)
     least = least if problem.gathered is None else NoWeights()
     return replace(points, weigh=partial(least.weights, None, points.coordinates))
@@ -200,10 +185,10 @@ def weighed(points: Embedding, problem: Problem, alpha: float) -> Embedding:
 
 def left_out_weights(problem: Problem, alpha: float) -> Array:
     """I - P_gg⁻¹P_g, with P = (K + αI)⁻¹ on what is not constant: zero on the own group, (n, n)."""
-    side = problem.inputs
-    ridge = RidgeFactor(side.kernel, side.items, alpha, problem.weights, problem.intercept)
-    P = ridge.solve(like(np.eye(problem.n), ridge.factor.factor))
-    R = divided(P, P, problem.groups)
-    if ridge.roots is not None:
-        R = R * namespace(R).matrix_transpose(ridge.roots) / ridge.roots
+    dual = DualWeights.of(problem, alpha)
+    gram, factor = dual.factored
+    P = dual.solve(like(np.eye(problem.n), factor.factor))
+    R, roots = divided(P, P, problem.groups), gram.reduction.roots
+    if roots is not None:
+        R = R * namespace(R).matrix_transpose(roots) / roots
     return like(np.eye(problem.n), R) - R

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,6 +15,7 @@ import joblib
 import numpy as np
 
 from .._arrays import Items, host, is_foreign, like
+from .._files import NO_ARCHIVE
 from ..operators import Moments
 from .blocks import length
 from .gathering import Gathering
@@ -29,17 +28,6 @@ except ImportError:  # Windows has no such locks
 FORMAT = "mercer stream 2"
 PARTS = ("n", "uu", "vu", "vv", "u", "v")
 """The sums that moments are."""
-DAMAGE = (
-    OSError,
-    EOFError,
-    ValueError,
-    KeyError,
-    TypeError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What reading a file that is damaged, or no archive at all, is known to raise."""
 SAME = 1e-9
 """How near the coordinates of a few pairs have to be for two runs to be the same."""
 
@@ -83,17 +71,8 @@ class Checkpoint:
     path: Path
     every: int
 
-    @property
-    def previous(self) -> Path:
-        """Where the checkpoint before the last one is kept."""
-        return self._beside("previous")
-
-    @property
-    def unfinished(self) -> Path:
-        """Where the next one is written; a run killed meanwhile leaves a part of it there."""
-        return self._beside("unfinished")
-
     def _beside(self, kind: str) -> Path:
+        """Where the last checkpoint but one is kept, the next is written, or the lock is."""
         return self.path.with_name(f"{self.path.name}.{kind}")
 
     @contextmanager
@@ -104,7 +83,7 @@ class Checkpoint:
             self._lock(held, lock)
             try:
                 yield
-                for path in (self.path, self.previous, self.unfinished):
+                for path in (self.path, self._beside("previous"), self._beside("unfinished")):
                     path.unlink(missing_ok=True)
             finally:
                 if fcntl is not None:  # nobody else may hold what has no name
@@ -136,18 +115,20 @@ class Checkpoint:
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
         header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
         header |= asdict(done) | {"arrays": _digests(arrays)}
-        with open(self.unfinished, "wb") as file:
+        unfinished = self._beside("unfinished")
+        with open(unfinished, "wb") as file:
             np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
             file.flush()
             os.fsync(file.fileno())
         if self.path.exists():
-            os.replace(self.path, self.previous)
-        os.replace(self.unfinished, self.path)
+            os.replace(self.path, self._beside("previous"))
+        os.replace(unfinished, self.path)
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
         """How far the run of the file came, with its moments; nowhere where there is no file."""
         # Killed between its two renames, a run leaves the previous file alone, and that is whole.
-        path = self.path if self.path.exists() else self.previous
+        previous = self._beside("previous")
+        path = self.path if self.path.exists() else previous
         if not path.exists():
             return Progress(), None
         try:
@@ -155,9 +136,10 @@ class Checkpoint:
                 return self._read({name: file[name] for name in file.files}, gatherings)
         except BadCheckpoint:
             raise
-        except DAMAGE as error:
-            kept = self.previous if path == self.path and self.previous.exists() else None
-            way = f"move {kept}, which is kept, in its place" if kept else "delete it to start over"
+        except NO_ARCHIVE as error:
+            way = "delete it to start over"
+            if path == self.path and previous.exists():
+                way = f"move {previous}, which is kept, in its place"
             raise BadCheckpoint(
                 f"the checkpoint {path} is damaged or is none ({error}): {way}."
             ) from error

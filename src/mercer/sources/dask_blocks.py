@@ -14,15 +14,17 @@ from .._extras import require
 from .blocks import BadBlock
 
 
-def delayed_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
-    """How to read a block, the delayed parts of every block, and their lengths where known."""
-    X, y = untabled(X), untabled(y)
+def delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
+    """The delayed blocks of a collection, and their lengths where they are known."""
+    from dask import delayed
+
+    X, y, lengths = untabled(X), untabled(y), None
+    read = _of_bags if hasattr(X, "to_delayed") else _of_parts
     if hasattr(X, "chunks"):
-        return _array_blocks(X, y)
+        X, y, lengths = _cut_alike(X, y)
+        read = _of_parts
     parts = [delayed_parts(A) for A in (X, y) if A is not None]
-    if hasattr(X, "to_delayed"):
-        return (_unzipped if y is None else _columns), zipped(*parts), None
-    return (_given if y is None else _pair), zipped(*parts), None
+    return [delayed(read, pure=False)(*block) for block in zipped(*parts)], lengths
 
 
 def untabled(A: Any) -> Any:
@@ -42,36 +44,31 @@ def zipped(*parts: list) -> list[tuple]:
     return list(zip(*parts, strict=True))
 
 
-def _array_blocks(X: Any, y: Any) -> tuple[Callable, list[tuple], list[int] | None]:
+def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
+    """Two arrays in blocks of the same rows, all columns together, and the lengths of those."""
     if y is None or not hasattr(y, "chunks"):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
     X, y = (A.rechunk(dict.fromkeys(range(1, A.ndim), -1)) for A in (X, y))
-    known = not np.isnan([*X.chunks[0], *y.chunks[0]]).any()
-    if known and X.shape[0] != y.shape[0]:
+    if np.isnan([*X.chunks[0], *y.chunks[0]]).any():
+        return X, y, None
+    if X.shape[0] != y.shape[0]:
         raise ValueError(
             "X and y must have the same length, one output for each input: got "
             f"{X.shape[0]} inputs and {y.shape[0]} outputs."
         )
-    y = y.rechunk({0: X.chunks[0]}) if known else y
-    return _pair, zipped(*map(delayed_parts, (X, y))), list(X.chunks[0]) if known else None
+    return X, y.rechunk({0: X.chunks[0]}), list(X.chunks[0])
 
 
-def _given(block: Any) -> Any:
-    return block
+def _of_parts(*parts: Any) -> Any:
+    """A block of inputs and outputs; one part alone is a block already."""
+    return parts if len(parts) > 1 else parts[0]
 
 
-def _pair(X: Items, y: Items) -> tuple[Items, Items]:
-    return X, y
-
-
-def _columns(X: list, y: list) -> tuple[Items, Items]:
-    return batch(X), batch(y)
-
-
-def _unzipped(pairs: list) -> tuple[Items, ...]:
-    # An empty block is refused by its number.
-    return tuple(map(batch, zip(*pairs, strict=True))) if pairs else ([], [])
+def _of_bags(*parts: list) -> tuple[Items, ...]:
+    """A block of lists of inputs and outputs, or of one list of pairs."""
+    columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
+    return tuple(map(batch, columns or ([], [])))  # an empty block is refused by its number
 
 
 def batch(items: Any) -> Items:
@@ -110,34 +107,20 @@ def tree(tasks: list, merge: Callable) -> Any:
     return tasks[0]
 
 
-def problems(parts: list[tuple]) -> Any:
-    """For every block what goes wrong when it is loaded, or None."""
+def loaders(blocks: list) -> list[Callable[[], Any]]:
+    """For every block a function that loads it, on a cluster all at once; it fails as that does."""
     from dask import delayed
 
-    tasks = [delayed(_touch)(*block) for block in parts]
-    client = _client()
-    if client is not None:
-        yield from (future.exception() for future in client.compute(tasks))
-        return
-    for task in tasks:
-        try:
-            task.compute()
-        except Exception as error:
-            yield error
-        else:
-            yield None
-
-
-def _client() -> Any:
+    tasks = [delayed(_touch)(block) for block in blocks]
     try:
         from distributed import default_client
 
-        return default_client()
-    except (ImportError, ValueError):
-        return None
+        return [future.result for future in default_client().compute(tasks)]
+    except (ImportError, ValueError):  # no cluster
+        return [task.compute for task in tasks]
 
 
-def _touch(*parts: Any) -> None:
+def _touch(block: Any) -> None:
     return None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from .._extras import require
 from .base import Source
 from .blocks import BadBlock, length
-from .dask_blocks import delayed_blocks, delayed_parts, problems, shared, task, tree, zipped
+from .dask_blocks import delayed_blocks, delayed_parts, loaders, shared, task, tree, zipped
 from .stream import is_dask
 
 
@@ -60,7 +59,7 @@ class DaskStream(Source):
     ):
         require("dask", "dask")
         super().__init__(sample, random_state, precision)
-        self.read, self.parts, self.lengths = delayed_blocks(X, y)
+        self.blocks, self.lengths = delayed_blocks(X, y)
         if sample_weight is not None:
             self._weigh(sample_weight)
 
@@ -71,7 +70,9 @@ class DaskStream(Source):
         return other
 
     def _weigh(self, weights: Any) -> None:
-        """Give each block its weights as a further part."""
+        """Give each block its weights as a third part."""
+        from dask import delayed
+
         if hasattr(weights, "chunks") and self.lengths is not None:
             weights = weights.rechunk((tuple(self.lengths),))
         if is_dask(weights):
@@ -84,29 +85,29 @@ class DaskStream(Source):
                     "for each pair."
                 )
             cut = np.split(np.asarray(weights), np.cumsum(lengths)[:-1])
-        self.parts = [(*parts, w) for (parts, w) in zipped(self.parts, cut)]
-        self.read = partial(_with_weights, self.read)
+        weigh = delayed(_with_weights, pure=False)
+        self.blocks = [weigh(block, w) for block, w in zipped(self.blocks, cut)]
 
     def first(self, function: Callable[[Any], Any]) -> Any:
         """The value of a function of the first block, computed where it is."""
-        return self._compute(task("look", 0, _looked, function, self.read, *self.parts[0]))
+        return self._compute(task("look", 0, function, self.blocks[0]))
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
         """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths])
         name = getattr(getattr(step, "func", step), "__name__", "step")
-        what = shared((step, self.read))
+        what = shared(step)
         tasks = [
-            task(name, number, _stepped, what, number, int(starts[number]), lengths[number], *parts)
-            for number, parts in enumerate(self.parts)
+            task(name, number, _stepped, what, number, int(starts[number]), lengths[number], block)
+            for number, block in enumerate(self.blocks)
         ]
         return self._compute(tree(tasks, merge))
 
     def _lengths(self) -> list[int]:
         """How many pairs each block has, where Dask does not know: one number a block."""
         if self.lengths is None:
-            tasks = [task("count", i, _count, self.read, *p) for i, p in enumerate(self.parts)]
+            tasks = [task("count", i, length, block) for i, block in enumerate(self.blocks)]
             self.lengths = list(self._compute(tasks))
         self.pairs = sum(self.lengths)
         return self.lengths
@@ -129,8 +130,10 @@ class DaskStream(Source):
         """Load the blocks alone, on the failing path only, to say which one it was."""
         if type(error).__name__ == "KilledWorker":
             return  # it would kill others; the error has the name of the task, with its block
-        for number, problem in enumerate(problems(self.parts)):
-            if problem is not None:
+        for number, load in enumerate(loaders(self.blocks)):
+            try:
+                load()
+            except Exception as problem:
                 raise BadBlock(
                     f"block {number} of the stream could not be loaded: "
                     f"{type(problem).__name__}: {problem}"
@@ -140,21 +143,11 @@ class DaskStream(Source):
 # -- what the workers do ----------------------------------------------------------------------
 
 
-def _with_weights(read: Callable, *parts: Any) -> tuple:
-    return (*read(*parts[:-1]), parts[-1])
+def _with_weights(block: tuple, weights: Any) -> tuple:
+    return (*block, weights)
 
 
-def _looked(function: Callable, read: Callable, *parts: Any) -> Any:
-    return function(read(*parts))
-
-
-def _count(read: Callable, *parts: Any) -> int:
-    return length(read(*parts))
-
-
-def _stepped(what: tuple, number: int, start: int, pairs: int, *parts: Any) -> Any:
-    step, read = what
-    block = read(*parts)
+def _stepped(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
     if length(block) != pairs:
         raise BadBlock(
             f"block {number} of the stream had {pairs} pairs when it was first read and "

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, is_zipfile
+from zipfile import is_zipfile
 
 import numpy as np
 
 from .._arrays import Items, blocks, object_array
 from .._extras import require
+from .._files import NO_ARCHIVE
 
 BLOCK = 8192
 """Rows that are handed on at once."""
@@ -93,7 +93,7 @@ def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, 
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             known = file.files
             found = {name: file[name] for name in names if name in known}
-    except (OSError, EOFError, ValueError, NotImplementedError, BadZipFile, zlib.error) as error:
+    except NO_ARCHIVE as error:
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
     missing = [name for name in names if not getattr(found.get(name), "ndim", 0)]
     if missing:

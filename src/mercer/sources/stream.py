@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -110,10 +110,6 @@ class Stream(Source):
         self.checkpoint = as_checkpoint(checkpoint, every)
         self.repeats = callable(self.source) or iter(self.source) is not self.source
         self.weights = sample_weight
-        self._start_over()
-
-    def _start_over(self) -> None:
-        self.buffer: list[Any] = []  # the first blocks of a generator, which cannot go back
         self.rest = None if self.repeats else self._read()
 
     def weighted(self, weights: Any) -> Stream:
@@ -127,14 +123,24 @@ class Stream(Source):
             )
         other = copy.copy(self)
         other.weights = weights
-        other._start_over()
+        other.rest = None if self.repeats else other._read()
         return other
 
     # -- reading ------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[Any]:
-        """All blocks that are not in the buffer."""
+        """All blocks, or those that are left of a generator."""
         return self._read() if self.rest is None else self.rest
+
+    def _head(self, pairs: int) -> list[Any]:
+        """The first blocks with so many pairs; a generator hands them on once more."""
+        found: list[Any] = []
+        blocks = self._blocks()
+        while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
+            found.append(block)
+        if not self.repeats:
+            self.rest = chain(_released(found.copy()), blocks)
+        return found
 
     def _read(self) -> Iterator[Any]:
         found = iter(self.source() if callable(self.source) else self.source)
@@ -160,9 +166,7 @@ class Stream(Source):
     def first(self, function: Callable[[Any], Any]) -> Any:
         """The value of a function of the first block."""
         self.pairs = None  # a fit begins: what was read before may have changed
-        if not self.repeats and not self.buffer:
-            self.buffer = list(islice(self._blocks(), 1))
-        found = self.buffer or list(islice(self._blocks(), 1))
+        found = self._head(1)
         if not found:
             raise ValueError("the stream is empty: it has no block to learn from.")
         return function(found[0])
@@ -171,13 +175,8 @@ class Stream(Source):
         """A sample of all pairs; of a generator, of the first ones, which are held until used."""
         if self.repeats:
             return super().sample(expected, size)
-        while sum(map(length, self.buffer)) < size:
-            more = next(self._blocks(), None)
-            if more is None:
-                break
-            self.buffer.append(more)
         found, start = Sample(size, self.seed), 0
-        for number, block in enumerate(self.buffer):
+        for number, block in enumerate(self._head(size)):
             found = found.with_block(start, *expected.checked(number, block))
             start += length(block)
         return found
@@ -187,7 +186,7 @@ class Stream(Source):
         saved = self.checkpoint if resumable else None
         kept, total = saved.resume(resumable) if saved else (Progress(), None)
         at = Progress()
-        for block in self._released():
+        for block in self._blocks():
             if at.blocks >= kept.blocks:
                 more = step(at.blocks, at.pairs, block)
                 total = more if total is None else merge(total, more)
@@ -203,12 +202,6 @@ class Stream(Source):
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
 
-    def _released(self) -> Iterator[Any]:
-        """All blocks; those of the buffer are let go of as they are handed on."""
-        while self.buffer:
-            yield self.buffer.pop(0)
-        yield from self._blocks()
-
     def _check_pairs(self, pairs: int) -> None:
         """Refuse blocks that are not those of the first reading."""
         if self.pairs is not None and pairs != self.pairs:
@@ -219,11 +212,15 @@ class Stream(Source):
             )
         self.pairs = pairs
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """Hold the checkpoint until a fit ends, and remove it if that succeeds."""
-        with self.checkpoint.running() if self.checkpoint else nullcontext():
-            yield
+        return self.checkpoint.running() if self.checkpoint else super().running()
+
+
+def _released(blocks: list[Any]) -> Iterator[Any]:
+    """Blocks that are let go of as they are handed on."""
+    while blocks:
+        yield blocks.pop(0)
 
 
 def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:

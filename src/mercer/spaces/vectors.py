@@ -20,7 +20,7 @@ from .._arrays import (
 from ..cells import BadTable, Table
 from ..cells.notation import is_date, written_day
 from ..cells.table import Name
-from ..cells.values import notations_of, numbers
+from ..cells.values import notation_of, numbers
 from .base import Space
 
 NUMBERS = "fiub"
@@ -76,12 +76,10 @@ class Vectors(Space):
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
-        decoders = import_module("mercer.decoders")  # comes later: resolved on first use
-        features = kernel.features
-        if features is not None and features.inverse is not None:
-            return decoders.Direct()
-        radial = features is None and kernel.radial is not None
-        return decoders.FixedPoint() if radial else decoders.Candidates()
+        decoders, features = import_module("mercer.decoders"), kernel.features
+        if features is not None:
+            return decoders.Candidates() if features.inverse is None else decoders.Direct()
+        return decoders.Candidates() if kernel.radial is None else decoders.FixedPoint()
 
     def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """The numbers of training rows; how columns write them, and which hold dates, is kept."""
@@ -90,7 +88,7 @@ class Vectors(Space):
             self.notations_: list[str] | None = None
             self.shape_ = table.columns[names[0]].shape[1:]
             return self.read(table)
-        self.notations_ = notations_of(table, names)
+        self.notations_ = [notation_of(table, name) for name in names]
         rows = self.read(table)
         dates = zip(self.notations_, rows.T, strict=False)
         self.moments_ = [is_date(n) and bool((cells % 1.0).any()) for n, cells in dates]

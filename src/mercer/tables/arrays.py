@@ -7,7 +7,6 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from .._extras import require
 from ..cells.table import BadTable, Table, check_names
 from .content import check_unpacked
-from .separated import header_names
+from .separated import with_header
 
 
 def npz(data: bytes, name: str) -> Table:
@@ -116,7 +115,7 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
     if len(full) != 1:
         which = f"several sheets ({', '.join(full)}): say --sheet" if full else "no cells"
         raise BadTable(f"{name} has {which}.")
-    return _table(sheets[full[0]], name, header, full[0])
+    return with_header(_padded(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
 
 
 def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
@@ -147,50 +146,38 @@ def _is_full(cell: Any) -> bool:
     return cell is not None and str(cell).strip() != ""
 
 
-def _table(rows: dict[int, tuple], name: str, header: bool | None, title: str) -> Table:
+def _padded(rows: dict[int, tuple]) -> dict[int, list]:
+    """Rows of one width, without empty columns at the end."""
     width = max(max(j for j, cell in enumerate(row) if _is_full(cell)) for row in rows.values()) + 1
-    columns = list(zip_longest(*(row[:width] for row in rows.values())))
-    cells = [["" if cell is None else str(cell) for cell in row[:width]] for row in rows.values()]
-    cells = [[*row, *[""] * (width - len(row))] for row in cells]
-    names = header_names(cells, header)
-    skip = names is not None
-    names = names or [str(j + 1) for j in range(width)]
-    check_names(names, name)
-    table = {n: list(column[skip:]) for n, column in zip(names, columns, strict=True)}
-    seen = f"sheet {title!r}, {'a' if skip else 'no'} header"
-    return Table(name, table, list(rows)[skip:], read_as=seen)
+    return {i: [*row[:width], *[None] * (width - len(row))] for i, row in rows.items()}
 
 
 def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write rows as the only sheet of a spreadsheet; text stays text, also if it begins with =."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
 
     if len(rows) >= MOST_ROWS:
         raise ValueError(f"a spreadsheet holds {MOST_ROWS} rows: write .csv or .parquet.")
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    for i, cells in enumerate(lines, 1):
-        for cell in cells:
-            _check_cell(cell, i)
     book = Workbook(write_only=True)
     sheet = book.create_sheet("predictions")
-    for cells in lines:
-        made = [WriteOnlyCell(sheet, cell) for cell in cells]
-        for cell in made:
+    lines = []  # all are made before the first is written: openpyxl cannot stop halfway
+    for i, cells in enumerate([list(rows[0]), *(list(row.values()) for row in rows)], 1):
+        longest = max((len(cell) for cell in cells if isinstance(cell, str)), default=0)
+        if longest > LONGEST:
+            raise ValueError(
+                f"row {i} has a text of {longest} letters, and a cell of a spreadsheet holds "
+                f"{LONGEST}: write .csv."
+            )
+        try:
+            lines.append([WriteOnlyCell(sheet, cell) for cell in cells])
+        except IllegalCharacterError:
+            raise ValueError(
+                f"row {i} has control characters, which no spreadsheet holds: write .csv."
+            ) from None
+    for line in lines:
+        for cell in line:
             cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
-        sheet.append(made)
+        sheet.append(line)
     book.save(path)
-
-
-def _check_cell(cell: Any, line: int) -> None:
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-
-    if isinstance(cell, str) and len(cell) > LONGEST:
-        raise ValueError(
-            f"row {line} has a text of {len(cell)} letters, and a cell of a spreadsheet holds "
-            f"{LONGEST}: write .csv."
-        )
-    if isinstance(cell, str) and ILLEGAL_CHARACTERS_RE.search(cell):
-        raise ValueError(
-            f"row {line} has control characters, which no spreadsheet holds: write .csv."
-        )

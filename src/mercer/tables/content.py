@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import sys
 import zlib
@@ -94,14 +96,15 @@ def _bytes(path: str | Path, name: str) -> bytes:
         raise BadTable(f"{name} cannot be read: {why}.") from None
 
 
-def _bounded(file: Any, name: str) -> bytes:
+def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
     """Read everything, or as much as memory allows: /dev/zero has no end."""
-    most = available() / SHARE
-    pieces, size = [], 0
+    pieces, size, most = [], 0, available() / SHARE
     while piece := file.read(PIECE):
         pieces.append(piece)
         size += len(piece)
-        if size > most:
+        if packed:
+            check_unpacked(name, size, packed, "unpack it first (gunzip)")
+        elif size > most:
             raise BadTable(
                 f"{name} is larger than {most / 1e9:.1f} GB, an {SHARE}th of the free memory: "
                 "split it, or learn from a stream of blocks in Python."
@@ -110,21 +113,11 @@ def _bounded(file: Any, name: str) -> bytes:
 
 
 def _gunzipped(data: bytes, name: str) -> bytes:
-    pieces, size, rest = [], 0, data
     try:
-        while rest:  # one member after the other, as `cat a.gz b.gz` makes them
-            member = zlib.decompressobj(wbits=31)
-            while not member.eof:
-                pieces.append(member.decompress(rest, PIECE))
-                size += len(pieces[-1])
-                check_unpacked(name, size, len(data), "unpack it first (gunzip)")
-                rest = member.unconsumed_tail
-                if not (rest or pieces[-1] or member.eof):
-                    raise zlib.error("the end is missing")
-            rest = member.unused_data.lstrip(b"\0")
-    except zlib.error as problem:
+        with gzip.open(io.BytesIO(data)) as file:
+            return _bounded(file, name, len(data))
+    except (OSError, EOFError, zlib.error) as problem:
         raise BadTable(f"{name} is a damaged gzip file ({problem}): copy it again.") from None
-    return b"".join(pieces)
 
 
 SUFFIXES = {

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 from ..cells.notation import ISO, day, number
 from ..cells.table import BadTable, Table, check_names
@@ -19,56 +22,56 @@ BLANK = " "
 
 
 def separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
-    """The table in a text of separated cells.
-
-    `header` says whether the first row names the columns; None for a look: a first row of values
-    like those below is data, unless it counts columns from 0 as pandas does.
-    """
+    """The table in a text of separated cells; `header` is as of `with_header`."""
     if separator is None:
         separator = _separator(text)
         if separator == BLANK:  # of which several may stand between two numbers
             text = "\n".join(" ".join(line.split()) for line in text.splitlines())
     cells = text.count(separator) + text.count("\n")
     check_room(name, BYTES * cells + 3 * len(text))
-    rows, lines = _rows(text, name, separator)
-    width = len(rows[0])
-    given = header_names(rows, header)
-    names = given or [str(i + 1) for i in range(width)]
-    body, lines = (rows[1:], lines[1:]) if given else (rows, lines)
-    check_names(names, name)
-    for row, line in zip(body, lines, strict=True):
-        if len(row) != width:
-            raise BadTable(
-                f"{name}, line {line}: {len(row)} cells, where the first row has {width}. Quote "
-                "cells that hold the separator."
-            )
-    columns: dict[str, Sequence[str]] = {n: [r[i] for r in body] for i, n in enumerate(names)}
-    seen = f"cells separated by {separator!r}, {'a' if given else 'no'} header"
-    return Table(name, columns, lines, separator=separator, read_as=seen)
-
-
-def header_names(rows: list[list[str]], header: bool | None) -> list[str] | None:
-    """The names in the first row, or None where that row is data; `header` is as of `separated`."""
-    if _is_data(rows) if header is None else not header:
-        return None
-    return [cell.strip() or f"column {i + 1}" for i, cell in enumerate(rows[0])]
-
-
-def _rows(text: str, name: str, separator: str) -> tuple[list[list[str]], list[int]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows, lines = [], []
+    rows: dict[int, Sequence[str]] = {}
+    reader = _reader(text, separator, strict=True)
     try:
         for row in reader:
-            if "".join(row).strip():
-                rows.append(row)
-                lines.append(reader.line_num)
+            rows |= {reader.line_num: row} if "".join(row).strip() else {}
     except csv.Error as problem:
         long = "field limit" in str(problem)
         hint = "Is a closing quote missing?" if long else "A quote inside a cell is written twice."
         raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
     if not rows:
         raise BadTable(f"{name} has nothing but empty cells: is it the right file?")
-    return rows, lines
+    table = with_header(rows, name, header, f"cells separated by {separator!r}")
+    return replace(table, separator=separator)
+
+
+def with_header(
+    rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
+) -> Table:
+    """The table of rows of cells by their lines.
+
+    `header` says whether the first row names the columns; None for a look: a first row of values
+    like those below is data, unless it counts columns from 0 as pandas does.
+    """
+    first, *others = rows.values()
+    width = len(first)
+    head = [["" if cell is None else str(cell) for cell in row] for row in (first, *others[:LOOK])]
+    given = not _is_data(head) if header is None else header
+    names = [cell.strip() or f"column {i + 1}" for i, cell in enumerate(head[0])]
+    names = names if given else [str(i + 1) for i in range(width)]
+    check_names(names, name)
+    body = dict(list(rows.items())[given:])
+    for line, row in body.items():
+        if len(row) != width:
+            raise BadTable(
+                f"{name}, line {line}: {len(row)} cells, where the first row has {width}. Quote "
+                "cells that hold the separator."
+            )
+    columns = {n: [row[i] for row in body.values()] for i, n in enumerate(names)}
+    return Table(name, columns, list(body), read_as=f"{seen}, {'a' if given else 'no'} header")
+
+
+def _reader(text: str, separator: str, strict: bool = False) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 
 def _separator(text: str) -> str:
@@ -100,16 +103,11 @@ def _is_one(line: str) -> bool:
 
 
 def _head(text: str, separator: str) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    rows = []
+    full = (row for row in _reader(text, separator) if "".join(row).strip())
     try:
-        for row in reader:
-            rows += [row] if any(cell.strip() for cell in row) else []
-            if len(rows) == LOOK:
-                break
+        return list(islice(full, LOOK))
     except csv.Error:
         return []
-    return rows
 
 
 def _is_even(text: str, separator: str) -> bool:

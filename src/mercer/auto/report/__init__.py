@@ -3,6 +3,6 @@
 Nothing is loaded from elsewhere, and all text of the table is escaped.
 """
 
-from .page import write_report
+from .page import column_rows, write_report
 
-__all__ = ["write_report"]
+__all__ = ["column_rows", "write_report"]

@@ -1,11 +1,11 @@
-"""Pieces of HTML: tables, cards, figures, pictures of pixels; strangers' text is escaped."""
+"""Elements of HTML and SVG, tables and pictures of pixels; strangers' text is escaped."""
 
 from __future__ import annotations
 
 import base64
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -17,54 +17,71 @@ from ..describe import rounded
 STYLE = files(__package__).joinpath("report.css").read_text()
 
 
-def page(title: str, body: Iterable[str]) -> str:
-    """A whole page."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>mercer: {escape(title)}</title>"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE}</style></head><body><main>{''.join(body)}</main></body></html>\n"
-    )
-
-
-def section(title: str, *parts: str, note: str = "") -> str:
-    """A card; nothing where there are no parts."""
-    told = f'<p class="soft">{escape(note)}</p>' if note else ""
-    inside = "".join(parts)
-    return f"<section><h2>{escape(title)}</h2>{told}{inside}</section>" if inside else ""
-
-
-def table(rows: Sequence[dict[str, Any]], most: int = 30) -> str:
-    """A table of dictionaries with the same keys."""
-    if not rows:
-        return ""
-    numeric = {key for key in rows[0] if isinstance(rows[0][key], int | float)}
-    head = "".join(f"<th{_right(key in numeric)}>{escape(str(key))}</th>" for key in rows[0])
-    lines = "".join(
-        "<tr>" + "".join(f"<td{_right(k in numeric)}>{cell(v)}</td>" for k, v in row.items())
-        + "</tr>" for row in rows[:most]
-    )  # fmt: skip
-    rest = f'<p class="soft">{len(rows) - most} more.</p>' if len(rows) > most else ""
-    return f'<div class="scroll"><table><tr>{head}</tr>{lines}</table></div>{rest}'
-
-
-def _right(numeric: bool) -> str:
-    return ' class="n"' if numeric else ""
-
-
 class Html(str):
     """Text that is HTML already."""
 
 
-def cell(value: Any) -> str:
-    """A value, escaped."""
-    if isinstance(value, Html):
-        return value
-    return escape(f"{value:.3f}" if isinstance(value, float) else shown(value))
+def joined(*parts: Any) -> Html:
+    """Return values one after the other, escaped where they are not HTML."""
+    return Html("".join(p if isinstance(p, Html) else escape(_number(p)) for p in parts))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def tag(name: str, *inside: Any, **attributes: Any) -> Html:
+    """Return an element of HTML or SVG; `class_` is its class, `text_anchor` its text-anchor."""
+    given = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
+    head = Html("".join(f' {key}="{joined(value)}"' for key, value in given.items()))
+    return Html(f"<{name}{head}>{joined(*inside)}</{name}>")
+
+
+def soft(text: str) -> Html:
+    """Return a paragraph in grey; nothing where there is no text."""
+    return tag("p", text, class_="soft") if text else Html()
+
+
+def page(title: str, body: Sequence[Html]) -> str:
+    """Return a whole page."""
+    head = Html(
+        f'<meta charset="utf-8">{tag("title", "mercer: ", title)}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{STYLE}</style>"
+    )
+    whole = tag("html", tag("head", head), tag("body", tag("main", *body)), lang="en")
+    return f"<!doctype html>{whole}\n"
+
+
+def section(title: str, *parts: Html, note: str = "") -> Html:
+    """Return a card; nothing where there are no parts."""
+    inside = joined(*parts)
+    return tag("section", tag("h2", title), soft(note), inside) if inside else inside
+
+
+def table(rows: Sequence[dict[str, Any]], most: int = 30) -> Html:
+    """Return a table of dictionaries with the same keys, numbers to the right."""
+    if not rows:
+        return Html()
+    right = {
+        key: {"class_": "n"} for key, value in rows[0].items() if isinstance(value, int | float)
+    }
+    head = [tag("th", key, **right.get(key, {})) for key in rows[0]]
+    lines = [
+        [tag("td", _cell(value), **right.get(key, {})) for key, value in row.items()]
+        for row in rows[:most]
+    ]
+    whole = tag("table", *(tag("tr", *line) for line in (head, *lines)))
+    rest = soft(f"{len(rows) - most} more.") if len(rows) > most else Html()
+    return joined(tag("div", whole, class_="scroll"), rest)
+
+
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, Html | float) else shown(value)
 
 
 def shown(value: Any, most: int = 160) -> str:
-    """A value as text of moderate length."""
+    """Return a value as text of moderate length."""
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     if isinstance(value, np.ndarray):
@@ -75,19 +92,18 @@ def shown(value: Any, most: int = 160) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def bar(share: float, base: bool = False) -> Html:
-    """A bar as long as a share of one."""
-    width = 8.0 * min(max(share, 0.0), 1.0)
-    return Html(f'<span class="bar{" base" * base}" style="width:{width:.2f}rem"></span>')
+def bar(share: float, kind: str = "bar") -> Html:
+    """Return a bar as long as a share of one."""
+    return tag("span", class_=kind, style=f"width:{8.0 * min(max(share, 0.0), 1.0):.2f}rem")
 
 
-def figure(picture: str, caption: str) -> str:
-    """A picture with a line below."""
-    return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
+def figure(picture: Html, caption: str) -> Html:
+    """Return a picture with a line below."""
+    return tag("figure", picture, tag("figcaption", caption))
 
 
-def pixels(image: np.ndarray, limits: tuple[float, float]) -> str:
-    """A grey image, dark for high values."""
+def pixels(image: np.ndarray, limits: tuple[float, float]) -> Html:
+    """Return a grey image, dark for high values."""
     low, high = limits
     A = np.asarray(image, dtype=float)
     A = A if A.ndim == 2 else A.reshape(-1, A.shape[-1])
@@ -99,11 +115,5 @@ def pixels(image: np.ndarray, limits: tuple[float, float]) -> str:
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
         for kind, body in parts
     )
-    return (
-        f'<img class="pixels" alt="" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
-    )
-
-
-def small(image: np.ndarray, limits: tuple[float, float]) -> str:
-    """A grey image of the size of a few words."""
-    return f'<div style="width:5rem">{pixels(image, limits)}</div>'
+    source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    return Html(f'<img class="pixels" alt="" src="{source}">')

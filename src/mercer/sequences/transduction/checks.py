@@ -28,10 +28,10 @@ def checked_setting(model: Any) -> tuple[Setting, Operator]:
         whole(model.beam, "beam", 1)
     one_of(model.unalignable, "unalignable", ("raise", "skip"))
     one_of(model.direction, "direction", ("forward", "backward", "both"))
-    for name, low in LEAST.items():
+    for name, lowest in LEAST.items():
         value = getattr(model, name)
-        if value is not None and not (isinstance(value, Real) and low <= float(value) < np.inf):
-            raise ValueError(f"{name} must be a number ≥ {low:g} or None, got {value!r}.")
+        if value is not None and not (isinstance(value, Real) and lowest <= float(value) < np.inf):
+            raise ValueError(f"{name} must be a number ≥ {lowest:g} or None, got {value!r}.")
     checked_tiers(model.tiers)
     chosen = LocalWindow() if model.kernel is None else model.kernel
     chosen = as_operator_kernel(chosen).separated()
