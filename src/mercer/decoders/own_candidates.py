@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -152,32 +153,48 @@ def _checked(row: Any, t: int) -> list:
     return found
 
 
-def ranked_own(
-    lists: Sequence[Items], kernel: Kernel, known: Sequence[Hashable], points: Embedding, k: int
-) -> list[Ranked]:
-    """The best `k` of each point's own candidates; `known` are the keys of the training outputs.
+@dataclass(frozen=True)
+class OwnCandidates:
+    """Candidates that each input names for itself.
 
-    Warn where some lists hold outputs that were trained on and others hold none.
+    Attributes
+    ----------
+    function, kernel
+        From an input to its list, and the output kernel.
+    known
+        The keys of the training outputs.
     """
-    candidates = CandidateLists(kernel, lists)
-    first, own = candidates.first, candidates.distinct
-    groups, mine = np.arange(len(known)), np.full(len(own), -2)
-    if points.left_out is not None and len(points.left_out) == len(known):
-        groups = mine = points.left_out
-    owner = sole_groups([first.get(name, -1) for name in known], groups, len(first))
-    seen = [
-        bool(((owner[row] != -2) & (owner[row] != group)).any())
-        for row, group in zip(own, mine, strict=True)
-    ]
-    if any(seen) and not all(seen):
-        warnings.warn(
-            f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the others "
-            "none: a training output votes for itself, so such lists are decided by what was "
-            "seen. Give the lists to predict(X, candidates=lists), which leaves those examples "
-            "out.",
-            stacklevel=4,
-        )
-    return candidates.ranked(points, k)
+
+    function: Callable[[Any], Items]
+    kernel: Kernel
+    known: Sequence[Hashable]
+
+    def ranked(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best `k` of each point's own candidates.
+
+        Warn where some lists hold outputs that were trained on and others hold none.
+        """
+        if points.inputs is None:
+            raise ValueError("candidates named by a function of x need points that know their x.")
+        lists = CandidateLists(self.kernel, [self.function(x) for x in points.inputs])
+        first, own = lists.first, lists.distinct
+        groups, mine = np.arange(len(self.known)), np.full(len(own), -2)
+        if points.left_out is not None and len(points.left_out) == len(self.known):
+            groups = mine = points.left_out
+        owner = sole_groups([first.get(name, -1) for name in self.known], groups, len(first))
+        seen = [
+            bool(((owner[row] != -2) & (owner[row] != group)).any())
+            for row, group in zip(own, mine, strict=True)
+        ]
+        if any(seen) and not all(seen):
+            warnings.warn(
+                f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "
+                "others none: a training output votes for itself, so such lists are decided by "
+                "what was seen. Give the lists to predict(X, candidates=lists), which leaves "
+                "those examples out.",
+                stacklevel=4,
+            )
+        return lists.ranked(points, k)
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:
