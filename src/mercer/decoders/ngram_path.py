@@ -152,7 +152,7 @@ class NGramPath(Decoder):
 
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
         """The strings of all points under each bonus; what no bonus changes is done once."""
-        from ._path_loops import best_paths
+        from ._path_loops import Paths, best_paths
 
         lengths = self._spectrum.lengths()
         worth = np.zeros(self._spectrum.n)
@@ -166,11 +166,10 @@ class NGramPath(Decoder):
         for rows, T in targets(points, self.kernel_, POINTS):
             scores = self._edge_scores(T, worth)
             for room, bonus in zip(rooms, bonuses, strict=True):
-                best_paths(
-                    *scores, graph.starts, graph.target, graph.chain, graph.roots, worth,
-                    self._kappa(), int(self.min_length), float(bonus * worth.sum()),
-                    int(self.max_nodes), *(part[rows] for part in room),
-                )  # fmt: skip
+                worths = worth, self._kappa(), float(bonus * worth.sum())
+                paths = Paths(graph.starts, graph.target, graph.chain, graph.roots, *worths)
+                limits = int(self.min_length), int(self.max_nodes)
+                best_paths(*scores, paths, *limits, *(part[rows] for part in room))
         return [
             Found(self._spelled(paths, ends), values, np.where(proved, 0.0, np.inf))
             for paths, ends, values, proved in rooms
