@@ -33,8 +33,8 @@ def _climb(
         best = chart(gains).best()
         if best is None:
             break
-        value, features, tree = best
-        counts, others = grammar.features_of(features)
+        value, tree = best
+        counts, others = grammar.features_of(tree)
         score = float(w @ (2.0 * g * counts - counts**2)) - grammar.pair_weight * others
         bound = value + float(w @ (below * (below + 1.0)))
         least = min(least, bound)
