@@ -7,7 +7,6 @@ import binascii
 import re
 import threading
 import time
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -187,15 +186,8 @@ def _read(name: str, encoded: Any) -> Table:
         data = base64.b64decode(str(encoded), validate=True)
     except (binascii.Error, ValueError):
         raise ValueError("a file is sent in base64.") from None
-    with TemporaryDirectory() as folder:
-        safe = re.sub(r"[^\w.\- ]", "_", Path(name).name)[-60:].lstrip(".") or "table.csv"
-        path = Path(folder) / safe
-        path.write_bytes(data)
-        try:
-            table = read(path)
-        except ValueError as problem:
-            raise BadTable(str(problem).replace(f"{folder}/", "")) from None
-    return replace(table, source=safe)
+    safe = re.sub(r"[^\w.\- ]", "_", Path(name).name)[-60:].lstrip(".") or "table.csv"
+    return read(safe, data=data)
 
 
 def _checked(table: Table) -> Table:
