@@ -97,12 +97,10 @@ def days(when: date) -> float:
 def written_day(value: float, moment: bool) -> str:
     """Return days since 1970 as an ISO date, or as a date with its time."""
     whole = min(max(value, FIRST_DAY), LAST_DAY)
-    when = EPOCH + timedelta(days=whole if moment else round(whole))
-    return (
-        when.replace(tzinfo=None).isoformat(timespec="seconds")
-        if moment
-        else when.date().isoformat()
-    )
+    if moment:
+        when = EPOCH + timedelta(days=whole)
+        return when.replace(tzinfo=None).isoformat(timespec="seconds")
+    return (EPOCH + timedelta(days=round(whole))).date().isoformat()
 
 
 def row(cell: Any, notation: str) -> list[float] | None:
