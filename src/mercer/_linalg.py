@@ -43,7 +43,7 @@ def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     work = int(scipy.linalg.lapack.dsytrd_lwork(len(K), lower=1)[0])
     K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
     K, diagonal, off, tau, _ = scipy.linalg.lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
-    return K[1:, :-1], tau, diagonal, off
+    return np.asfortranarray(K[1:, :-1]), tau, diagonal, off
 
 
 def congruent(S: Array, W: Array) -> Array:

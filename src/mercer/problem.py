@@ -274,6 +274,10 @@ class Data:
                 fitted.check(seen)
             except ValueError:
                 fitted = clone(kernel).fit(seen)
+        if features is not None and features.weighs and self.weights is not None:
+            map: Any = clone(features)
+            every = np.arange(count(items)) if self.sample is None else self.sample
+            features = Fixed(map.fit(fitted, take(items, every), self.weights[every]))
         return Side(fitted, items, features, self.sample)
 
 

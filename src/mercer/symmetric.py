@@ -14,6 +14,9 @@ from ._arrays import Array, host, is_foreign, like, namespace
 EPS = float(np.finfo(np.float64).eps)
 INDEFINITE = 1e-8
 """Eigenvalues below -INDEFINITE * the largest are no rounding error."""
+ASYMMETRIC = 1e-6
+"""Entries that differ from those of the transpose by more than this share of the largest are no
+rounding error."""
 
 
 class NotPositiveSemidefinite(ValueError):
@@ -98,9 +101,17 @@ class SymMatrix:
 
     @classmethod
     def of(cls, S: Any) -> SymMatrix:
-        """A symmetric matrix of a matrix, or of the 1-D array of a diagonal."""
+        """A symmetric matrix of a matrix, or of the 1-D array of a diagonal, which are checked."""
         if isinstance(S, cls):
             return S
+        xp = namespace(S)
+        size, gap = xp.max(xp.abs(S)), xp.max(xp.abs(S - S.T)) if S.ndim == 2 else 0.0
+        if not gap <= ASYMMETRIC * size < np.inf:
+            raise ValueError(
+                "an operator must be a symmetric matrix of finite numbers: its largest entry is "
+                f"{float(size):.3g}, and entries differ from those of its transpose by up to "
+                f"{float(gap):.3g}. `mercer.testing.check_operator` checks one of your own."
+            )
         return cls(diagonal=S) if S.ndim == 1 else cls(S)
 
     @property

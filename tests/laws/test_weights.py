@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from laws.cases import PROBLEMS, off, posed, vectors
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.features import Nystroem
+from mercer.features import KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.losses import Huber
 from mercer.operators import ConditionalCovariance, Covariance, Identity, LearnedOperator, Mixture
@@ -57,6 +57,8 @@ OTHERS = {
     "mixture": {"kernel": RBF(1.0) * Mixture([Identity(), Covariance()], [0.5, 0.5])},
     "median": {"kernel": RBF("median"), "output_kernel": RBF("median")},
     "median, landmarks": {"kernel": RBF("median"), "features": Nystroem(landmarks=np.eye(3))},
+    "components": {"output_kernel": RBF(1.0), "output_features": KernelPCA(2)},
+    "centred components": {"output_kernel": RBF(1.0), "output_features": KernelPCA(2, center=True)},
     "Huber": {"kernel": RBF(1.0), "loss": Huber(0.5, tol=1e-12, max_iter=20000)},
     "learnt": {"kernel": RBF(1.0) * LearnedOperator(tol=1e-13, max_iter=20000)},
     "conjugate gradients": {"kernel": RBF(1.0) * Covariance() + RBF(2.0), "solver": "cg"},

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import naive
-from mercer import KernelDependency
-from mercer.features import Exact
+from mercer import KernelDependency, KernelDependencyCV
+from mercer.features import Exact, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments, Operator
 from tolerances import IDENTITY, ROOT
@@ -264,3 +265,30 @@ def test_tiny_epsilon_is_no_indefinite_operator(epsilon, rng):
             k * ConditionalCovariance(epsilon), RBF(2.0), alpha=0.1, fit_intercept=False
         )
         assert np.isfinite(model.fit(X, Y).score(X, Y))
+
+
+class Returned(Operator):
+    """An operator of one's own that returns what it is given."""
+
+    def __init__(self, B=None):
+        self.B = B
+
+    def matrix(self, moments):
+        return self.B
+
+
+MODELS = [
+    KernelDependency(),
+    KernelDependency(features=Nystroem(5, random_state=0)),
+    KernelDependencyCV(),
+]
+
+
+@pytest.mark.parametrize("entry", [0.5, np.nan])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("wrap", [lambda B: B, lambda B: 2.0 * B, lambda B: B + Identity()])
+def test_matrices_that_are_not_symmetric_or_finite_are_refused(entry, model, wrap, rng):
+    X, Y, B = rng.normal(size=(20, 2)), rng.normal(size=(20, 3)), np.eye(3)
+    B[0, 1] = entry
+    with pytest.raises(ValueError, match=r"symmetric matrix of finite numbers.*check_operator"):
+        clone(model).set_params(kernel=RBF(1.0) * wrap(Returned(B))).fit(X, Y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,23 +30,32 @@ def as_table(frame: Any, name: str = "the table") -> Table:
 
 def columns_of(frame: Any, name: str = "the table") -> Columns:
     """The columns of a DataFrame, a pyarrow table, a dictionary, a list of rows or an array."""
-    if isinstance(frame, Mapping):
-        columns = {key: _cells(values) for key, values in frame.items()}
-    elif hasattr(frame, "column_names"):  # pyarrow
-        columns = {key: _cells(frame[key].to_pylist()) for key in frame.column_names}
-    elif hasattr(frame, "columns"):  # pandas, polars
-        columns = {key: _cells(frame[key]) for key in frame.columns}
-    elif isinstance(frame, np.ndarray) and frame.dtype.names:
-        columns = {key: _cells(frame[key]) for key in frame.dtype.names}
-    elif isinstance(frame, list | tuple) and frame and isinstance(frame[0], Mapping):
-        names = dict.fromkeys(key for row in frame for key in row)
-        columns = {key: _cells([row.get(key) for row in frame]) for key in names}
-    else:
+    known = _named_columns(frame)
+    if known is None:
         columns = _of_array(frame)
+    else:
+        names, cells_of = known
+        columns = {key: _cells(cells_of(key)) for key in names}
     lengths = {key: len(cells) for key, cells in columns.items()}
     if not columns or len(set(lengths.values())) != 1:
         raise BadTable(f"{name} must have columns of one length, got {str(lengths)[:200]}.")
     return columns
+
+
+def _named_columns(frame: Any) -> tuple[Iterable[Hashable], Callable[[Any], Any]] | None:
+    """The names of a table's columns, and what gives the cells of one; None without names."""
+    if isinstance(frame, Mapping):
+        return frame, frame.__getitem__
+    if hasattr(frame, "column_names"):  # pyarrow
+        return frame.column_names, lambda key: frame[key].to_pylist()
+    if hasattr(frame, "columns"):  # pandas, polars
+        return frame.columns, frame.__getitem__
+    if isinstance(frame, np.ndarray) and frame.dtype.names:
+        return frame.dtype.names, frame.__getitem__
+    if isinstance(frame, list | tuple) and frame and isinstance(frame[0], Mapping):
+        names = dict.fromkeys(key for row in frame for key in row)
+        return names, lambda key: [row.get(key) for row in frame]
+    return None
 
 
 def _of_array(values: Any) -> Columns:
@@ -101,12 +110,7 @@ def _is_missing(cell: Any) -> bool:
 
 def named(frame: Any) -> bool:
     """Whether a table has names for its columns."""
-    return (
-        isinstance(frame, Mapping | Table)
-        or hasattr(frame, "columns")
-        or (isinstance(frame, np.ndarray) and bool(frame.dtype.names))
-        or (isinstance(frame, list | tuple) and bool(frame) and isinstance(frame[0], Mapping))
-    )
+    return isinstance(frame, Table) or _named_columns(frame) is not None
 
 
 def in_kind(columns: Columns, like: Any) -> Any:

@@ -48,8 +48,7 @@ def input_kind(table: Table, name: Name) -> str:
         return found
     if np.mean([str(cell).count(" ") for cell in some.columns[name]]) >= SENTENCE:
         return "text"
-    distinct = len({str(cell).strip() for cell in table.columns[name]})
-    return "category" if distinct <= max(2, min(CATEGORIES, len(table) // 5)) else "text"
+    return "category" if _are_few(table, name, CATEGORIES) else "text"
 
 
 def output_kind(table: Table, names: Sequence[Name]) -> str:
@@ -70,8 +69,13 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
     found = _of_cells(list(some.columns[names[0]]), output=True)
     if found != "text":
         return found
-    distinct = len({str(cell).strip() for cell in table.columns[names[0]]})
-    return "class" if distinct <= max(2, min(FEW, len(table) // 5)) else "text"
+    return "class" if _are_few(table, names[0], FEW) else "text"
+
+
+def _are_few(table: Table, name: Name, most: int) -> bool:
+    """Whether a column has few values, each of them several times."""
+    distinct = len({str(cell).strip() for cell in table.columns[name]})
+    return distinct <= max(2, min(most, len(table) // 5))
 
 
 def known(table: Table, name: Name) -> Table:
@@ -122,9 +126,9 @@ def _of_numbers(table: Table, some: Table, names: Sequence[Name]) -> str:
         rows = numbers(some, list(names))
     except BadTable:
         return "number"  # ragged or not finite: reading it says so
-    width, cells = rows.shape[1], table.columns[names[0]]
+    width = rows.shape[1]
     if width == 1:
-        return "class" if _is_class(table, names[0], cells) else "number"
+        return "class" if _is_class(table, names[0]) else "number"
     if width >= 3 and _are_rankings(rows):
         return "ranking"
     if np.isin(rows, (0, 1)).all():
@@ -132,17 +136,16 @@ def _of_numbers(table: Table, some: Table, names: Sequence[Name]) -> str:
     return "curve" if width >= 16 and _are_smooth(rows) else "number"
 
 
-def _is_class(table: Table, name: Name, cells: Any) -> bool:
+def _is_class(table: Table, name: Name) -> bool:
     """Whether one column of numbers has few values, all whole."""
+    cells = table.columns[name]
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
         return True
-    whole = isinstance(cells, np.ndarray) and cells.dtype.kind in "iu"
-    if not whole and isinstance(cells, np.ndarray):
-        return False
-    if not whole and not all(isinstance(c, bool) or str(c).strip().isdecimal() for c in cells):
-        return False
-    distinct = len({str(cell).strip() for cell in cells})
-    return distinct <= max(2, min(FEW, len(table) // 5))
+    if isinstance(cells, np.ndarray):
+        whole = cells.dtype.kind in "iu"
+    else:
+        whole = all(isinstance(cell, bool) or str(cell).strip().isdecimal() for cell in cells)
+    return whole and _are_few(table, name, FEW)
 
 
 def _are_rankings(rows: np.ndarray) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -200,20 +201,18 @@ def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
     return sorted(found, key=lambda row: -row["error"])
 
 
-def _conditions(tree: Any, names: list[str]) -> list[tuple[int, dict[str, str]]]:
+def _conditions(
+    tree: Any, names: list[str], node: int = 0, above: dict[str, str] | None = None
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The leaves of a tree, each with what leads to it; a later bound replaces a wider one."""
-    found: list[tuple[int, dict[str, str]]] = []
-    waiting: list[tuple[int, dict[str, str]]] = [(0, {})]
-    while waiting:
-        node, conditions = waiting.pop()
-        if tree.children_left[node] < 0:
-            found.append((node, conditions))
-            continue
-        name, at = names[tree.feature[node]], float(tree.threshold[node])
-        no, yes = _sides(name, at)
-        waiting.append((tree.children_left[node], conditions | {f"{name} ≤": no}))
-        waiting.append((tree.children_right[node], conditions | {f"{name} >": yes}))
-    return found
+    above = above or {}
+    if tree.children_left[node] < 0:
+        yield node, above
+        return
+    name, at = names[tree.feature[node]], float(tree.threshold[node])
+    no, yes = _sides(name, at)
+    yield from _conditions(tree, names, tree.children_left[node], above | {f"{name} ≤": no})
+    yield from _conditions(tree, names, tree.children_right[node], above | {f"{name} >": yes})
 
 
 def _sides(name: str, at: float) -> tuple[str, str]:

@@ -26,8 +26,7 @@ class PathGraph:
     symbols
         The symbol of each edge.
     chain
-        For each edge and length m the number, in the graph, of the m-gram that it ends; -1 where
-        it is shorter.
+        For each edge and length m the edge of the m-gram that it ends; -1 where it is shorter.
     known
         For each edge the number of its own n-gram among those given; -1 where it is none of them.
     level, suffix
@@ -76,16 +75,18 @@ class PathGraph:
         targets = [roots[m] + np.arange(len(level)) for m, level in enumerate(keys[:-1], start=1)]
         first = np.concatenate([[0, 0], np.cumsum(counts[1:])])[:n]  # edge of the level below
         states = int(counts[:n].sum())
+        level = np.repeat(np.arange(n), [len(grams) for grams in keys])
+        suffix = np.concatenate([below + ids for below, ids in zip(first, shorter, strict=True)])
         last = shorter[-1] if n > 1 else np.zeros(len(keys[0]), dtype=np.int64)
         return cls(
             starts=np.searchsorted(sources, np.arange(states + 1)),
             target=np.concatenate([*targets, roots[n - 1] + last]).astype(np.int64),
             roots=roots,
             symbols=np.concatenate([level % size for level in keys]),
-            chain=_chained(shorter),
+            chain=_chained(level, suffix, n),
             known=np.concatenate(known),
-            level=np.repeat(np.arange(n), [len(level) for level in keys]),
-            suffix=np.concatenate([below + ids for below, ids in zip(first, shorter, strict=True)]),
+            level=level,
+            suffix=suffix,
         )
 
 
@@ -110,14 +111,11 @@ def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list
     return numbers
 
 
-def _chained(shorter: list[np.ndarray]) -> np.ndarray:
-    """The numbers of all m-grams that an edge ends: its own, then those of its suffixes."""
-    n, rows = len(shorter), []
-    for m in range(1, n + 1):
-        ids = np.arange(len(shorter[m - 1]))
-        part = np.full((len(ids), n), -1, dtype=np.int64)
-        for length in range(m, 0, -1):
-            part[:, length - 1] = ids
-            ids = shorter[length - 1][ids]
-        rows.append(part)
-    return np.concatenate(rows)
+def _chained(level: np.ndarray, suffix: np.ndarray, n: int) -> np.ndarray:
+    """For each edge and length the edge of the n-gram that it ends; -1 where it is shorter."""
+    chain, edges = np.full((len(level), n), -1, dtype=np.int64), np.arange(len(level))
+    for length in range(n - 1, -1, -1):
+        ends = level[edges] == length
+        chain[ends, length] = edges[ends]
+        edges = np.where(ends, suffix[edges], edges)
+    return chain

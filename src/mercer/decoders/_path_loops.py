@@ -8,15 +8,6 @@ from .._loops import compiled, parallel
 
 
 @parallel
-def weighted_rows(start, stop, weights, indptr, indices, data, out):
-    """Out += weights @ F for a sparse F (CSR), row by row: each row of `out` stays in cache."""
-    for t in range(start, stop):
-        for i in range(weights.shape[1]):
-            for a in range(indptr[i], indptr[i + 1]):
-                out[t, indices[a]] += weights[t, i] * data[a]
-
-
-@parallel
 def viterbi(start, stop, scores, table, wanted, codes, ends):
     """Write the best sequence of every point into `codes`, its length into `ends`.
 

@@ -35,17 +35,7 @@ def targets(
             yield rows, np.ascontiguousarray(features, dtype=float)
         else:
             weights, _ = points.frame.expansion(C[rows])
-            yield rows, _weighted(host(weights), F)
-
-
-def _weighted(weights: np.ndarray, F: Any) -> np.ndarray:
-    from ._path_loops import weighted_rows
-
-    if weights.ndim != 2 or weights.shape[1] != F.shape[0]:
-        raise ValueError(f"weights of shape {weights.shape} do not fit {F.shape[0]} outputs.")
-    out = np.zeros((len(weights), F.shape[1]))
-    weighted_rows(np.ascontiguousarray(weights, dtype=float), F.indptr, F.indices, F.data, out)
-    return out
+            yield rows, np.ascontiguousarray(host(weights) @ F)
 
 
 def lengths(points: Embedding, length: Any) -> np.ndarray | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, host, take
+from .._arrays import Items, host, part, take
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -108,25 +108,14 @@ class ByLoss(Decoder):
             found, self.bounds_ = self.expected_.search(C)
             self.values_ = self.expected_.values(C, found)
             return found
-        best, self.values_ = self._scan(C, points)
-        self.bounds_ = self.values_
-        return take(self.pool_.outputs_, best)
+        outputs, size = self.pool_.outputs_, max(1, ENTRIES // C.shape[1])
 
-    def _scan(self, C: np.ndarray, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """The best of the candidates, block by block."""
-        assert self.pool_ is not None
-        owners, outputs = self.pool_._owners(points), self.pool_.outputs_
-        best, least = np.zeros(len(C), dtype=np.intp), np.full(len(C), np.inf)
-        for columns in blocks(count(outputs), max(1, ENTRIES // C.shape[1])):
-            D = self.expected_.pairs(take(outputs, np.arange(columns.start, columns.stop)))
-            S = C @ D.T
-            if owners is not None and points.left_out is not None:
-                S[points.left_out[:, None] == owners[None, columns]] = np.inf
-            k = S.argmin(axis=1)
-            value = S[np.arange(len(C)), k]
-            better = value < least
-            best[better], least[better] = columns.start + k[better], value[better]
-        return best, least
+        def losses(columns: slice) -> np.ndarray:
+            return self.expected_.pairs(part(outputs, columns))
+
+        best, gains = self.pool_._scanned(points, -C, losses, 1, size)
+        self.values_ = self.bounds_ = -gains[:, 0]
+        return take(outputs, best[:, 0])
 
 
 def _expected(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:

@@ -147,16 +147,42 @@ class Candidates(Lean, Decoder):
         return best, scores
 
     def _scan(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same by looking at all of them, with a running best."""
+        """The same by looking at all of them."""
+        excess, least = self._norms(points.frame)
+
+        def coordinates(columns: slice) -> Array:
+            # The norm of a candidate rides along as one more coordinate: no second pass.
+            some = points.frame.evaluate(part(self.outputs_, columns))
+            return appended(some, excess[columns])
+
+        C = appended(2.0 * points.coordinates, -1.0)
+        best, scores = self._scanned(points, C, coordinates, k)
+        return best, scores - least
+
+    def _scanned(
+        self,
+        points: Embedding,
+        C: Array,
+        coordinates: Callable[[slice], Array],
+        k: int,
+        size: int = CANDIDATES,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates of the largest C @ coordinates(candidates)ᵀ, with a running best.
+
+        Parameters
+        ----------
+        points, C
+            The points, for which outputs are left out; and a row of numbers for each.
+        coordinates
+            From some of the candidates to as many rows.
+        k, size
+            How many candidates are wanted, and how many are looked at together.
+        """
         owners = self._owners(points)
         rows = list(blocks(len(points), POINTS))
         held: list[Best | None] = [None] * len(rows)
-        excess, least = self._norms(points.frame)
-        # The norm of a candidate rides along as one more coordinate: no second pass over scores.
-        C = appended(2.0 * points.coordinates, -1.0)
-        for columns in blocks(count(self.outputs_), CANDIDATES):
-            some = part(self.outputs_, columns)
-            E = appended(points.frame.evaluate(some), excess[columns])
+        for columns in blocks(count(self.outputs_), size):
+            E = coordinates(columns)
             Et = namespace(E).matrix_transpose(E)
             for i, block in enumerate(rows):
                 S = C[block, :] @ Et
@@ -166,7 +192,7 @@ class Candidates(Lean, Decoder):
                     S = namespace(S).where(own, like(-np.inf, S), S)
                 held[i] = merged(held[i], S, columns.start, k)
         numbers, scores = ([host(best[j]) for best in held if best] for j in (0, 1))
-        return np.concatenate(numbers), np.concatenate(scores) - least
+        return np.concatenate(numbers), np.concatenate(scores)
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
         """l(y, y) of the candidates above the least of them, and that.

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -38,34 +38,31 @@ class FoundTrees:
     gaps: np.ndarray
 
 
-@dataclass
-class _Search:
-    """Trees found for a point with their scores, and the least upper bound of all."""
-
-    found: dict[Any, float] = field(default_factory=dict)
-    bound: float = np.inf
-
-
 def _climb(
-    search: _Search, grammar: Grammar, g: np.ndarray, chart: Callable[[np.ndarray], Chart]
-) -> None:
-    """Fill charts under one bound after the other, until a tree is the best of its own."""
-    w, below = grammar.weights, np.maximum(np.floor(g), 0.0)
+    grammar: Grammar, g: np.ndarray, chart: Callable[[np.ndarray], Chart]
+) -> tuple[dict[Any, float], float]:
+    """Fill charts under one bound after the other, until a tree is the best of its own.
+
+    Return the trees found with their scores, and the least upper bound of all.
+    """
+    found: dict[Any, float] = {}
+    least, w, below = np.inf, grammar.weights, np.maximum(np.floor(g), 0.0)
     for _ in range(ROUNDS):
         gains = np.append(w * (2.0 * g - (2.0 * below + 1.0)), -grammar.pair_weight)
-        found = chart(gains).best()
-        if found is None:
-            return
-        value, features, tree = found
+        best = chart(gains).best()
+        if best is None:
+            break
+        value, features, tree = best
         counts, others = grammar.features_of(features)
         score = float(w @ (2.0 * g * counts - counts**2)) - grammar.pair_weight * others
         bound = value + float(w @ (below * (below + 1.0)))
-        search.bound = min(search.bound, bound)
-        known = tree in search.found
-        search.found[tree] = score
+        least = min(least, bound)
+        known = tree in found
+        found[tree] = score
         if known or bound - score <= 1e-9 * max(1.0, abs(score)):
-            return
+            break
         below = np.maximum(np.where(2.0 * g > 2.0 * counts + 1.0, counts, counts - 1.0), 0.0)
+    return found, least
 
 
 @parameters
@@ -175,8 +172,8 @@ class TreeChart(Decoder):
         size = self.max_size or max(len(tree.label) for tree in flattened(trees, "y"))
         ranked = []
         for t in range(len(points)):
-            search = self._searched(weights[t], trees, self._spelled(points, t), size)
-            ranked.append(self._settled(search, points, t))
+            found, bound = self._searched(weights[t], trees, self._spelled(points, t), size)
+            ranked.append(self._settled(found, bound, points, t))
         return ranked
 
     def _spelled(self, points: Embedding, t: int) -> list[Hashable] | None:
@@ -194,29 +191,31 @@ class TreeChart(Decoder):
 
     def _searched(
         self, weights: np.ndarray, trees: Items, symbols: list[Hashable] | None, size: int
-    ) -> _Search:
+    ) -> tuple[dict[Any, float], float]:
         """Search trees whose productions stand where such did; else wherever they may; else all."""
-        search = _Search()
+        found: dict[Any, float] = {}
         for mixed, seen in ((False, True), (False, False), (True, False)):
             grammar = self._grammar(trees, mixed)
             chart = partial(Chart, grammar, symbols, size, seen)
-            _climb(search, grammar, weights @ grammar.counts, chart)
-            if search.found:
+            found, bound = _climb(grammar, weights @ grammar.counts, chart)
+            if found:
                 break
-        return search
+        return found, bound
 
-    def _settled(self, search: _Search, points: Embedding, t: int) -> tuple[Ranked, float]:
+    def _settled(
+        self, found: dict[Any, float], bound: float, points: Embedding, t: int
+    ) -> tuple[Ranked, float]:
         """Trees as they were given, best first, and the gap of the best."""
         scale = self.kernel_.multiple.scale
-        made = [(self._given(tree), scale * score) for tree, score in search.found.items()]
+        made = [(self._given(tree), scale * score) for tree, score in found.items()]
         if not made or not self._exact:
             outputs = object_array([y for y, _ in made] or list(self.trees_))
             scores = host(points[t : t + 1].scores(outputs))[0]
             made = [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
         made.sort(key=lambda row: -row[1])
-        if not search.found or not self._exact:
+        if not found or not self._exact:
             return made, np.nan
-        gap = scale * search.bound - made[0][1]
+        gap = scale * bound - made[0][1]
         return made, 0.0 if gap <= 1e-9 * max(1.0, abs(made[0][1])) else gap
 
     def _given(self, tree: Any) -> Any:

@@ -87,20 +87,17 @@ def ranked_inputs(
 
 def _counted(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
     """The lists one by one; refuse too few or too many."""
-    got = len(candidates) if isinstance(candidates, Sized) else 0
-    if got not in (0, n):
-        raise _miscounted(n, whose, got)
-    got = 0
-    for got, row in enumerate(candidates, 1):
-        if got > n:
-            raise _miscounted(n, whose, "more")
-        yield row
-    if got < n:
-        raise _miscounted(n, whose, got)
-
-
-def _miscounted(n: int, whose: str, got: Any) -> ValueError:
-    return ValueError(f"candidates must hold one list for each of the {n} {whose}, got {got}.")
+    got: Any = len(candidates) if isinstance(candidates, Sized) else n
+    if got == n:
+        got = 0
+        for row in candidates:
+            got += 1
+            if got > n:
+                got = "more"
+                break
+            yield row
+    if got != n:
+        raise ValueError(f"candidates must hold one list for each of the {n} {whose}, got {got}.")
 
 
 def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:

@@ -27,31 +27,22 @@ from ..spaces import LabelSets, Rankings
 
 @dataclass(frozen=True)
 class Trial:
-    """One choice of kernel and alpha, with its left-out risk and, where asked for, score."""
+    """One choice of kernels, decoder, loss and ridge.
+
+    Attributes
+    ----------
+    problem, factorization, decoder
+        What was tried.
+    row
+        What is reported of it: both kernels, decoder and loss in words, "alpha", the left-out
+        "risk", the "score" where it is asked for, and the log "evidence", or with
+        criterion="density" the log density of left-out outputs.
+    """
 
     problem: Problem
     factorization: Factorization
     decoder: Decoder
-    names: tuple[str, str, str]
-    """Both kernels and the decoder in words, spelt once for all ridges: that is slow."""
-    alpha: float
-    risk: float
-    score: float
-    evidence: float = float("nan")
-    """The log evidence, or with criterion="density" the log density of left-out outputs."""
-
-    def row(self) -> dict[str, Any]:
-        """What is reported of it."""
-        return {
-            "kernel": self.names[0],
-            "output_kernel": self.names[1],
-            "decoder": self.names[2],
-            "loss": str(self.problem.loss),
-            "alpha": self.alpha,
-            "risk": self.risk,
-            "score": self.score,
-            "evidence": self.evidence,
-        }
+    row: dict[str, Any]
 
 
 LIKELIHOODS = ("evidence", "density")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,23 +63,25 @@ class Fitted:
             return made
         return self._kept["factorization"]
 
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made when it is first asked for and kept with the model."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
     def left_out(self) -> LeftOut:
         """Predictions of all training examples by models that did not see them."""
-        if "left_out" not in self._kept:
-            self._kept["left_out"] = next(iter(self.factorization.left_out([self.alpha])))
-        return self._kept["left_out"]
+        return self.once("left_out", lambda: next(iter(self.factorization.left_out([self.alpha]))))
 
     def left_out_points(self) -> Embedding:
         """The same as points."""
-        if "points" not in self._kept:
-            self._kept["points"] = weighed(self.left_out().embed(), self.problem, self.alpha)
-        return self._kept["points"]
+        return self.once(
+            "points", lambda: weighed(self.left_out().embed(), self.problem, self.alpha)
+        )
 
     def embed(self, X: Items) -> Embedding:
         """Points of new inputs in the frame that `left_out_points` and `moves` are written in."""
-        if "map" not in self._kept:
-            self._kept["map"] = self.factorization.solve(self.alpha).points
-        return self._kept["map"](X)
+        return self.once("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
         """How leaving each example's group out moves the points of new inputs, block by block."""

@@ -60,8 +60,8 @@ class Judge:
     ) -> Iterator[Trial]:
         """The trials of one problem: every ridge and decoder; risks may be known already."""
         problem, alphas = factorization.problem, ridges(factorization, want)
-        kernels = str(problem.kernel), str(problem.outputs.kernel)
-        named = [(decoder, (*kernels, str(decoder))) for decoder in decoders]
+        kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
+        words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
         scored, averaged = self._scores(problem), self.model.criterion == "gcv"
         path: Iterable[Any] = [None] * len(alphas)
         if scored or risks is None:
@@ -70,9 +70,10 @@ class Judge:
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
             likely = self._likelihood(factorization, alpha)
             points = weighed(left_out.embed(), problem, alpha) if scored else None
-            for decoder, names in named:
+            for decoder, told in zip(decoders, words, strict=True):
                 score = np.nan if points is None else self._scored(decoder, points, problem)
-                yield Trial(problem, factorization, decoder, names, alpha, risk, score, likely)
+                found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
+                yield Trial(problem, factorization, decoder, told | found)
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
         """The evidence or density where a choice is made by it, else NaN."""
@@ -109,35 +110,37 @@ class Judge:
         """
         best, plain, rows = None, None, []
         for trial in self.model._steps(trials, "trial"):
-            rows.append(trial.row())
+            rows.append(trial.row)
             if self.model.kernel is None and trial.problem.inputs.kernel.features is not None:
-                plain = trial if plain is None or trial.risk < plain.risk else plain
+                lower = plain is None or trial.row["risk"] < plain.row["risk"]
+                plain = trial if lower else plain
             worth = self._worth(trial)
             if best is None or worth > self._worth(best) or np.isnan(self._worth(best)[0]):
                 best = trial
         assert best is not None
         if np.isnan(self._worth(best)[0]):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        if plain is not None and np.isnan(best.score) and _is_as_good(plain, best):
+        if plain is not None and np.isnan(best.row["score"]) and _is_as_good(plain, best):
             best = plain
         return best, rows
 
     def _worth(self, trial: Trial) -> tuple[float, float]:
         """What is maximised; of equal scores the smaller risk is better."""
+        row = trial.row
         if self.model.criterion in LIKELIHOODS:
-            return trial.evidence, 0.0
-        scored = self.model.scoring not in (None, AUTO) or not np.isnan(trial.score)
-        return (trial.score if scored else -trial.risk), -trial.risk
+            return row["evidence"], 0.0
+        scored = self.model.scoring not in (None, AUTO) or not np.isnan(row["score"])
+        return (row["score"] if scored else -row["risk"]), -row["risk"]
 
 
 def _is_as_good(one: Trial, best: Trial) -> bool:
     """Whether a left-out risk is larger than the least by luck at most, and not by much."""
     units = getattr(one.problem.inputs.kernel, "units", "")
     share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
-    if one is best or not one.risk <= (1.0 + share) * best.risk:
+    if one is best or not one.row["risk"] <= (1.0 + share) * best.row["risk"]:
         return one is best
     lost = [
-        host(next(iter(trial.factorization.left_out([trial.alpha]))).sqlengths)
+        host(next(iter(trial.factorization.left_out([trial.row["alpha"]]))).sqlengths)
         for trial in (one, best)
     ]
     return not beyond_luck(lost[0] - lost[1], best.problem.weights)

@@ -220,10 +220,9 @@ class KernelDependencyCV(RidgeEstimator):
             choices = replace(choices, kernels=self._learnt_kernels(choices, data))
         judge = Judge(self, choices)
         best, rows = judge.best(self._trials(judge, data, want))
-        check_symmetries(best.factorization, best.alpha, want)
-        self._adopt(best.problem, want, best.alpha, best.factorization)
-        self._report(best, rows)
-        warn_at_edges(rows, best.row(), scales=not open_choice)
+        check_symmetries(best.factorization, best.row["alpha"], want)
+        self._report(best, rows, want)
+        warn_at_edges(rows, best.row, scales=not open_choice)
         warn_of_data(best.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
@@ -277,9 +276,11 @@ class KernelDependencyCV(RidgeEstimator):
                 inputs = problem.inputs
                 yield problem
 
-    def _report(self, best: Trial, rows: list[dict]) -> None:
-        """What was chosen, by what, and the decoder calibrated on what was left out."""
-        self.alpha_, self.loo_risk_, self.loo_score_ = best.alpha, best.risk, best.score
+    def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
+        """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
+        self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
+        self.loo_score_ = best.row["score"]
+        self._adopt(best.problem, want, self.alpha_, best.factorization)
         self.decoder_ = best.decoder
         if best.decoder.calibrates:
             self.decoder_ = calibrated(best.decoder, self.loo_embed(), self.outputs_)
@@ -304,8 +305,7 @@ class KernelDependencyCV(RidgeEstimator):
         others = None if validation is None else held_out(validation, gathered)
         judge, want = Judge(self, choices), choices.want(self)
         best, rows = judge.best(stream_trials(judge, source, gathered, others, want))
-        self._adopt(best.problem, want, best.alpha, best.factorization)
-        self._report(best, rows)
+        self._report(best, rows, want)
         if others is not None:
             self.loo_risk_ = self.fitted_.left_out().risk(best.problem.weights)
 

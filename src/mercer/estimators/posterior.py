@@ -56,10 +56,9 @@ class Posterior:
     @property
     def factorization(self) -> Any:
         """The spectra; those that the fit has made, where they are of all that is wanted."""
-        kept = self.fitted._kept
-        if "spectra" not in kept:
-            kept["spectra"] = self._made() or factor(self._problem, self._want)
-        return kept["spectra"]
+        return self.fitted.once(
+            "spectra", lambda: self._made() or factor(self._problem, self._want)
+        )
 
     def _made(self) -> Spectral | None:
         """The spectra of the fit, if it has made them."""
@@ -91,12 +90,19 @@ class Posterior:
 
         A Cholesky factor, where no spectrum was made yet and none is needed.
         """
-        kept = self.fitted._kept
-        if "spectra" in kept or self._made() is not None:
+        fitted = self.fitted
+        if "spectra" in fitted._kept or self._made() is not None:
             return self.parts
-        if "cholesky" not in kept:
-            kept["cholesky"] = ridge_posterior(self._problem, self._want, self.fitted.alpha)
-        return kept["cholesky"] or self.parts
+        found = fitted.once(
+            "cholesky", lambda: ridge_posterior(self._problem, self._want, fitted.alpha)
+        )
+        return found or self.parts
+
+    @property
+    def _way(self) -> Any:
+        """What knows variances and noise: a Cholesky factor where that will do, or the spectra."""
+        directions = self.directions
+        return directions if isinstance(directions, RidgePosterior) else self.factorization
 
     @property
     def parts(self) -> Any:
@@ -110,16 +116,13 @@ class Posterior:
     @property
     def noise(self) -> float:
         """σ², profiled: α Σ c² / (b s + α) over the number of terms."""
-        kept = self.fitted._kept
-        if "noise" in kept:
-            return kept["noise"]
-        way = self.directions
-        way = way if isinstance(way, RidgePosterior) else self.factorization
+        return self.fitted.once("noise", self._profiled_noise)
+
+    def _profiled_noise(self) -> float:
+        way, alpha = self._way, self.fitted.alpha
         if hasattr(way, "noise"):
-            kept["noise"] = way.noise(self.fitted.alpha)
-        else:
-            kept["noise"] = profiled_noise(self.factorization, self.parts, self.fitted.alpha)
-        return kept["noise"]
+            return way.noise(alpha)
+        return profiled_noise(way, self.parts, alpha)
 
     @property
     def noises(self) -> np.ndarray:
@@ -129,10 +132,7 @@ class Posterior:
         if not hasattr(self.parts.parts[0], "path"):
             kernel = self.fitted.problem.kernel
             raise Refused(f'noise="left out" is not known of {kernel}: use noise="evidence".')
-        kept = self.fitted._kept
-        if "noises" not in kept:
-            kept["noises"] = left_out_noise(self.parts, self.fitted.alpha)
-        return kept["noises"]
+        return self.fitted.once("noises", lambda: left_out_noise(self.parts, self.fitted.alpha))
 
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
@@ -142,8 +142,7 @@ class Posterior:
         A = self._to_outputs() ** 2 if kind == "outputs" else None
         if kind == "total":
             self._check_total()
-        way = self.directions if noise == "evidence" else None
-        way = way if isinstance(way, RidgePosterior) else self.factorization
+        way = self._way if noise == "evidence" else self.factorization
         V = way.variance(self.X, self.fitted.alpha) + float(observed)
         V = V * (self.noise if noise == "evidence" else like(self.noises, V))
         return summed(V, kind, A, self.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,9 +69,6 @@ class Bands(Sequence):
     def __getitem__(self, which: Any) -> Any:
         kind = Bands if isinstance(which, slice) else Band
         return kind(self.lower[which], self.upper[which])
-
-    def __iter__(self) -> Iterator[Band]:
-        return map(Band, self.lower, self.upper)
 
 
 def size(a_set: Any) -> float:

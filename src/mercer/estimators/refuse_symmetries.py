@@ -15,6 +15,7 @@ from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
 from .choice import some_rows
+from .judge import ridges
 
 PAIRS = 300
 """Pairs that symmetries are tried on."""
@@ -67,18 +68,15 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
     problem = replace(some, symmetry=None)
     inner = factor(problem, replace(want, left_out=True), Cache())
     factorization, inner = factorization.compared(inner)
-    many = want.alphas if len(want.alphas) > 1 else [alpha]
-    unit = inner.scale if want.relative and len(want.alphas) > 1 else 1.0
-    ridges = [float(a) * unit for a in many]
-    best = ridges[0]
-    if len(ridges) > 1:
-        risks = [found.risk(problem.weights) for found in inner.left_out(ridges)]
-        best = ridges[int(np.argmin(risks))]
+    best = alpha
+    if len(want.alphas) > 1:
+        path = ridges(inner, want)
+        risks = [found.risk(problem.weights) for found in inner.left_out(path)]
+        best = path[int(np.argmin(risks))]
     without = np.sqrt(host(inner.left_out_quickly(best).sqlengths))
     errors = np.sqrt(host(factorization.left_out_quickly(alpha).sqlengths))
-    if np.allclose(errors, without) or not ttest_rel(errors, without, alternative="greater")[1] < (
-        LEVEL
-    ):
+    surely = ttest_rel(errors, without, alternative="greater").pvalue < LEVEL
+    if np.allclose(errors, without) or not surely:
         return
     raise ValueError(
         f"symmetries={group.names} are none of these data: the left-out error rises from "

@@ -35,6 +35,8 @@ class FeatureMap(BaseEstimator):
     """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
+    weighs = False
+    """Whether `fit` takes a `sample_weight`: items that count more change the coordinates."""
     trace_error_ = nan
     """What the coordinates miss of the items fitted on, tr(K - UUᵀ) / tr K; NaN where unknown."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, dense, like, namespace
@@ -105,25 +107,12 @@ class Exact(LandmarkMap):
     trace_error_ = 0.0
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The rows of U."""
-        self._factor(kernel, A, center=False)
-        return self.rows_
-
-    def _factor(self, kernel: Kernel, A: Items, center: bool) -> Array | None:
-        """Keep the rows of U and the diagonal of their moment; return what centring took off."""
+        """The rows of U, which are kept with the diagonal of their moment."""
         K = kernel.checked_gram(A)
-        xp = namespace(K)
-        means: Array = xp.mean(K, axis=0) if center else None
-        if center:
-            K = K - means[None, :]
-            K -= xp.mean(K, axis=1)[:, None]
-        s, U = eigh(K, "Gram matrix", overwrite=center)  # a kernel may keep what it returned
-        if center:  # next to a tiny eigenvalue rounding mixes the constant in, which must be out
-            U -= xp.mean(U, axis=0)
-        U *= xp.sqrt(s)
-        self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
-        self.rows_, self.spectrum_ = U, s
-        return (means @ U) / s if center else None
+        self.spectrum_, U = eigh(K, "Gram matrix")  # K stays: a kernel may keep what it returned
+        U *= namespace(K).sqrt(self.spectrum_)
+        self.kernel_, self.landmarks_, self.rows_ = kernel, kernel.check(A, "A"), U
+        return U
 
     @property
     def weights_(self) -> Array:
@@ -164,6 +153,9 @@ class KernelPCA(LandmarkMap):
     """
 
     projects = True
+    weighs = True
+    shares_: Array | None = None
+    """The weight of each item in the mean, the weights of all being one; None for equal ones."""
 
     def __init__(self, rank: int | None = None, center: bool = False):
         self.rank = rank
@@ -171,20 +163,29 @@ class KernelPCA(LandmarkMap):
 
     centered = property(lambda self: self.center)
 
-    def fit(self, kernel: Kernel, A: Items) -> KernelPCA:
-        """One eigendecomposition of the (centred) Gram matrix, the leading part of it kept."""
+    def fit(self, kernel: Kernel, A: Items, sample_weight: Any = None) -> KernelPCA:
+        """One eigendecomposition of the (centred, weighted) Gram matrix, the leading part kept."""
         check_rank(self.rank)
-        exact = Exact()
-        mean, spectrum = exact._factor(kernel, A, self.center), exact.spectrum_
-        if not count(spectrum):
+        K = kernel.checked_gram(A)
+        xp, w = namespace(K), np.ones(count(A)) if sample_weight is None else sample_weight
+        shares, roots = like(w / w.sum(), K), like(np.sqrt(w)[:, None], K)
+        means = shares @ K
+        if self.center:
+            K = K - means
+            K -= (K @ shares)[:, None]
+        s, P = eigh(roots * K * roots.T, "Gram matrix", overwrite=True)
+        assert P is not None
+        if not count(s):
             same = "the same for" if self.center else "zero on"
             raise ValueError(f"{kernel} is {same} all items: there is no component to keep.")
-        top = slice(-min(self.rank or count(A), count(spectrum)), None)
-        self.kernel_, self.landmarks_ = kernel, exact.landmarks_
-        self.weights_ = exact.weights_[:, top]
-        self.mean_ = 0.0 if mean is None else mean[top]
-        total = namespace(spectrum).sum
-        self.trace_error_ = 1.0 - float(total(spectrum[top]) / total(spectrum))
+        if self.center:  # next to a tiny eigenvalue rounding mixes the constant in
+            P -= roots * (roots.T @ P / float(w.sum()))
+        top = slice(-min(self.rank or count(A), count(s)), None)
+        self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
+        self.weights_ = roots * P[:, top] / xp.sqrt(s[top])
+        self.mean_ = means @ self.weights_ if self.center else 0.0
+        self.shares_ = None if sample_weight is None else shares
+        self.trace_error_ = 1.0 - float(xp.sum(s[top]) / xp.sum(s))
         return self
 
     def transform(self, A: Items) -> Array:
@@ -202,7 +203,9 @@ class KernelPCA(LandmarkMap):
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """As a sum over all training items; of centred components, with the mean put back."""
         weights, items = super().expansion(C)
-        return (weights + 1.0 / count(items) if self.center else weights), items
+        if not self.center:
+            return weights, items
+        return weights + (1.0 / count(items) if self.shares_ is None else self.shares_), items
 
 
 def check_rank(rank: int | None) -> None:

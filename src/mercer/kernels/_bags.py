@@ -26,12 +26,15 @@ class Bags:
         One entry a feature of an item: the item's number, the feature's hash, the count.
     n
         The number of items.
+    size
+        The number of features, where they are numbered from 0 on rather than hashed.
     """
 
     owner: np.ndarray
     key: np.ndarray
     value: np.ndarray
     n: int
+    size: int | None = None
 
     @classmethod
     def of(cls, items: Iterable[tuple[np.ndarray, np.ndarray]]) -> Bags:
@@ -47,7 +50,11 @@ class Bags:
 
 def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
     """The counts of two batches (or of one, twice) over a vocabulary of their own making."""
-    if B is None or B is A:
+    B = A if B is None else B
+    if A.size is not None:
+        F = _matrix(A, A.key, A.size)
+        return F, F if B is A else _matrix(B, B.key, A.size)
+    if B is A:
         words, column = np.unique(A.key, return_inverse=True)
         F = _matrix(A, column, len(words))
         return F, F
@@ -61,9 +68,20 @@ def _matrix(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
 
 
 def inner(A: Bags, B: Bags) -> np.ndarray:
-    """Σ_f a_f b_f for all pairs: a sparse product, dense only in its result."""
-    F, G = matrices(A, B)
-    return np.asarray((F @ G.T).toarray())
+    """Σ_f a_f b_f for all pairs."""
+    from ._bag_loops import products
+
+    return over_shared(products, *matrices(A, B))
+
+
+def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
+    """What a loop of `_bag_loops` adds up over the features that rows of two matrices share."""
+    rows, columns = sparse.csr_array(F), sparse.csc_array(G)
+    out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
+    for M in (rows, columns):
+        M.sum_duplicates()
+    loop(rows.indptr, rows.indices, rows.data, columns.indptr, columns.indices, columns.data, out)
+    return out
 
 
 def sqnorms(A: Bags) -> np.ndarray:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._arrays import Items, as_items, object_array
 from .._checks import DamagedModel, Limits, must
 from .._from_file import Lean
+from ..spaces.graphs import Edges, read_graph
 from ._bags import hashed
 
 NOTHING = hashed(None)
@@ -33,13 +33,14 @@ class FlatGraph:
 
     __slots__ = ("edge", "label", "labelled", "source", "target")
 
-    def __init__(self, label: Any, source: Any, target: Any, edge: Any, labelled: bool):
-        source, target = (np.asarray(v, dtype=np.int64).reshape(-1) for v in (source, target))
+    def __init__(self, labels: list, edges: Edges, node_label: str | None, edge_label: str | None):
+        self.labelled = node_label is not None and len(labels) > 0 and labels[0] is not None
+        starts, ends, marks = zip(*edges, strict=True) if edges else ((), (), ())
+        source, target = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
         order = np.lexsort((target, source))
-        self.label = np.asarray(label, dtype=np.uint64).reshape(-1)
+        self.label = _hashes(labels, self.labelled)
         self.source, self.target = source[order], target[order]
-        self.edge = np.asarray(edge, dtype=np.uint64).reshape(-1)[order]
-        self.labelled = labelled
+        self.edge = _hashes(marks, edge_label is not None)[order]
 
     def __len__(self) -> int:
         return len(self.label)
@@ -101,8 +102,21 @@ class CheckedGraph(Lean):
         """The flat form under these labels, made once."""
         key = node_label, edge_label
         if key not in self.views:
-            self.views[key] = _flat(self.origin, name, node_label, edge_label)
+            labels, edges = read_graph(self.origin, name, *key)
+            absent = [i for i, label in enumerate(labels) if label is None]
+            if 0 < len(absent) < len(labels):
+                raise ValueError(
+                    f"{name} has {len(labels) - len(absent)} nodes with {node_label!r} and others "
+                    f"without, such as {list(self.origin)[absent[0]]!r}: label all nodes, or use "
+                    "node_label=None."
+                )
+            self.views[key] = FlatGraph(labels, edges, *key)
         return self.views[key]
+
+
+def _hashes(labels: Sequence[Any], counted: bool) -> np.ndarray:
+    """A hash for each label, the same for all where they do not count."""
+    return np.array([hashed(label) if counted else NOTHING for label in labels], dtype=np.uint64)
 
 
 def checked(A: Items, name: str, node_label: str | None, edge_label: str | None) -> np.ndarray:
@@ -122,62 +136,3 @@ def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
             f"{name}[{kinds[False]}] has no node labels while {name}[{kinds[True]}] has: label "
             "all graphs, or use node_label=None to ignore the labels."
         )
-
-
-def _flat(item: Any, name: str, node_label: str | None, edge_label: str | None) -> FlatGraph:
-    if hasattr(item, "nodes") and hasattr(item, "edges"):
-        return _from_networkx(item, name, node_label, edge_label)
-    if isinstance(item, tuple | list) and len(item) == 2:
-        return _from_adjacency(item[0], item[1], name, node_label, edge_label)
-    raise ValueError(
-        f"{name} must be a networkx graph or a tuple (adjacency, labels), got {item!r:.80}."
-    )
-
-
-def _from_networkx(
-    graph: Any, name: str, node_label: str | None, edge_label: str | None
-) -> FlatGraph:
-    if graph.is_directed() or graph.is_multigraph():
-        raise ValueError(
-            f"{name} is a {type(graph).__name__}: undirected graphs with at most one edge between "
-            "two nodes are wanted. Convert it by networkx.Graph(graph)."
-        )
-    number = {node: i for i, node in enumerate(graph)}
-    labels = [data.get(node_label) for _, data in graph.nodes(data=True)]
-    present = sum(label is not None for label in labels) if node_label is not None else 0
-    if 0 < present < len(labels):
-        missing = list(graph)[[label is None for label in labels].index(True)]
-        raise ValueError(
-            f"{name} has {present} nodes with {node_label!r} and others without, such as "
-            f"{missing!r}: label all nodes, or use node_label=None."
-        )
-    ends = [
-        (number[a], number[b], NOTHING if edge_label is None else hashed(data.get(edge_label)))
-        for a, b, data in graph.edges(data=True)
-    ]
-    ends += [(b, a, mark) for a, b, mark in ends if a != b]
-    u, v, e = zip(*ends, strict=True) if ends else ((), (), ())
-    hashes = [hashed(label) for label in labels] if present else [NOTHING] * len(labels)
-    return FlatGraph(hashes, u, v, e, present > 0)
-
-
-def _from_adjacency(
-    adjacency: Any, labels: Any, name: str, node_label: str | None, edge_label: str | None
-) -> FlatGraph:
-    A = sparse.coo_array(
-        adjacency if sparse.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
-    )
-    n = 0 if A.shape == (1, 0) else A.shape[0]
-    if n and (A.shape != (n, n) or (A != A.T).nnz):
-        raise ValueError(
-            f"{name} needs a symmetric square adjacency matrix, got shape {A.shape}: undirected "
-            "graphs are wanted, symmetrise it by A + A.T."
-        )
-    if labels is not None and len(labels) != n:
-        raise ValueError(f"{name} has {n} nodes but {len(labels)} labels.")
-    labelled = labels is not None and node_label is not None
-    hashes = [hashed(label) for label in labels] if labelled else [NOTHING] * n
-    kept = A.data != 0
-    data = A.data[kept] if n else []
-    edges = [NOTHING if edge_label is None else hashed(value) for value in data]
-    return FlatGraph(hashes, A.row[kept], A.col[kept], edges, labelled and n > 0)

@@ -31,14 +31,7 @@ class NGrams:
         self.n = n
         self.alphabet = Alphabet.of(items)
         self.keys: list[np.ndarray] = []
-        codes = self.alphabet.encode(items)
-        ids = np.zeros(len(codes.flat), dtype=np.int64)
-        for m in range(1, n + 1):
-            at, key = self._extended(codes, ids, m)
-            level, inverse = np.unique(key, return_inverse=True)
-            self.keys.append(level)
-            ids = np.full(len(codes.flat), -1, dtype=np.int64)
-            ids[at] = inverse
+        self.find(items)
 
     def check_loaded(self, limits: Limits) -> None:
         """Every level is sorted, and extends the level before."""
@@ -63,12 +56,15 @@ class NGrams:
         return len(self.keys[m - 1])
 
     def find(self, items: Items) -> list[Occurrences]:
-        """The known n-grams of other sequences, one entry a length."""
+        """The known n-grams of sequences, one entry a length; a level that is not there is made."""
         codes = self.alphabet.encode(items)
         ids = np.zeros(len(codes.flat), dtype=np.int64)
         found = []
-        for m, level in enumerate(self.keys, start=1):
+        for m in range(1, self.n + 1):
             at, key = self._extended(codes, ids, m)
+            if len(self.keys) < m:
+                self.keys.append(np.unique(key))
+            level = self.keys[m - 1]
             places = np.searchsorted(level, key)
             known = places < len(level)
             known[known] = level[places[known]] == key[known]

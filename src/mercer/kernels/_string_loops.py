@@ -5,31 +5,6 @@ import numpy as np
 from .._loops import compiled, parallel
 
 
-@parallel
-def counted(start, stop, indptr, indices, data, columns, rows, values, out):
-    """Out = F Gᵀ for F by rows (CSR) and G by columns (CSC), straight into a dense matrix."""
-    for i in range(start, stop):
-        for a in range(indptr[i], indptr[i + 1]):
-            gram, value = indices[a], data[a]
-            for b in range(columns[gram], columns[gram + 1]):
-                out[i, rows[b]] += value * values[b]
-
-
-@parallel
-def placed(
-    start, stop, starts, grams, front, back, value, columns, rows, their_front, their_back, kappa,
-    out,
-):  # fmt: skip
-    """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
-    for i in range(start, stop):
-        for a in range(starts[i], starts[i + 1]):
-            gram = grams[a]
-            half = 0.5 * value[gram]
-            for b in range(columns[gram], columns[gram + 1]):
-                near = kappa[abs(front[a] - their_front[b])] + kappa[abs(back[a] - their_back[b])]
-                out[i, rows[b]] += half * near
-
-
 @compiled
 def _shifted_runs(s, t, shift, worth):
     """Σ over i with s[i:] and t[i + shift:] of the worth of the runs of equal symbols."""
@@ -114,16 +89,3 @@ def subsequences_alone(start, stop, flat, starts, n, decay, first, out):
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         out[i] = _subsequences(s, s, n, decay, first)
-
-
-@parallel
-def same_places(start, stop, ours, starts, theirs, their_starts, out):
-    """Out_ij = the number of places at which two sequences have the same symbol."""
-    for i in range(start, stop):
-        first, length = starts[i], starts[i + 1] - starts[i]
-        for j in range(out.shape[1]):
-            other = their_starts[j]
-            shared = 0
-            for p in range(min(length, their_starts[j + 1] - other)):
-                shared += ours[first + p] == theirs[other + p]
-            out[i, j] = shared

@@ -77,7 +77,8 @@ class Kernel(BaseEstimator):
         return self.space.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """A batch of outputs as it was given, in a container of its own kind."""
+        """A batch of outputs as it was given, in a container of its own kind, after a check."""
+        self.check(Y, name)
         return self.space.check(Y, name)
 
     def fit(self, A: Items) -> Kernel:
@@ -222,6 +223,10 @@ class VectorKernel(Kernel):
     def check(self, A: Items, name: str = "X") -> Array:
         """Finite real vectors as float64 rows."""
         return VECTORS.check(A, name, type(self).__name__, True, self.accepts_sparse)
+
+    def as_outputs(self, Y: Items, name: str = "y") -> Array:
+        """The same in their own shape; plain numbers are vectors of length one."""
+        return self.space.check(Y, name)
 
 
 class Linear(VectorKernel):

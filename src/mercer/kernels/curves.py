@@ -39,12 +39,11 @@ class CurveKernel(VectorKernel):
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Curves as rows of values on the grid."""
-        owner, space = type(self).__name__, self.space
-        return space.on_this_grid(super().check(space.rows(A, name, owner), name), name, owner)
+        return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
         """The same: predicted curves are told on the grid."""
-        return self.space.check(Y, name, type(self).__name__)
+        return self.check(Y, name)
 
     def _on(self, width: int) -> np.ndarray:
         """The grid of curves of some values."""

@@ -82,10 +82,6 @@ class Fingerprint(Kernel):
                 ) from None
         return items
 
-    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """The strings as given."""
-        return self.check(Y, name)
-
     def _gram(self, A: Items, B: Items) -> Array:
         if self.similarity == "linear":
             return inner(self._bags(A), self._bags(B))

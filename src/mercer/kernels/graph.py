@@ -28,11 +28,6 @@ class GraphKernel(Kernel):
 
     space = Graphs()
 
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """The graphs as given, in an array of objects, after a check of their labels."""
-        self.check(Y, name)
-        return self.space.check(Y, name)
-
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)
         return inner(left, left if B is A else self._bags(B))

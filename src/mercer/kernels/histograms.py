@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from .._arrays import Array, Items, dense, host, is_foreign, like, namespace
+from ._bags import over_shared
 from .base import VectorKernel
 from .capabilities import Features
 
@@ -140,11 +141,7 @@ def _binary(A: Array) -> bool:
 
 def _minima(A: Array, B: Array) -> Array:
     """Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
-    from ._minima import minima
+    from ._bag_loops import minima
 
-    rows, columns = csr_array(host(A)), csr_array(host(B).T)
-    for M in (rows, columns):
-        M.sum_duplicates()
-    left, right = ((M.indptr, M.indices, M.data) for M in (rows, columns))
-    M = minima(*left, *right, B.shape[0])
-    return like(M, A) if is_foreign(A) else np.asarray(M)
+    found = over_shared(minima, host(A), host(B))
+    return like(found, A) if is_foreign(A) else found

@@ -74,10 +74,6 @@ class LocalWindow(Decaying):
         as_sequences([item[0] for item in items], name)
         return items
 
-    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """As inputs."""
-        return self.check(Y, name)
-
     def _gram(self, A: Items, B: Items) -> np.ndarray:
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)

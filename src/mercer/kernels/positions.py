@@ -10,7 +10,8 @@ from sklearn.base import clone
 from .._arrays import Array, Items
 from .._checks import Limits, bounded, must
 from ..spaces import Sequences
-from ._sequences import Alphabet, as_given
+from ._bags import Bags, inner, matrices
+from ._sequences import Alphabet, Codes, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, Values, added
@@ -116,12 +117,11 @@ class Positions(Kernel):
         return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
 
     def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        from ._string_loops import same_places
-
         ours, theirs = encoded(A, B)
-        out = np.empty((len(A), len(B)))
-        same_places(ours.flat, ours.starts, theirs.flat, theirs.starts, out)
-        return out
+        size = 1 + max(codes.flat.max(initial=0) for codes in (ours, theirs))
+        longest = max(codes.lengths.max() for codes in (ours, theirs))
+        left = _one_hot(ours, size, longest)
+        return inner(left, left if A is B else _one_hot(theirs, size, longest))
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """One Gram matrix a place. With long items first, those that reach a place lead."""
@@ -171,21 +171,25 @@ class Positions(Kernel):
         """One-hot vectors of symbols; places beyond the longest seen at fit are left out."""
         if self.kernel is not None:
             return None
-        return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
+        return Features(lambda A: self._letters(A).toarray(), self._letters)
 
-    def _one_hot(self, A: Items) -> sparse.csr_array:
+    def _letters(self, A: Items) -> sparse.csr_array:
         if not hasattr(self, "alphabet_"):
             raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
-        A = self.check(A, "A")
-        codes, size = self._codes(A, "A"), len(self.alphabet_)
-        inside = codes.positions < self.longest_
-        columns = (codes.positions * size + codes.flat)[inside]
-        shape = (len(A), self.longest_ * size)
-        return sparse.csr_array((np.ones(len(columns)), (codes.rows[inside], columns)), shape)
+        codes = self._codes(self.check(A, "A"), "A")
+        return matrices(_one_hot(codes, len(self.alphabet_), self.longest_))[0]
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Numbers of symbols as a sequence of the kind of `like`."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
+
+
+def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
+    """A feature for each place, up to the longest, and symbol of an alphabet of some size."""
+    inside = codes.positions < longest
+    columns = (codes.positions * size + codes.flat)[inside]
+    n = len(codes.lengths)
+    return Bags(codes.rows[inside], columns, np.ones(len(columns)), n, int(longest * size))
 
 
 def _by_length(A: np.ndarray) -> np.ndarray:

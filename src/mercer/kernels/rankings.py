@@ -31,11 +31,6 @@ class Ranking(Kernel):
 
     space = Rankings()
 
-    def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """The ranks as they are, in an array."""
-        self.check(Y, name)
-        return self.space.check(Y, name)
-
     def fit(self, A: Items) -> Ranking:
         """Keep the number of labels."""
         self.n_labels_ = int(as_rankings(A, "A").shape[1])

@@ -9,6 +9,7 @@ from .._arrays import Items
 from .._checks import Limits, bounded
 from .._parameters import parameters, whole
 from ..spaces import Sequences
+from ._bags import Bags, inner, sqnorms
 from ._ngrams import NGrams
 from ._sequences import Alphabet, Codes
 from .base import Kernel
@@ -17,6 +18,8 @@ from .gradients import ParameterGradient, Values
 
 USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
+COLUMNS = 2**20
+"""Columns up to which features are laid out as they are numbered."""
 REPEATS = 1000
 """The length up to which places of a sequence are compared in pairs."""
 
@@ -132,48 +135,30 @@ class Spectrum(Kernel):
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         ngrams = NGrams(min(A, B, key=len), whole(self.n, "n"))  # others are not shared
-        return self._bags(ngrams, A, B) if self.width is None else self._places(ngrams, A, B)
-
-    def _bags(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        from ._string_loops import counted
-
-        F = self._bag(ngrams, A)
-        G = (F if A is B else self._bag(ngrams, B)).tocsc()
-        out = np.zeros((len(A), len(B)))
-        counted(F.indptr, F.indices, F.data, G.indptr, G.indices, G.data, out)
-        return out
-
-    def _bag(self, ngrams: NGrams, A: np.ndarray) -> sparse.csr_array:
-        rows, ids, _, _ = self.occurrences(ngrams, A)
-        worth = self.worths(ngrams)
-        return sparse.csr_array((np.sqrt(worth)[ids], (rows, ids)), (len(A), len(worth)))
-
-    def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        from ._string_loops import placed
-
-        rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
-        their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
-        worth = self.worths(ngrams)
-        starts = np.searchsorted(rows, np.arange(len(A) + 1))
-        columns = np.searchsorted(their_ids, np.arange(len(worth) + 1))
-        span = 1 + max((len(item) for batch in (A, B) for item in batch), default=0)
-        kappa = np.maximum(0.0, 1.0 - np.arange(span) / whole(self.width, "width"))
-        out = np.zeros((len(A), len(B)))
-        theirs = their_rows, their_front, their_back
-        placed(starts, ids, front, back, worth, columns, *theirs, kappa, out)
-        return out
-
-    def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
-        rows, ids, front, back = self.occurrences(ngrams, A)
-        order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
-        return [column[order] for column in (rows, ids, front, back)]
+        longest = max(max(map(len, A)), max(map(len, B)))
+        left = self._bags(ngrams, A, longest)
+        return inner(left, left if A is B else self._bags(ngrams, B, longest))
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
             return self._repeats(codes)
-        F = self._map(NGrams(A, whole(self.n, "n")), A, int(codes.lengths.max()))
-        return np.asarray(F.multiply(F).sum(axis=1)).reshape(-1)
+        return sqnorms(self._bags(NGrams(A, whole(self.n, "n")), A, int(codes.lengths.max())))
+
+    def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int) -> Bags:
+        """N-grams; where places count, times the cells of their windows from either end."""
+        rows, ids, *places = self.occurrences(ngrams, A)
+        worth = self.worths(ngrams)
+        if self.width is None:
+            return Bags(rows, ids, np.sqrt(worth)[ids], len(A), len(worth))
+        width, cells = whole(self.width, "width"), self.cells(longest)
+        at = np.stack(places)[:, :, None] + np.arange(width)
+        columns = (ids[:, None] * 2 + np.arange(2)[:, None, None]) * cells + at
+        values = np.sqrt(worth / (2.0 * width))[ids][:, None]
+        rows, values, columns = np.broadcast_arrays(rows[:, None], values, columns)
+        inside, size = at < cells, 2 * cells * len(worth)
+        few = size if size <= COLUMNS else None  # else those that occur are numbered anew
+        return Bags(rows[inside], columns[inside], values[inside], len(A), few)
 
     def _repeats(self, codes: Codes) -> np.ndarray:
         """k(s, s) by comparing all pairs of places, which is fastest for short sequences."""
@@ -217,19 +202,7 @@ class Spectrum(Kernel):
     def _counts(self, A: Items) -> sparse.csr_array:
         if not hasattr(self, "ngrams_"):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
-        return self._map(self.ngrams_, self.check(A, "A"), self.longest_)
-
-    def _map(self, ngrams: NGrams, A: np.ndarray, longest: int) -> sparse.csr_array:
-        if self.width is None:
-            return self._bag(ngrams, A)
-        rows, ids, *places = self.occurrences(ngrams, A)
-        width, cells, worth = whole(self.width, "width"), self.cells(longest), self.worths(ngrams)
-        value = np.sqrt(worth / (2.0 * width))[ids]
-        parts = []
-        for end, place in enumerate(places):
-            for step in range(width):
-                inside = place + step < cells
-                column = (ids * 2 + end) * cells + place + step
-                parts.append((value[inside], rows[inside], column[inside]))
-        data, at, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return sparse.csr_array((data, (at, columns)), (len(A), 2 * cells * len(worth)))
+        bags = self._bags(self.ngrams_, self.check(A, "A"), self.longest_)
+        width = 1 if self.width is None else 2 * self.cells(self.longest_)
+        shape = (bags.n, width * len(self.worths(self.ngrams_)))
+        return sparse.csr_array((bags.value, (bags.owner, bags.key)), shape)

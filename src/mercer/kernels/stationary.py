@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from math import inf, sqrt
+from functools import partial
+from math import inf, prod, sqrt
 from numbers import Real
 from typing import Any
 
@@ -18,6 +19,9 @@ from .capabilities import Fourier, ItemGradient, Radial
 from .distances import absolute, exp, length_scale, scales_by_feature, settled, squared
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
+ROUGHEST, SMOOTHEST = 0.5, 20.5
+"""The smoothness of Matérn functions, from exp(-r) on, and infinity."""
+
 
 @parameters
 class Stationary(VectorKernel):
@@ -26,6 +30,8 @@ class Stationary(VectorKernel):
     accepts_sparse = True
     euclidean = True
     """Whether it is of the Euclidean distance."""
+    nu = inf
+    """The smoothness of the Matérn function that it is of; infinite for the Gaussian."""
 
     length_scale: float | str | Array = "median"
     length_scale_: float | np.ndarray = field(init=False)
@@ -80,10 +86,6 @@ class Stationary(VectorKernel):
     def _diag(self, A: Array) -> Array:
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
-    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Draws from the spectral measure."""
-        raise NotImplementedError
-
     @property
     def fourier(self) -> Fourier:
         """Draws from the spectral measure; directionless where all features have one scale."""
@@ -104,7 +106,12 @@ class Stationary(VectorKernel):
     @property
     def _of_squares(self) -> Radial | None:
         """The function of squared distances of scaled items; None where it has a kink at zero."""
-        return None
+        if self.nu == ROUGHEST:
+            return None
+        if self.nu == inf:  # derivatives are multiples of the kernel, by powers of 1/2ℓ²
+            return gaussian(lambda: 0.5 / self._ell**2)
+        orders = range(3 if self.nu > 2 else 2)  # below nu = 2.5 there is no curvature at zero
+        return Radial(*(partial(self._derivative, order) for order in orders))
 
     @property
     def radial(self) -> Radial | None:
@@ -127,8 +134,42 @@ class Stationary(VectorKernel):
 
     def _rate(self, D2: Array) -> Array:
         """Minus the derivative in squared distances, anything finite at zero."""
-        assert self._of_squares is not None
-        return self._of_squares.slope(D2)
+        if self._of_squares is not None:
+            return self._of_squares.slope(D2)
+        r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
+        return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        A, B, ell = self._scaled(A, B)
+        D2 = squared(A, B)
+        return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
+
+    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+        """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
+        self._scale()
+        omega = random.normal(size=shape) / settled(self)
+        if self.nu == inf:
+            return omega
+        return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
+
+    def _derivative(self, order: int, D2: Array) -> Array:
+        """(-d/ds)^order of the function of s = d²: a Matérn function of that much less smoothness.
+
+        Since (r^ν K_ν)' = -r^ν K_(ν-1).
+        """
+        scale, nu = self._scale(), self.nu
+        found = _matern(namespace(D2).sqrt(D2) * scale, nu - order)
+        factor = prod(scale**2 / (4.0 * (nu - k)) for k in range(1, order + 1))
+        return factor * found if order else found
+
+    def _scale(self) -> float:
+        """√(2nu) / ℓ."""
+        half = isinstance(self.nu, Real) and ROUGHEST <= self.nu <= SMOOTHEST
+        if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
+            raise ValueError(
+                f"nu must be one of 0.5, 1.5, 2.5, …, {SMOOTHEST} or inf, got {self.nu!r}."
+            )
+        return sqrt(2.0 * self.nu) / self._ell
 
 
 class RBF(Stationary):
@@ -150,19 +191,6 @@ class RBF(Stationary):
     array([[0.6065]])
     """
 
-    def _gram(self, A: Array, B: Array) -> Array:
-        A, B, ell = self._scaled(A, B)
-        return exp(squared(A, B), -0.5 / ell**2)
-
-    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Gaussian, of standard deviation 1/ℓ."""
-        return random.normal(size=shape) / settled(self)
-
-    @property
-    def _of_squares(self) -> Radial:
-        """Derivatives are multiples of the kernel, by powers of 1/2ℓ²."""
-        return gaussian(lambda: 0.5 / self._ell**2)
-
 
 @parameters
 class Matern(Stationary):
@@ -179,60 +207,6 @@ class Matern(Stationary):
     """
 
     nu: float = 1.5
-    ROUGHEST, SMOOTHEST = 0.5, 20.5
-
-    @property
-    def _of_squares(self) -> Radial | None:
-        """None for nu = 0.5: the exponential kernel has a kink at zero, no slope."""
-        if self.nu == 0.5:
-            return None
-        if self.nu == inf:
-            return gaussian(lambda: 0.5 / self._ell**2)
-        return Radial(self._value, self._slope, self._curvature if self.nu > 2 else None)
-
-    def _gram(self, A: Array, B: Array) -> Array:
-        A, B, ell = self._scaled(A, B)
-        D2 = squared(A, B)
-        return self._value(D2) if self.nu != inf else exp(D2 * (-0.5 / ell**2))
-
-    def _rate(self, D2: Array) -> Array:
-        if self.nu != 0.5:
-            return super()._rate(D2)
-        r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
-        return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
-
-    def _value(self, D2: Array) -> Array:
-        return _matern(namespace(D2).sqrt(D2) * self._scale(), self.nu)
-
-    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
-        self._scale()
-        omega = random.normal(size=shape) / settled(self)
-        if self.nu == inf:
-            return omega
-        return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
-
-    def _slope(self, D2: Array) -> Array:
-        """A Matérn function of one less smoothness, since (r^ν K_ν)' = -r^ν K_(ν-1)."""
-        scale = self._scale()
-        r = namespace(D2).sqrt(D2) * scale
-        return _matern(r, self.nu - 1.0) * (scale**2 / (4.0 * (self.nu - 1.0)))
-
-    def _curvature(self, D2: Array) -> Array:
-        """The slope's own, from nu = 2.5 on: below that it has none at zero."""
-        scale = self._scale()
-        r = namespace(D2).sqrt(D2) * scale
-        factor = 16.0 * (self.nu - 1.0) * (self.nu - 2.0)
-        return _matern(r, self.nu - 2.0) * (scale**4 / factor)
-
-    def _scale(self) -> float:
-        """√(2nu) / ℓ."""
-        half = isinstance(self.nu, Real) and self.ROUGHEST <= self.nu <= self.SMOOTHEST
-        if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
-            raise ValueError(
-                f"nu must be one of 0.5, 1.5, 2.5, …, {self.SMOOTHEST} or inf, got {self.nu!r}."
-            )
-        return sqrt(2.0 * self.nu) / self._ell
 
 
 def _matern(r: Array, nu: float) -> Array:
@@ -258,6 +232,7 @@ class Laplacian(Stationary):
     """
 
     euclidean = False
+    nu = 0.5
 
     def distance(self, A: Array, B: Array) -> Array:
         """The sum of absolute differences."""

@@ -21,11 +21,6 @@ class TreeKernel(Decaying):
         self._settled()
         return flattened(A, name)
 
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """The trees as given, in an array of objects, after a check."""
-        self.check(Y, name)
-        return self.space.check(Y, name)
-
     def _bags(self, A: Items) -> Bags:
         raise NotImplementedError
 

@@ -39,14 +39,19 @@ class CoupledKernel(OperatorKernel):
     own_coordinates = True
     width_: int
 
-    @property
-    def inputs(self) -> Kernel:
-        """`Linear`, which takes vectors; a kernel over other inputs names another."""
+    def _input_kernel(self) -> Kernel:
+        """The kernel that checks inputs: `Linear` takes vectors."""
         return Linear()
 
+    @property
+    def inputs(self) -> Kernel:
+        """The kernel that checks inputs: fitted where this one is, else as given."""
+        return getattr(self, "inputs_", None) or self._input_kernel()
+
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> CoupledKernel:
-        """Nothing to settle but the number of components."""
+        """Keep the number of components, and fit the kernel that checks inputs."""
         self.width_ = int(V.shape[1])
+        self.inputs_ = clone(self._input_kernel()).fit(X)
         return self
 
 
@@ -80,16 +85,8 @@ class Blocks(CoupledKernel):
         self.function = function
         self.kernel = kernel
 
-    @property
-    def inputs(self) -> Kernel:
-        """As given."""
-        return getattr(self, "kernel_", None) or self.kernel or Linear()
-
-    def fit(self, X: Items, V: Array, weights: Array | None = None) -> Blocks:
-        """Fit the kernel that checks inputs."""
-        super().fit(X, V)
-        self.kernel_ = clone(self.kernel or Linear()).fit(X)
-        return self
+    def _input_kernel(self) -> Kernel:
+        return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The blocks side by side."""

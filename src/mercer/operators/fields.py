@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._arrays import Array, Items, blocks, dense, like, namespace, take
 from ..kernels import RBF, Kernel, as_kernel
@@ -29,25 +28,21 @@ class FieldKernel(CoupledKernel):
         self.length_scale = length_scale
         self.kernel = kernel
 
-    @property
-    def inputs(self) -> Kernel:
-        """The potential's kernel: fitted where this one is, else as given."""
-        return getattr(self, "potential_", None) or self._potential()
-
-    def _potential(self) -> Kernel:
+    def _input_kernel(self) -> Kernel:
+        """The potential's kernel."""
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
         """Settle the length scale; refuse outputs that are no vectors at the points."""
-        super().fit(X, V)
-        potential = clone(self._potential())
+        potential = self._input_kernel()
         if potential.radial is None or potential.radial.curvature is None:
             raise ValueError(
                 f"{type(self).__name__} takes second derivatives of its kernel, and {potential} "
                 "has none at zero: use RBF, or Matern with nu=2.5 or inf."
             )
+        super().fit(X, V)
         self._check_dimensions(int(X.shape[1]))
-        self.potential_ = potential.fit(X)
+        self.potential_ = self.inputs_
         self.scale_ = 1.0
         level, bend = self._parts(like([[0.0]], dense(X)))
         level = level * bend if isinstance(level, float) else level

@@ -136,15 +136,12 @@ class FromJoint(CoupledKernel):
         """Blocks hold the square of the width for every two inputs."""
         bounded(getattr(self, "width_", 0), "width_", 0, int((limits.size // 16) ** 0.5))
 
-    @property
-    def inputs(self) -> Kernel:
-        """As given."""
-        return getattr(self, "kernel_", None) or as_kernel(self.kernel or Linear())
+    def _input_kernel(self) -> Kernel:
+        return _output(self.kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
         """Fit the joint kernel on the pairs, and refuse one that is not linear in outputs."""
         super().fit(X, V)
-        self.kernel_ = clone(as_kernel(self.kernel or Linear())).fit(X)
         self.joint_ = clone(as_kernel(self.joint)).fit(_pairs(X, V))
         self._refuse_nonlinear(X, np.asarray(V))
         return self

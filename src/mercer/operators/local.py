@@ -113,7 +113,8 @@ class Local(ComponentKernel):
 
     movable = True
 
-    inputs = property(lambda self: FieldL2(self.fields))
+    def _input_kernel(self) -> Kernel:
+        return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
         """The kernel of the neighbourhoods, scaled."""

@@ -66,7 +66,8 @@ class Patchwise(Local):
         self.overlap = overlap
         self.output_shape = output_shape
 
-    inputs = property(lambda self: Linear())
+    def _input_kernel(self) -> Kernel:
+        return Linear()
 
     def for_outputs(self, shape: tuple[int, ...]) -> Patchwise:
         """Itself: shapes are given, or those of squares."""

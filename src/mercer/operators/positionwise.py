@@ -94,20 +94,17 @@ class Positionwise(CoupledKernel):
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
 
-    @property
-    def inputs(self) -> Kernel:
-        """Sequences of vectors, compared place by place."""
-        return getattr(self, "inputs_", None) or Positions(self.kernel)
+    def _input_kernel(self) -> Kernel:
+        return Positions(self.kernel)  # sequences of vectors, compared place by place
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
         """Fit both kernels, and find how many places and letters there are."""
-        super().fit(X, V)
         self._check_parameters()
+        super().fit(X, V)
         lengths = np.array([len(x) for x in X])
         self.letters_ = self._letters(int(lengths.max()))
         self.places_ = self.width_ // self.letters_
         self._check_lengths(lengths, V)
-        self.inputs_ = Positions(self.kernel).fit(X)
         words = None if self.word_kernel is None else clone(as_kernel(self.word_kernel))
         self.words_ = None if words is None else words.fit(words.check(X, "X"))
         return self

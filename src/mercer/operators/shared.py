@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from .._arrays import Array, Items, count, namespace
 from .._checks import Limits, array, bounded, must
 from .._parameters import parameters
-from ..kernels import as_kernel
+from ..kernels import Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
 from ..spaces.fields import Grid
@@ -110,7 +110,8 @@ class Shared(CoupledKernel):
     at_places = True
     movable = True
 
-    inputs = property(lambda self: FieldL2(self.fields))
+    def _input_kernel(self) -> Kernel:
+        return FieldL2(self.fields)
 
     @property
     def open(self) -> list[str]:

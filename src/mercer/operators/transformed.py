@@ -63,13 +63,8 @@ class Transformed(CoupledKernel):
     transforms: Sequence[Transform]
     inputs_kernel: Kernel | None = None
 
-    @property
-    def inputs(self) -> Kernel:
-        """As given, else k."""
-        fitted = getattr(self, "inputs_", None)
-        return fitted or as_kernel(
-            self.kernel if self.inputs_kernel is None else self.inputs_kernel
-        )
+    def _input_kernel(self) -> Kernel:
+        return as_kernel(self.kernel if self.inputs_kernel is None else self.inputs_kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Transformed:
         """Settle k on everything that the transforms give."""
@@ -81,7 +76,6 @@ class Transformed(CoupledKernel):
                 f"components, got {given}."
             )
         self.kernel_ = clone(as_kernel(self.kernel)).fit(self._stacked(X))
-        self.inputs_ = clone(self.inputs).fit(X)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:

@@ -14,7 +14,7 @@ from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
-from .transduction.calibration import Calibration, Trial
+from .transduction.calibration import Calibration, calibrated
 from .transduction.checks import checked_pairs, checked_setting
 from .transduction.choice import best_setting
 from .transduction.decoding import Decoding
@@ -204,7 +204,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         if self.choose:
             setting, trials = best_setting(task, setting, steps)
         (pairs,) = (task.aligned(chosen) for chosen in steps([setting], "aligning"))
-        chosen = Trial(self, pairs, steps).calibrate()
+        chosen = calibrated(self, pairs, steps)
         (model,) = (each.fit() for each in steps([pairs], "fitting"))
         return {
             "backward_": self._backward(task, setting, chosen),

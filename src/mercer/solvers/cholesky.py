@@ -203,6 +203,5 @@ def tridiagonal(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     reflectors, tau, diagonal, off = tridiagonalized(K)
     Q = np.zeros((n, n))
     Q[0, 0] = 1.0
-    reflectors = np.asfortranarray(reflectors)
     Q[1:, 1:] = lapack.dorgqr(reflectors, tau, lwork=64 * n, overwrite_a=1)[0]
     return Q, diagonal, off

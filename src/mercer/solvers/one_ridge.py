@@ -8,10 +8,9 @@ from math import inf
 import numpy as np
 from scipy.linalg import blas, eigh_tridiagonal, lapack
 
-from .._arrays import Array, blocks
+from .._arrays import Array
 from .._linalg import PositiveDefinite, product, ridged, solve_triangular, tridiagonalized
 from .._plan import SPECTRAL_SQUARES
-from .._threads import in_passes
 from ..embedding import SpanFrame
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
@@ -20,10 +19,6 @@ from .factorization import Cache, Factorization, Outputs, Solution
 from .inputs import InputGram, Reduction
 from .spectral import REFINED, Spectral
 from .weights import stands_out
-
-PANEL = 128
-"""Reflectors that are applied together."""
-
 
 Turned = tuple[np.ndarray, np.ndarray, np.ndarray | None, Outputs]
 """Eigenvalues of an operator, outputs along its eigenvectors, these (None for the identity), and
@@ -74,10 +69,13 @@ class OneRidge(Factorization):
             return self.spectral.solve(alpha)  # a regulariser lost in rounding, or no kernel
         if alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
             return self.spectral.solve(alpha)
-        reflected, diagonal, off = in_reflections(K)
+        reflectors, tau, diagonal, off = tridiagonalized(K)
         if not positive_semidefinite(diagonal, off):
             return self.spectral.solve(alpha)  # which refuses it, or knows it for rounding
-        C = reflected.back(shifted_solves(diagonal, off, b, alpha, reflected.turned(T)))
+        C = np.array(T, order="C")
+        reflect(C, reflectors, tau)
+        shifted_solves(diagonal, off, b, alpha, C)
+        reflect(C, reflectors, tau, back=True)
         C *= b
         dual = reduction.back(C if Q is None else product(C, Q.T))
         return self._solution(alpha, gram.map(dual), p.kernel)
@@ -86,7 +84,7 @@ class OneRidge(Factorization):
         """The directions of any operator, by coordinates of the outputs."""
         p, outputs = self.problem, self.cache.outputs(self.problem)
         V = reduction.inside(outputs.rows)
-        B = p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K))
+        B = SymMatrix.of(p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K)))
         b, Q = eigh(B, "output operator", drop=False)
         return b, V if Q is None else V @ Q, Q, outputs
 
@@ -142,57 +140,29 @@ def ridge_factor(K: np.ndarray, shift: float) -> np.ndarray:
     return PositiveDefinite.of(ridged(K + 0.0, shift)).factor
 
 
-class Reflections:
-    """H of K = H T Hᵀ as LAPACK leaves it: products of I - V S Vᵀ, S⁻¹ upper triangular."""
+def reflect(A: np.ndarray, reflectors: np.ndarray, tau: np.ndarray, back: bool = False) -> None:
+    """Put HᵀA, or H A, in the place of A, whose rows lie one after the other.
 
-    def __init__(self, reflectors: np.ndarray, tau: np.ndarray):
-        self.panels = []
-        for some in blocks(len(tau), PANEL):
-            V = np.asfortranarray(reflectors[some.start :, some])
-            m = V.shape[1]
-            V[:m] = np.tril(V[:m], -1) + np.eye(m)  # LAPACK keeps T where these ones are
-            V[:, tau[some] == 0.0] = 0.0
-            inverse = np.triu(blas.dsyrk(1.0, V, trans=1), 1)
-            np.fill_diagonal(inverse, 1.0 / np.where(tau[some] == 0.0, 1.0, tau[some]))
-            self.panels.append((some.start + 1, V, lapack.dtrtri(inverse)[0]))
-
-    def turned(self, A: np.ndarray) -> np.ndarray:
-        """HᵀA."""
-        given, (n, q) = A, A.shape
-        A = np.empty((n, q))
-        in_passes(lambda rows: np.copyto(A[rows], given[rows]), n, q)
-        for first, V, S in self.panels:
-            _reflect(A[first:], V, S.T)
-        return A
-
-    def back(self, A: np.ndarray) -> np.ndarray:
-        """H A, `A` overwritten; its rows lie one after the other."""
-        for first, V, S in reversed(self.panels):
-            _reflect(A[first:], V, S)
-        return A
-
-
-def _reflect(A: np.ndarray, V: np.ndarray, S: np.ndarray) -> None:
-    """Take V S VᵀA off A, in place and by the library that the other steps are taken by."""
-    W = blas.dgemm(1.0, blas.dgemm(1.0, A.T, V), S, trans_b=1)
-    blas.dgemm(-1.0, W, V, 1.0, A.T, trans_b=1, overwrite_c=1)
-
-
-def in_reflections(K: np.ndarray) -> tuple[Reflections, np.ndarray, np.ndarray]:
-    """H, and the diagonal and off-diagonal of T, with K = H T Hᵀ; `K` is destroyed.
+    `reflectors` and `tau` are those of `tridiagonalized`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.solvers.one_ridge import in_reflections
+    >>> from mercer._linalg import tridiagonalized
+    >>> from mercer.solvers.one_ridge import reflect
     >>> K = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
-    >>> H, diagonal, off = in_reflections(K.copy())
+    >>> reflectors, tau, diagonal, off = tridiagonalized(K.copy())
+    >>> H = np.eye(3)
+    >>> reflect(H, reflectors, tau, back=True)
     >>> T = np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
-    >>> bool(np.allclose(H.back(H.back(T).T.copy()), K))
+    >>> bool(np.allclose(H @ T @ H.T, K))
     True
     """
-    reflectors, tau, diagonal, off = tridiagonalized(K)
-    return Reflections(reflectors, tau), diagonal, off
+    if not len(tau):
+        return  # one row alone
+    work = 64 * (A.shape[1] + 65)  # as much as LAPACK's blocks of reflectors need
+    turned = A.T[:, 1:]  # in LAPACK's order: H is multiplied from the right
+    lapack.dormqr("R", "T" if back else "N", reflectors, tau, turned, work, overwrite_c=1)
 
 
 def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
@@ -206,8 +176,8 @@ def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
 
 def shifted_solves(
     diagonal: np.ndarray, off: np.ndarray, b: np.ndarray, alpha: float, A: np.ndarray
-) -> np.ndarray:
-    """Column j of A, solved with b_j T + αI; `A` is overwritten.
+) -> None:
+    """Put what column j of A is, solved with b_j T + αI, in its place.
 
     All columns go through one elimination, a row of the matrix at a time.
     """
@@ -221,4 +191,3 @@ def shifted_solves(
     A[-1] /= pivot
     for i in range(len(off) - 1, -1, -1):
         A[i] -= steps[i] * A[i + 1]
-    return A

@@ -266,7 +266,10 @@ def separated(
     """
     operator = problem.kernel.operator
     operator = operator if alpha is None else operator.learn(moments, alpha)
-    b, Q = eigh(operator.matrix(moments), "output operator", drop=False)
+    B = operator.matrix(moments)
+    if not isinstance(B, SymMatrix):  # an array that somebody's operator returned is checked
+        B = SymMatrix.of(B)
+    b, Q = eigh(B, "output operator", drop=False)
     rows, inside = outputs.rows, EV if Q is None else EV @ Q
     part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)
     return Spectral(problem, Separable(problem.inputs.kernel, operator), outputs, [part], Q)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._arrays import Items, as_items
 from .._extras import require
+from .graphs import read_graph
 
 ROUNDS = 50
 """Steps of conditional gradient: a matching of small graphs settles in ten, or circles."""
@@ -49,20 +49,11 @@ class Form:
         return self._networkx(graph) if self.networkx else self._tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
-        if not hasattr(graph, "nodes"):
-            A, labels = graph
-            A = np.atleast_2d(A.toarray() if sparse.issparse(A) else np.asarray(A))
-            nodes = [None] * len(A) if labels is None else [_plain(v) for v in labels]
-            edges = np.full((len(nodes), len(nodes)), None, dtype=object)
-            for i, j in np.argwhere(A != 0):
-                edges[i, j] = _plain(A[i, j])
-            return LabelledGraph(nodes, edges)
-        number = {node: i for i, node in enumerate(graph)}
-        edges = np.full((len(number), len(number)), None, dtype=object)
-        for u, v, data in graph.edges(data=True):
-            mark = (data.get(self.edge_label),)  # in a tuple: an edge without label is an edge
-            edges[number[u], number[v]] = edges[number[v], number[u]] = mark
-        return LabelledGraph([data.get(self.node_label) for _, data in graph.nodes.data()], edges)
+        nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
+        edges = np.full((len(nodes), len(nodes)), None, dtype=object)
+        for i, j, mark in marks:  # of networkx in a tuple: an edge without label is an edge
+            edges[i, j] = (mark,) if hasattr(graph, "nodes") else mark
+        return LabelledGraph(nodes, edges)
 
     def _networkx(self, graph: LabelledGraph) -> Any:
         import networkx as nx
@@ -121,10 +112,6 @@ class Alphabet:
 
 def _attributes(name: str | None, value: Any) -> dict[str, Any]:
     return {} if name is None or value is None else {name: value}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def graph_distances(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import hash as digest
@@ -44,6 +44,8 @@ class Space(BaseEstimator):
 
     The decoder is for kernels whose features can be undone.
     """
+    DECODERS: ClassVar[dict[str, str]] = {}
+    """Decoders that are exact for kernels with finite features, by the names of those."""
     greater_is_better = True
     """Whether a greater value of the metric is a better one."""
     on_vectors = False
@@ -154,7 +156,11 @@ class Space(BaseEstimator):
 
     def decoder(self, kernel: Any) -> Any:
         """The decoder that suits an output kernel on this space where the user names none."""
-        undone = kernel.features is not None and kernel.features.inverse is not None
+        features, core = kernel.features, kernel.multiple.kernel
+        for kind in type(core).__mro__ if core.features is not None else ():
+            if kind.__name__ in self.DECODERS:
+                return resolve(self.DECODERS[kind.__name__])()
+        undone = features is not None and features.inverse is not None
         return resolve(self.DECODER if undone else "decoders.Candidates")()
 
     def metric(self, y_true: Items, y_pred: Items, average: bool = True) -> Any:
@@ -207,11 +213,3 @@ def resolve(name: str) -> Any:
     """A public name of the package, such as "kernels.Linear", imported on first use."""
     module, _, attribute = name.rpartition(".")
     return getattr(import_module(f"mercer.{module}"), attribute)
-
-
-def first_named(part: Any, names: dict[str, str]) -> Any:
-    """What a part has by the name of its class or of one that it derives from; None if nothing."""
-    for kind in type(part).__mro__:
-        if kind.__name__ in names:
-            return resolve(names[kind.__name__])()
-    return None

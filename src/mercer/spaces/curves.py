@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._arrays import Array, Items, is_foreign
 from ..curves import as_grid, on_grid, other_grid, refuse_unusable
 from .base import Space, resolve
@@ -32,26 +30,18 @@ class Curves(Vectors):
 
     def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:  # type: ignore[override]
         """The curves as rows on the grid."""
-        rows = super().check(self.rows(A, name, owner), name)
-        return self.on_this_grid(rows, name, owner)
-
-    def rows(self, A: Items, name: str, owner: str) -> Items:
-        """The curves as rows, before their values are looked at."""
         grid = None if self.grid is None else as_grid(self.grid)
         rows = on_grid(A, grid, name, owner)
-        if getattr(rows, "ndim", 2) > 2:  # before anybody flattens it
+        if getattr(rows, "ndim", 2) > 2:
             raise ValueError(_no_curves(name, rows.shape, owner))
         if not is_foreign(rows):
             refuse_unusable(rows, grid, name)
-        return rows
-
-    def on_this_grid(self, rows: Array, name: str, owner: str) -> Array:
-        """The rows, if they are as long as the grid."""
+        rows = super().check(rows, name, owner)
         width = int(rows.shape[1])
         if width < 2:
             raise ValueError(_no_curves(name, rows.shape, owner))
-        if self.grid is not None and width != len(np.asarray(self.grid)):
-            raise ValueError(other_grid(name, 0, width, len(np.asarray(self.grid))))
+        if grid is not None and width != len(grid):
+            raise ValueError(other_grid(name, 0, width, len(grid)))
         return rows
 
     def kernel(self) -> Any:

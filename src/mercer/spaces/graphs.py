@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array, issparse
 
 from .._arrays import Items, as_items
 from .base import Space, resolve
@@ -70,6 +71,57 @@ class Graphs(Space):
 def is_networkx(item: Any) -> bool:
     """Whether an item has nodes and edges as networkx graphs have them."""
     return hasattr(item, "nodes") and hasattr(item, "adjacency")
+
+
+Edges = list[tuple[int, int, Any]]
+"""Numbers of two nodes and what stands on the edge between them, in either direction."""
+
+
+def read_graph(
+    item: Any, name: str, node_label: str | None, edge_label: str | None
+) -> tuple[list, Edges]:
+    """The labels of the nodes, None where they have none, and the edges with theirs."""
+    if hasattr(item, "nodes") and hasattr(item, "edges"):
+        return _from_networkx(item, name, node_label, edge_label)
+    if isinstance(item, tuple | list) and len(item) == 2:
+        adjacency, labels = item
+        return _from_adjacency(adjacency, labels, name)
+    raise ValueError(
+        f"{name} must be a networkx graph or a tuple (adjacency, labels), got {item!r:.80}."
+    )
+
+
+def _from_networkx(
+    graph: Any, name: str, node_label: str | None, edge_label: str | None
+) -> tuple[list, Edges]:
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError(
+            f"{name} is a {type(graph).__name__}: undirected graphs with at most one edge between "
+            "two nodes are wanted. Convert it by networkx.Graph(graph)."
+        )
+    number = {node: i for i, node in enumerate(graph)}
+    labels = [data.get(node_label) for _, data in graph.nodes(data=True)]
+    edges = [(number[a], number[b], data.get(edge_label)) for a, b, data in graph.edges(data=True)]
+    return labels, edges + [(b, a, mark) for a, b, mark in edges if a != b]
+
+
+def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges]:
+    A = coo_array(adjacency if issparse(adjacency) else np.atleast_2d(np.asarray(adjacency)))
+    n = 0 if A.shape == (1, 0) else A.shape[0]
+    if n and (A.shape != (n, n) or (A != A.T).nnz):
+        raise ValueError(
+            f"{name} needs a symmetric square adjacency matrix, got shape {A.shape}: undirected "
+            "graphs are wanted, symmetrise it by A + A.T."
+        )
+    if labels is not None and len(labels) != n:
+        raise ValueError(f"{name} has {n} nodes but {len(labels)} labels.")
+    edges = zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
+    nodes = [None] * n if labels is None else [_of_python(label) for label in labels]
+    return nodes, [edge for edge in edges if edge[2] != 0]
+
+
+def _of_python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_plain(item: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Sequence
 from itertools import permutations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .._arrays import Items, host, refuse_empty, refuse_masked
 from ..cells import Table
 from ..cells.table import Name
 from ..cells.values import numbers, refused
-from .base import Space, first_named, resolve
+from .base import Space
 
 FEW = 6
 """Labels whose rankings are written down, 720 at most."""
@@ -33,7 +33,7 @@ class Rankings(Space):
     name = "rankings"
     KERNEL = "kernels.Kendall"
     METRIC = "metrics.kendall_tau"
-    DECODERS = {
+    DECODERS: ClassVar = {
         "Kendall": "decoders.Kemeny",
         "Spearman": "decoders.Borda",
         "Hamming": "decoders.Assignment",
@@ -56,11 +56,6 @@ class Rankings(Space):
         if m > FEW or not whole:
             return None
         return np.array(list(permutations(range(m))), dtype=ranks.dtype)
-
-    def decoder(self, kernel: Any) -> Any:
-        """The one that is exact for the kernel; the best training ranking for others."""
-        exact = first_named(kernel.multiple.kernel, self.DECODERS)
-        return resolve("decoders.Candidates")() if exact is None else exact
 
     def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """Ranks from 0; whether cells are ranks, orders or places, and the labels, are kept."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Sequences(Space):
     """
 
     name = "sequences"
+    DECODERS: ClassVar = {"Positions": "decoders.PerPosition"}
 
     def __init__(self, vectors: bool = False):
         self.vectors = vectors
@@ -57,13 +58,6 @@ class Sequences(Space):
         if self.vectors:
             return resolve("kernels.Positions")(resolve("kernels.RBF")())
         return resolve("kernels.Normalized")(resolve("kernels.Spectrum")(3, blended=True))
-
-    def decoder(self, kernel: Any) -> Any:
-        """The best symbol at every place, under `Positions`; else the best training sequence."""
-        core = kernel.multiple.kernel
-        places = any(kind.__name__ == "Positions" for kind in type(core).__mro__)
-        exact = places and core.features is not None
-        return resolve("decoders.PerPosition" if exact else "decoders.Candidates")()
 
 
 def as_sequences(A: Items, name: str = "X") -> np.ndarray:

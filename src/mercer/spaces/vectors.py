@@ -76,12 +76,10 @@ class Vectors(Space):
 
     def decoder(self, kernel: Any) -> Any:
         """The point itself where features can be undone, a fixed point where k is radial."""
-        decoders = import_module("mercer.decoders")  # comes later: resolved on first use
-        features = kernel.features
-        if features is not None and features.inverse is not None:
-            return decoders.Direct()
-        radial = features is None and kernel.radial is not None
-        return decoders.FixedPoint() if radial else decoders.Candidates()
+        decoders, features = import_module("mercer.decoders"), kernel.features
+        if features is not None:
+            return decoders.Candidates() if features.inverse is None else decoders.Direct()
+        return decoders.Candidates() if kernel.radial is None else decoders.FixedPoint()
 
     def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """The numbers of training rows; how columns write them, and which hold dates, is kept."""

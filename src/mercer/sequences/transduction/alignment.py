@@ -13,13 +13,12 @@ GUESS = 0.3
 """What a symbol more or less than the mean costs a chunk at the start of EM."""
 
 
-def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
+def check_room(n: np.ndarray, m: np.ndarray, cells: int) -> None:
     """Refuse pairs whose lattice does not fit into memory: a number a cell, and two tables."""
-    cells = 4.0 * n * (m + 1) * (longest + 1)
     tables = 24.0 * (int(n.max(initial=0)) + 1) * (int(m.max(initial=0)) + 1)
-    need, free = cells.sum() + tables, SHARE * available()
+    need, free = 4.0 * cells + tables, SHARE * available()
     if need > free:
-        i = int(np.argmax(cells))
+        i = int(np.argmax(n * m))
         raise MemoryError(
             f"aligning these pairs takes {need / GIB:.1f} GiB, and {max(free, 0) / GIB:.1f} GiB "
             "are free. It grows with the length of the input times that of the output: the "
@@ -38,11 +37,11 @@ class Lattice:
         Codes of the inputs and outputs.
     longest
         The longest chunk, L.
-    start
-        Where the cells of each pair begin. Input symbol i of a pair that starts its chunk at
-        output position j and gives it length k is cell (i (m + 1) + j)(L + 1) + k.
+    rows
+        Where the cells of each input symbol begin. One that starts its chunk at the j-th place
+        that whole alignments allow, and gives it length k, has cell j (L + 1) + k of these.
     cells
-        The number of the (symbol, chunk) type of each cell, -1 where no whole alignment passes.
+        The number of the (symbol, chunk) type of each cell that whole alignments use.
     symbols, chunks
         Input symbol and key of the chunk of each type.
     """
@@ -50,7 +49,7 @@ class Lattice:
     source: Codes
     target: Codes
     longest: int
-    start: np.ndarray
+    rows: np.ndarray
     cells: np.ndarray
     symbols: np.ndarray
     chunks: np.ndarray
@@ -61,7 +60,10 @@ class Lattice:
         from ._alignment_loops import cell_types
 
         n, m = source.lengths, target.lengths
-        start = np.concatenate([[0], np.cumsum(n * (m + 1) * (longest + 1))])
+        left, whole = source.left * longest, m[source.rows]
+        first, last = np.maximum(0, whole - left), np.minimum(whole, source.positions * longest)
+        widths = np.maximum(last - first + 1, 0) * (longest + 1)
+        rows = np.concatenate([[0], np.cumsum(widths)])
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest
         if room * (int(source.flat.max(initial=0)) + 1) > 2**62:
@@ -69,11 +71,11 @@ class Lattice:
                 f"chunks of {longest} out of {base - 1} output symbols have no 64-bit key: "
                 "lower max_chunk."
             )
-        check_room(n, m, longest)
+        check_room(n, m, int(rows[-1]))
         cells, types = cell_types(
-            source.flat, source.starts, target.flat, target.starts, longest, base, start
+            source.flat, source.starts, target.flat, target.starts, longest, base, rows
         )
-        return cls(source, target, longest, start, cells, types // room, types % room)
+        return cls(source, target, longest, rows, cells, types // room, types % room)
 
     def first_guess(self) -> np.ndarray:
         """A weight for each type: less the farther its length is from the mean."""
@@ -87,7 +89,7 @@ class Lattice:
 
         counts = np.zeros(len(probability))
         gained = expected_counts(
-            self.source.starts, self.target.starts, self.longest, self.start, self.cells,
+            self.source.starts, self.target.starts, self.longest, self.rows, self.cells,
             probability, counts,
         )  # fmt: skip
         if np.isnan(gained):
@@ -105,7 +107,7 @@ class Lattice:
             scores = np.log(probability)
         out = np.zeros(len(self.source.flat), dtype=np.int64)
         viterbi(
-            self.source.starts, self.target.starts, self.longest, self.start, self.cells,
+            self.source.starts, self.target.starts, self.longest, self.rows, self.cells,
             scores, out,
         )  # fmt: skip
         return out

@@ -86,102 +86,90 @@ class BestLists:
         return float(right[:, 0].mean()), confidence
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Models fitted without some of the pairs, and tried on those.
+LeftOut = list[tuple[Model, np.ndarray]]
+"""Models, each with the pairs that it has not seen."""
 
-    Attributes
-    ----------
-    model
-        The `SequenceTransducer`, for its parameters.
-    pairs
-        All pairs, aligned.
-    steps
-        Who is told of them.
+
+def calibrated(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
+    """Choose the parameters of a `SequenceTransducer` that are None, by left-out likelihood."""
+    groups = len(np.unique(pairs.labels))
+    given = model.temperature is not None and model.lm_weight is not None
+    if given or groups < 2:  # nothing is to be chosen, or can be left out
+        default = Calibration()
+        return Calibration(
+            default.temperature if model.temperature is None else model.temperature,
+            default.weight if model.lm_weight is None else model.lm_weight,
+            joint_weight=model.joint_weight or 0.0,
+        )
+    deal = _dealt(model, pairs) % min(model.folds, groups)
+    models = _models(pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out"))
+    return _chosen(model, pairs, models, model.temperature, steps)
+
+
+def left_out_accuracy(model: Any, pairs: Aligned, n: int, steps: Steps) -> float:
+    """The share of a third of the pairs that a model of the others decodes rightly.
+
+    Temperature and weights are the likeliest. Of the n pairs those that could not be aligned count
+    as wrong.
     """
+    models = _models(pairs, _dealt(model, pairs) % 3, [0])
+    accuracy = _chosen(model, pairs, models, None, steps).accuracy
+    return (accuracy or 0.0) * len(pairs.labels) / n
 
-    model: Any
-    pairs: Aligned
-    steps: Steps
 
-    def calibrate(self) -> Calibration:
-        """Choose parameters that are None, all by likelihood of left-out pairs."""
-        temperature, weight = self.model.temperature, self.model.lm_weight
-        groups, labels = np.unique(self.pairs.labels, return_inverse=True)
-        given = temperature is not None and weight is not None
-        if given or len(groups) < 2:  # nothing is to be chosen, or can be left out
-            default = Calibration()
-            return Calibration(
-                default.temperature if temperature is None else temperature,
-                default.weight if weight is None else weight,
-                joint_weight=self.model.joint_weight or 0.0,
-            )
-        folds = min(self.model.folds, len(groups))
-        deal = self._dealt(len(groups))[labels] % folds
-        models = self._models(deal, folds)
-        if temperature is None:
-            temperature = self._likeliest(models)
-        lists, (weight, joint_weight) = self._weighed(models, temperature)
-        accuracy, confidence = lists.judged((weight, joint_weight))
-        return Calibration(temperature, weight, accuracy, confidence, joint_weight)
+def _dealt(model: Any, pairs: Aligned) -> np.ndarray:
+    """A place in a random order for each pair, the same for pairs of one group."""
+    groups, labels = np.unique(pairs.labels, return_inverse=True)
+    return np.random.default_rng(model.random_state).permutation(len(groups))[labels]
 
-    def _weighed(
-        self, models: list[tuple[Model, np.ndarray]], temperature: float
-    ) -> tuple[BestLists, Weights]:
-        """The best outputs of left-out pairs, and the likeliest weights of those to be tried."""
-        weight, joint = self.model.lm_weight, self.model.joint_weight
-        tried = WEIGHTS if weight is None else (weight,)
-        lists = self._lists(self.steps(models, "decoding left-out pairs"), temperature, tried[0])
-        pairs = product(tried, JOINT_WEIGHTS if joint is None else (joint,))
-        return lists, max(pairs, key=lists.likelihood)
 
-    def _dealt(self, groups: int) -> np.ndarray:
-        return np.random.default_rng(self.model.random_state).permutation(groups)
+def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
+    """Models without a fold and the pairs of that fold, until enough were left out."""
+    models: LeftOut = []
+    for fold in folds:
+        if sum(len(words) for _, words in models) >= ENOUGH:
+            break
+        rest, out = np.flatnonzero(deal != fold), np.flatnonzero(deal == fold)
+        if pairs.alignment.source.lengths[rest].sum():
+            models.append((pairs.fit(rest), out[:ENOUGH]))
+    return models
 
-    def accuracy(self, n: int) -> float:
-        """The share of a third of the pairs that a model of the others decodes rightly.
 
-        Temperature and weights are the likeliest. Of the n pairs those that could not be aligned
-        count as wrong.
-        """
-        groups, labels = np.unique(self.pairs.labels, return_inverse=True)
-        deal = self._dealt(len(groups))[labels] % 3
-        rest, out = np.flatnonzero(deal != 0), np.flatnonzero(deal == 0)
-        models = [(self.pairs.fit(rest), out)]
-        lists, weights = self._weighed(models, self._likeliest(models))
-        return lists.judged(weights)[0] * len(labels) / n
+def _chosen(
+    model: Any, pairs: Aligned, models: LeftOut, temperature: float | None, steps: Steps
+) -> Calibration:
+    """The likeliest temperature, where it is None, then the likeliest weights at it."""
+    if temperature is None:
+        gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
+        temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
+    weights = WEIGHTS if model.lm_weight is None else (model.lm_weight,)
+    joint = JOINT_WEIGHTS if model.joint_weight is None else (model.joint_weight,)
+    told = steps(models, "decoding left-out pairs")
+    lists = _best_lists(pairs, told, temperature, weights[0], model.beam)
+    best = max(product(weights, joint), key=lists.likelihood)
+    accuracy, confidence = lists.judged(best)
+    return Calibration(temperature, best[0], accuracy, confidence, best[1])
 
-    def _lists(
-        self, models: Iterable[tuple[Model, np.ndarray]], temperature: float, weight: float
-    ) -> BestLists:
-        """The best outputs of left-out pairs."""
-        parts = []
-        beam = None if self.model.beam is None else max(self.model.beam, 2 * LISTED)
-        for model, words in models:
-            inputs = self.pairs.inputs.take(words)
-            prepared = model.prepare(inputs)
-            out, sizes, values = model.search(prepared, temperature, weight, LISTED, beam)
-            language, joint = model.of_found(prepared, out, sizes, values)
-            target, _ = sliced(self.pairs.alignment.target, words)
-            right = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
-            lengths, right = inputs.last - inputs.first, right & np.isfinite(values)
-            parts.append((values - weight * language, language, joint, lengths, right))
-        return BestLists(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def _models(self, deal: np.ndarray, folds: int) -> list[tuple[Model, np.ndarray]]:
-        """Models without a fold and the pairs of that fold, until enough were left out."""
-        models: list[tuple[Model, np.ndarray]] = []
-        for fold in self.steps(range(folds), "leaving pairs out"):
-            if sum(len(words) for _, words in models) >= ENOUGH:
-                break
-            rest, out = np.flatnonzero(deal != fold), np.flatnonzero(deal == fold)
-            if self.pairs.alignment.source.lengths[rest].sum():
-                models.append((self.pairs.fit(rest), out[:ENOUGH]))
-        return models
-
-    def _likeliest(self, models: list[tuple[Model, np.ndarray]]) -> float:
-        gains = [len(out) * self.pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
-        return float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
+def _best_lists(
+    pairs: Aligned,
+    models: Iterable[tuple[Model, np.ndarray]],
+    temperature: float,
+    weight: float,
+    beam: int | None,
+) -> BestLists:
+    parts = []
+    beam = None if beam is None else max(beam, 2 * LISTED)
+    for model, words in models:
+        inputs = pairs.inputs.take(words)
+        prepared = model.prepare(inputs)
+        out, sizes, values = model.search(prepared, temperature, weight, LISTED, beam)
+        language, joint = model.of_found(prepared, out, sizes, values)
+        target, _ = sliced(pairs.alignment.target, words)
+        right = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
+        lengths, right = inputs.last - inputs.first, right & np.isfinite(values)
+        parts.append((values - weight * language, language, joint, lengths, right))
+    return BestLists(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _matches(target: Codes, out: np.ndarray, sizes: np.ndarray, k: int) -> np.ndarray:

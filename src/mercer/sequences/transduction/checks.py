@@ -16,7 +16,8 @@ from ...problem import positive_alpha
 from .setting import Setting
 
 WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2, "ends": 0}
-"""Parameters that are whole numbers, and the least that each may be."""
+LEAST = {"temperature": 1e-6, "lm_weight": 0.0, "joint_weight": 0.0, "context_weight": 0.0}
+"""Parameters that are whole numbers, and those that are numbers or None: the least of each."""
 
 
 def checked_setting(model: Any) -> tuple[Setting, Operator]:
@@ -27,10 +28,10 @@ def checked_setting(model: Any) -> tuple[Setting, Operator]:
         whole(model.beam, "beam", 1)
     one_of(model.unalignable, "unalignable", ("raise", "skip"))
     one_of(model.direction, "direction", ("forward", "backward", "both"))
-    _number_or_none(model.temperature, "temperature", 1e-6)
-    _number_or_none(model.lm_weight, "lm_weight", 0.0)
-    _number_or_none(model.joint_weight, "joint_weight", 0.0)
-    _number_or_none(model.context_weight, "context_weight", 0.0)
+    for name, lowest in LEAST.items():
+        value = getattr(model, name)
+        if value is not None and not (isinstance(value, Real) and lowest <= float(value) < np.inf):
+            raise ValueError(f"{name} must be a number ≥ {lowest:g} or None, got {value!r}.")
     checked_tiers(model.tiers)
     chosen = LocalWindow() if model.kernel is None else model.kernel
     chosen = as_operator_kernel(chosen).separated()
@@ -97,8 +98,3 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
             f"and {len(y)} outputs."
         )
     return X, y
-
-
-def _number_or_none(value: Any, name: str, least: float) -> None:
-    if value is not None and not (isinstance(value, Real) and least <= float(value) < np.inf):
-        raise ValueError(f"{name} must be a number ≥ {least:g} or None, got {value!r}.")

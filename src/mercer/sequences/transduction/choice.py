@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._progress import Steps
-from .calibration import Trial
+from .calibration import left_out_accuracy
 from .setting import Setting
 from .task import Task
 
@@ -61,7 +61,7 @@ def _sample(task: Task) -> Task:
 def _accuracy(task: Task, setting: Setting, steps: Steps) -> float:
     """The share of exact matches on a third of the pairs, learnt from the rest."""
     pairs = task.aligned(setting, unalignable="skip")
-    return Trial(task.model, pairs, steps).accuracy(len(task.X))
+    return left_out_accuracy(task.model, pairs, len(task.X), steps)
 
 
 def variants(setting: Setting, name: str) -> list[Setting]:

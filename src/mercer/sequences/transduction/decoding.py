@@ -107,26 +107,17 @@ class Decoding:
     ) -> list[Ranked]:
         beam = None if self.beam is None else self.beam * k * (1 if words is None else WIDER)
         many = max(k, LISTED) if self.joint_weight else k
-        found = self.model.search(inputs, self.temperature, self.weight, many, beam, trie)
-        ranked = [
-            self._ranked(*row)[:k] for row in zip(*self._compared(inputs, *found), strict=True)
-        ]
+        out, sizes, values = self.model.search(
+            inputs, self.temperature, self.weight, many, beam, trie
+        )
+        if self.joint_weight:
+            joint = self.model.of_found(inputs, out, sizes, values)[1]
+            values = values + self.joint_weight * joint
+        ranked = [self._ranked(*row)[:k] for row in zip(out, sizes, values, strict=True)]
         if words is not None:  # the beam can lose all words, and some are longer than any output
             for i in [i for i, row in enumerate(ranked) if not row]:
                 ranked[i] = _sorted(words, self._scores(inputs, [i] * len(words), words))[:k]
         return ranked
-
-    def _compared(
-        self, inputs: Any, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Outputs that a search found, best first with the joint n-gram model."""
-        if not self.joint_weight:
-            return out, sizes, values
-        _, joint = self.model.of_found(inputs, out, sizes, values)
-        values = values + self.joint_weight * joint
-        order = np.argsort(-values, axis=1, kind="stable")
-        rows = np.arange(len(values))[:, None]
-        return out[rows, order], sizes[rows, order], values[rows, order]
 
     def _chosen(self, inputs: Any, lists: list[np.ndarray], k: int) -> list[Ranked]:
         for i, outputs in enumerate(lists):
@@ -148,11 +139,15 @@ class Decoding:
         return scores
 
     def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
+        """Outputs that a search found, best first."""
         return [
-            (output_of(row[:size], self.targets, self.coder.backward, self.sample), float(value))
-            for row, size, value in zip(out, sizes, values, strict=True)
-            if value > -np.inf
+            (self._output(out[i, : sizes[i]]), float(values[i]))
+            for i in np.argsort(-values, kind="stable")
+            if values[i] > -np.inf
         ]
+
+    def _output(self, codes: np.ndarray) -> Any:
+        return output_of(codes, self.targets, self.coder.backward, self.sample)
 
 
 def top_of_both(

@@ -1,0 +1,28 @@
+"""Compiled loops over the features that two sparse rows share.
+
+A comes by rows (CSR) and B by columns (CSC), so that only shared features are visited; the result
+is dense, and written at once.
+"""
+
+from .._loops import parallel
+
+
+@parallel
+def products(start, stop, ap, ai, ax, bp, bi, bx, S):
+    """S_ij += Σ_f a_f b_f."""
+    for i in range(start, stop):
+        for p in range(ap[i], ap[i + 1]):
+            feature, a = ai[p], ax[p]
+            for q in range(bp[feature], bp[feature + 1]):
+                S[i, bi[q]] += a * bx[q]
+
+
+@parallel
+def minima(start, stop, ap, ai, ax, bp, bi, bx, S):
+    """S_ij += Σ_f min(a_f, b_f)."""
+    for i in range(start, stop):
+        for p in range(ap[i], ap[i + 1]):
+            feature, a = ai[p], ax[p]
+            for q in range(bp[feature], bp[feature + 1]):
+                b = bx[q]
+                S[i, bi[q]] += a if a < b else b
