@@ -29,27 +29,11 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "AutoDependency",
-    "Blend",
-    "ConformalSets",
-    "DamagedModel",
-    "ForestDependency",
-    "JointKernelMap",
-    "KernelDependency",
-    "KernelDependencyCV",
-    "Limits",
-    "LocalLaw",
-    "MaxMarginMarkovNetwork",
-    "OnlineKernelDependency",
-    "RegressorDependency",
-    "SequenceTransducer",
-    "__version__",
-    "load",
-    "register",
-    "save",
-    "train_network",
-    "tune",
-]
+    "AutoDependency", "Blend", "ConformalSets", "DamagedModel", "ForestDependency",
+    "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits", "LocalLaw",
+    "MaxMarginMarkovNetwork", "OnlineKernelDependency", "RegressorDependency",
+    "SequenceTransducer", "__version__", "load", "register", "save", "train_network", "tune",
+]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "sequences", "auto")
 """Where the public names are, each room built on those before it."""
