@@ -14,7 +14,7 @@ from .._threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
-from ..operators.moments import RowSums
+from ..operators.moments import row_sums
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .factorization import Cache, Factorization, Outputs, Solution
@@ -117,7 +117,7 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
         return (U if weigh is None else roots * U), V, roots
 
     step = rows_at_once(some.shape[1] + outputs.rows.shape[1])
-    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, step)
+    found = row_sums(rows, n, step, problem.inputs.kernel.on_vectors)
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
         uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W
