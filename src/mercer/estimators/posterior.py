@@ -13,9 +13,9 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Problem, Side, Want
-from ..solvers import Refused, factor
+from ..solvers import Cholesky, Refused, factor
 from ..solvers.densities import left_out_noise
-from ..solvers.ridge_posterior import RidgePosterior, ridge_posterior
+from ..solvers.route import cholesky_posterior
 from ..solvers.spectral import Spectral
 from ..symmetric import SymMatrix
 from .fitted import Fitted
@@ -94,7 +94,7 @@ class Posterior:
         if "spectra" in fitted._kept or self._made() is not None:
             return self.parts
         found = fitted.once(
-            "cholesky", lambda: ridge_posterior(self._problem, self._want, fitted.alpha)
+            "cholesky", lambda: cholesky_posterior(self._problem, self._want, fitted.alpha)
         )
         return found or self.parts
 
@@ -102,7 +102,7 @@ class Posterior:
     def _way(self) -> Any:
         """What knows variances and noise: a Cholesky factor where that will do, or the spectra."""
         directions = self.directions
-        return directions if isinstance(directions, RidgePosterior) else self.factorization
+        return directions if isinstance(directions, Cholesky) else self.factorization
 
     @property
     def parts(self) -> Any:
