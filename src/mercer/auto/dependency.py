@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -15,7 +14,7 @@ from .._parameters import parameters
 from ..cells import BadTable, Table
 from ..cells.table import Name
 from ..estimators.base import warn_if_constant
-from ..estimators.doubts import warn_of_data
+from ..estimators.doubts import doubts_of
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
 from .baselines import baselines
@@ -237,12 +236,7 @@ def _called(best: str, model: Any, search: Search) -> str:
 def _doubts(search: Search) -> list[str]:
     """What is odd about the data: labels that never occur, rows that come again."""
     model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
-    if model is None:
-        return []
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        warn_of_data(model.fitted_.problem)
-    return [str(one.message) for one in said]
+    return [] if model is None else list(doubts_of(model.fitted_.problem))
 
 
 def _several(names: Any) -> list[Name]:

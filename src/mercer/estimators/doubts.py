@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Items, count, dense, host
+from .._arrays import count, dense, host
 from ..problem import Problem
 from ..spaces import LabelSets
 
@@ -80,37 +80,38 @@ def _split(kernel: str) -> tuple[str, float] | None:
 
 
 def warn_of_data(problem: Problem) -> None:
-    """Warn of labels that never occur, and of pairs that come again where one is left out."""
+    """Warn of what is odd about the data."""
+    for doubt in doubts_of(problem):
+        warnings.warn(doubt, stacklevel=CALLER - 1)
+
+
+def doubts_of(problem: Problem) -> Iterator[str]:
+    """Labels that never occur, and pairs that come again where one is left out, in words."""
     space, y = problem.outputs.kernel.space, problem.outputs.items
     if isinstance(space, LabelSets) and getattr(y, "ndim", 1) == 2:
-        _warn_of_absent(y)
+        absent = np.flatnonzero(~(host(dense(y)) > 0).any(axis=0))
+        if len(absent):
+            some = ", ".join(map(str, absent[:5]))
+            yield (
+                f"{len(absent)} of the labels never occur in y and will not be predicted (columns "
+                f"{some}): leave them out, or give examples."
+            )
     wide = any(issparse(side.items) for side in (problem.inputs, problem.outputs))
     if FEWEST <= count(y) <= LOOKED_AT and not (wide or problem.inputs.kernel.pairwise):
-        _warn_of_copies(problem)
+        share = _share_of_copies(problem)
+        if share > AGAIN:
+            yield (
+                f"{share:.0%} of the pairs come again in another group that is left out alone, so "
+                "that left-out scores are too good: remove copies, or give them one label in "
+                "groups=."
+            )
 
 
-def _warn_of_absent(y: Items) -> None:
-    absent = np.flatnonzero(~(host(dense(y)) > 0).any(axis=0))
-    if len(absent):
-        some = ", ".join(map(str, absent[:5]))
-        warnings.warn(
-            f"{len(absent)} of the labels never occur in y and will not be predicted (columns "
-            f"{some}): leave them out, or give examples.",
-            stacklevel=CALLER,
-        )
-
-
-def _warn_of_copies(problem: Problem) -> None:
+def _share_of_copies(problem: Problem) -> float:
     """Pairs equal in input and output whose groups differ: one is known when the other is left."""
     inputs, outputs = problem.inputs, problem.outputs
     numbers = [side.kernel.space.unique(side.items)[1] for side in (inputs, outputs)]
     pair = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)[1].ravel()
     both = np.unique(np.column_stack([pair, problem.left_out_labels]), axis=0)
     groups = np.bincount(both[:, 0])  # groups that each distinct pair is in
-    share = float((groups[pair] > 1).mean())
-    if share > AGAIN:
-        warnings.warn(
-            f"{share:.0%} of the pairs come again in another group that is left out alone, so that "
-            "left-out scores are too good: remove copies, or give them one label in groups=.",
-            stacklevel=CALLER,
-        )
+    return float((groups[pair] > 1).mean())

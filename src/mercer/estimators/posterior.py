@@ -122,7 +122,7 @@ class Posterior:
         way, alpha = self._way, self.fitted.alpha
         if hasattr(way, "noise"):
             return way.noise(alpha)
-        return profiled_noise(way, self.parts, alpha)
+        return profiled_noise(self.parts, alpha)
 
     @property
     def noises(self) -> np.ndarray:
@@ -244,20 +244,13 @@ def _map(parts: Spectral) -> Any:
     return frame.map if isinstance(frame, OrthonormalFrame) else None
 
 
-def profiled_noise(factorization: Any, parts: Any, alpha: float) -> float:
+def profiled_noise(parts: Any, alpha: float) -> float:
     """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
     misfit = number = 0.0
-    stream = getattr(factorization, "moments", None)
     for part in parts.parts:
-        xp, (rows, q) = namespace(part.T), part.T.shape
         C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
-        misfit += alpha * float(xp.sum(C * C / D))
-        if stream is not None:
-            misfit += max(0.0, stream.vv.trace() - float(xp.sum(C * C)))
-            rows = stream.n
-        elif not part.inputs.complete:
-            misfit += float(xp.sum(part.outside**2))
-        number += (rows - (part.inputs.N is not None)) * q
+        misfit += alpha * float(namespace(C).sum(C * C / D)) + part.missed
+        number += part.number * C.shape[1]
     return misfit / number
 
 
