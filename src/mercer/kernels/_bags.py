@@ -48,12 +48,21 @@ class Bags:
         return cls(np.repeat(np.arange(len(pairs)), sizes), key, value, len(pairs))
 
 
+COLUMNS = 2**20
+"""Numbered features up to which those that do not occur have a column too: nothing is sorted."""
+
+
+def numbered(bags: Bags) -> sparse.csr_array:
+    """The counts over all features, where they are numbered."""
+    return _matrix(bags, bags.key, bags.size or 0)
+
+
 def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
     """The counts of two batches (or of one, twice) over a vocabulary of their own making."""
     B = A if B is None else B
-    if A.size is not None:
-        F = _matrix(A, A.key, A.size)
-        return F, F if B is A else _matrix(B, B.key, A.size)
+    if A.size is not None and A.size <= COLUMNS:
+        F = numbered(A)
+        return F, F if B is A else numbered(B)
     if B is A:
         words, column = np.unique(A.key, return_inverse=True)
         F = _matrix(A, column, len(words))

@@ -5,6 +5,21 @@ import numpy as np
 from .._loops import compiled, parallel
 
 
+@parallel
+def placed(
+    start, stop, starts, grams, front, back, value, columns, rows, their_front, their_back, kappa,
+    out,
+):  # fmt: skip
+    """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
+    for i in range(start, stop):
+        for a in range(starts[i], starts[i + 1]):
+            gram = grams[a]
+            half = 0.5 * value[gram]
+            for b in range(columns[gram], columns[gram + 1]):
+                near = kappa[abs(front[a] - their_front[b])] + kappa[abs(back[a] - their_back[b])]
+                out[i, rows[b]] += half * near
+
+
 @compiled
 def _shifted_runs(s, t, shift, worth):
     """Σ over i with s[i:] and t[i + shift:] of the worth of the runs of equal symbols."""

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from .._arrays import Array, Items
 from .._checks import Limits, bounded, must
 from ..spaces import Sequences
-from ._bags import Bags, inner, matrices
+from ._bags import Bags, inner, numbered
 from ._sequences import Alphabet, Codes, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
@@ -177,7 +177,7 @@ class Positions(Kernel):
         if not hasattr(self, "alphabet_"):
             raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
-        return matrices(_one_hot(codes, len(self.alphabet_), self.longest_))[0]
+        return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Numbers of symbols as a sequence of the kind of `like`."""

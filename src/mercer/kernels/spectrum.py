@@ -9,7 +9,7 @@ from .._arrays import Items
 from .._checks import Limits, bounded
 from .._parameters import parameters, whole
 from ..spaces import Sequences
-from ._bags import Bags, inner, sqnorms
+from ._bags import Bags, inner, numbered, sqnorms
 from ._ngrams import NGrams
 from ._sequences import Alphabet, Codes
 from .base import Kernel
@@ -18,8 +18,6 @@ from .gradients import ParameterGradient, Values
 
 USUAL = 256
 """Places that features may tell apart however many n-grams there are."""
-COLUMNS = 2**20
-"""Columns up to which features are laid out as they are numbered."""
 REPEATS = 1000
 """The length up to which places of a sequence are compared in pairs."""
 
@@ -131,9 +129,30 @@ class Spectrum(Kernel):
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         ngrams = NGrams(min(A, B, key=len), whole(self.n, "n"))  # others are not shared
-        longest = max(max(map(len, A)), max(map(len, B)))
-        left = self._bags(ngrams, A, longest)
-        return inner(left, left if A is B else self._bags(ngrams, B, longest))
+        if self.width is not None:
+            return self._places(ngrams, A, B)
+        left = self._bags(ngrams, A)
+        return inner(left, left if A is B else self._bags(ngrams, B))
+
+    def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        from ._string_loops import placed
+
+        rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
+        their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
+        worth = self.worths(ngrams)
+        starts = np.searchsorted(rows, np.arange(len(A) + 1))
+        columns = np.searchsorted(their_ids, np.arange(len(worth) + 1))
+        span = 1 + max((len(item) for batch in (A, B) for item in batch), default=0)
+        kappa = np.maximum(0.0, 1.0 - np.arange(span) / whole(self.width, "width"))
+        out = np.zeros((len(A), len(B)))
+        theirs = their_rows, their_front, their_back
+        placed(starts, ids, front, back, worth, columns, *theirs, kappa, out)
+        return out
+
+    def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
+        rows, ids, front, back = self.occurrences(ngrams, A)
+        order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
+        return [column[order] for column in (rows, ids, front, back)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
         codes = Alphabet.of(A).encode(A)
@@ -141,7 +160,7 @@ class Spectrum(Kernel):
             return self._repeats(codes)
         return sqnorms(self._bags(NGrams(A, whole(self.n, "n")), A, int(codes.lengths.max())))
 
-    def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int) -> Bags:
+    def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
         """N-grams; where places count, times the cells of their windows from either end."""
         rows, ids, *places = self.occurrences(ngrams, A)
         worth = self.worths(ngrams)
@@ -153,8 +172,7 @@ class Spectrum(Kernel):
         values = np.sqrt(worth / (2.0 * width))[ids][:, None]
         rows, values, columns = np.broadcast_arrays(rows[:, None], values, columns)
         inside, size = at < cells, 2 * cells * len(worth)
-        few = size if size <= COLUMNS else None  # else those that occur are numbered anew
-        return Bags(rows[inside], columns[inside], values[inside], len(A), few)
+        return Bags(rows[inside], columns[inside], values[inside], len(A), size)
 
     def _repeats(self, codes: Codes) -> np.ndarray:
         """k(s, s) by comparing all pairs of places, which is fastest for short sequences."""
@@ -198,7 +216,4 @@ class Spectrum(Kernel):
     def _counts(self, A: Items) -> sparse.csr_array:
         if not hasattr(self, "ngrams_"):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
-        bags = self._bags(self.ngrams_, self.check(A, "A"), self.longest_)
-        width = 1 if self.width is None else 2 * self.cells(self.longest_)
-        shape = (bags.n, width * len(self.worths(self.ngrams_)))
-        return sparse.csr_array((bags.value, (bags.owner, bags.key)), shape)
+        return numbered(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))
