@@ -29,34 +29,14 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "AutoDependency",
-    "Blend",
-    "ConformalSets",
-    "DamagedModel",
-    "ForestDependency",
-    "JointKernelMap",
-    "KernelDependency",
-    "KernelDependencyCV",
-    "Limits",
-    "LocalLaw",
-    "MaxMarginMarkovNetwork",
-    "OnlineKernelDependency",
-    "RegressorDependency",
-    "SequenceTransducer",
-    "__version__",
-    "load",
-    "register",
-    "save",
-    "train_network",
-    "tune",
-]
+    "AutoDependency", "Blend", "ConformalSets", "DamagedModel", "ForestDependency",
+    "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits", "LocalLaw",
+    "MaxMarginMarkovNetwork", "OnlineKernelDependency", "RegressorDependency",
+    "SequenceTransducer", "__version__", "load", "register", "save", "train_network", "tune",
+]  # fmt: skip
 
-_ELSEWHERE = {
-    "auto": ("AutoDependency",),
-    "persistence": ("DamagedModel", "Limits", "load", "register", "save"),
-    "sequences": ("JointKernelMap", "MaxMarginMarkovNetwork", "SequenceTransducer"),
-}
-"""The modules of the public names that `estimators` does not have."""
+_HOMES = ("persistence", "estimators", "sequences", "auto")
+"""Where the public names are, each room built on those before it."""
 _SUBPACKAGES = (
     "datasets", "decoders", "estimators", "features", "kernels", "losses", "metrics", "operators",
     "plots", "sequences", "solvers", "sources", "spaces", "testing",
@@ -66,8 +46,8 @@ _SUBPACKAGES = (
 def __getattr__(name: str) -> Any:
     """Import a public name or a subpackage on first use: the command line starts without them."""
     if name in __all__:
-        home = next((m for m, names in _ELSEWHERE.items() if name in names), "estimators")
-        value = getattr(import_module(f".{home}", __name__), name)
+        homes = (import_module(f".{home}", __name__) for home in _HOMES)
+        value = next(getattr(home, name) for home in homes if hasattr(home, name))
     else:
         value = _submodule(name)
     globals()[name] = value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import tempfile
 import zipfile
 import zlib
@@ -26,7 +25,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
     device) stays what it is, and the draft is written into it. An interruption or a full disk
     leaves the old file as it was.
     """
-    if _is_special(path):
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         with tempfile.TemporaryDirectory() as folder:
             draft = Path(folder) / "draft"
             yield draft
@@ -46,14 +45,6 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         _flush(target.parent)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _is_special(path: str | os.PathLike) -> bool:
-    try:
-        mode = os.stat(path).st_mode  # of /dev/stdout, the pipe or file behind it
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _flush(path: Path) -> None:

@@ -11,16 +11,12 @@ from types import ModuleType
 from typing import Any
 
 MOVED: dict[str, str] = {
-    f"estimators.{name}": f"sequences.{name}"
-    for name in (
-        "joint_kernel_map",
-        "joint_scores",
-        "markov",
-        "max_margin",
-        "sequence_transducer",
-        "transduction",
-    )
-} | {
+    "estimators.joint_kernel_map": "sequences.joint_kernel_map",
+    "estimators.joint_scores": "sequences.joint_scores",
+    "estimators.markov": "sequences.markov",
+    "estimators.max_margin": "sequences.max_margin",
+    "estimators.sequence_transducer": "sequences.sequence_transducer",
+    "estimators.transduction": "sequences.transduction",
     "auto.reader": "auto.frames",
     "decoders.simplex": "decoders.direct",
     "estimators.risk_control": "estimators.list_summaries",

@@ -70,22 +70,19 @@ class Steps:
         self.untold -= 1
         return self.context.subcontext(task_name=what)
 
-    def run(self, body: Callable[[Steps], T], X: Any, y: Any) -> T:
-        """The fit itself, from its first step to its last."""
-        if self.context:
-            self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
-        with self.bar or nullcontext():
-            result = body(self)
-        if self.context:
-            self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
-        return result
-
 
 def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
     """What `body` gives for the steps of a fit on X and y that has at most `total` of them."""
 
     def fit(estimator: Observed) -> T:
-        return Steps(estimator, total).run(body, X, y)
+        steps = Steps(estimator, total)
+        if steps.context:
+            steps.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        with steps.bar or nullcontext():
+            result = body(steps)
+        if steps.context:
+            steps.context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+        return result
 
     if not is_watched(estimator):
         return fit(estimator)

@@ -85,15 +85,16 @@ def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
             f"{name} holds curves that bring points of their own, but {owner} was given no grid: "
             f"say {way}, the points at which curves are to be compared."
         )
-    if is_grid_data(A) and np.array_equal(_points_of(A, name), grid):
-        return _values_of(A, name)
+    if is_grid_data(A) and np.array_equal(A.grid_points[0], grid):
+        return _grid_data(A, name)[1]
     return _resampled(A, grid, np.interp, name)
 
 
 def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """A batch of curves as pairs (t, values); rows are values on the grid."""
     if is_grid_data(A):
-        return [(_points_of(A, name), row) for row in _values_of(A, name)]
+        points, values = _grid_data(A, name)
+        return [(points, row) for row in values]
     refuse_empty(count(A), name)
     if _are_pairs(A):
         return [_pair(item, i, name) for i, item in enumerate(A)]
@@ -148,20 +149,18 @@ def is_grid_data(A: Any) -> bool:
     return hasattr(A, "data_matrix") and hasattr(A, "grid_points")
 
 
-def _points_of(A: Any, name: str) -> np.ndarray:
+def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The points and the rows of values of an FDataGrid."""
     if len(A.grid_points) != 1:
         raise ValueError(f"{name} holds surfaces: curves need functions of one variable.")
-    return np.asarray(A.grid_points[0], dtype=np.float64)
-
-
-def _values_of(A: Any, name: str) -> np.ndarray:
     values = np.asarray(A.data_matrix, dtype=np.float64)
     if values.ndim == 3 and values.shape[2] != 1:
         raise ValueError(
             f"{name} holds curves with {values.shape[2]} components: make a batch of each "
             "component, such as X.coordinates[0]."
         )
-    return values.reshape(values.shape[0], -1)
+    points = np.asarray(A.grid_points[0], dtype=np.float64)
+    return points, values.reshape(values.shape[0], -1)
 
 
 def _are_pairs(A: Items) -> bool:

@@ -66,23 +66,18 @@ def number(text: str, notation: str) -> float | None:
 
 
 def day(text: str, notation: str) -> float | None:
-    """Return the days from 1970 to the date that a text writes, or None."""
-    try:
-        if notation == ISO:
-            return days(datetime.fromisoformat(text)) if text[4:5] == "-" else None
+    """Return the days from 1970 to the date that a text writes, perhaps with a time, or None."""
+    if notation == ISO:
+        forms = [ISO] if text[4:5] == "-" else []
+    else:
         timed = ":" in text and " " not in notation
-        head, _, clock = text.partition(" ") if timed else (text, "", "")
-        when = datetime.strptime(head, notation)
-    except ValueError:
-        return None
-    if not clock:
-        return days(when)
-    for form in TIMES:
+        forms = [f"{notation} {clock}" for clock in TIMES] if timed else [notation]
+    for form in forms:
         try:
-            at = datetime.strptime(clock.strip(), form)
+            iso = form == ISO
+            return days(datetime.fromisoformat(text) if iso else datetime.strptime(text, form))
         except ValueError:
             continue
-        return days(when + timedelta(hours=at.hour, minutes=at.minute, seconds=at.second))
     return None
 
 
@@ -97,12 +92,10 @@ def days(when: date) -> float:
 def written_day(value: float, moment: bool) -> str:
     """Return days since 1970 as an ISO date, or as a date with its time."""
     whole = min(max(value, FIRST_DAY), LAST_DAY)
-    when = EPOCH + timedelta(days=whole if moment else round(whole))
-    return (
-        when.replace(tzinfo=None).isoformat(timespec="seconds")
-        if moment
-        else when.date().isoformat()
-    )
+    if moment:
+        when = EPOCH + timedelta(days=whole)
+        return when.replace(tzinfo=None).isoformat(timespec="seconds")
+    return (EPOCH + timedelta(days=round(whole))).date().isoformat()
 
 
 def row(cell: Any, notation: str) -> list[float] | None:

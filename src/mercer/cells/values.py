@@ -68,11 +68,10 @@ def notation_of(table: Table, name: Name, learnt: str | None = None) -> str:
         return chosen
     pairs = zip(readings[first], readings[differing[0]], strict=True)
     i = next(i for i, (one, other) in enumerate(pairs) if repr(one) != repr(other))
+    what, how = "numbers", "--decimal . or --decimal ,"
     if is_date(first):
-        raise refused(table, i, name, f"{cells[i]!r:.40} is one of two days: say --day-first or "
-                      "--month-first.")  # fmt: skip
-    raise refused(table, i, name, f"{cells[i]!r:.40} is one of two numbers: say --decimal . or "
-                  "--decimal ,")  # fmt: skip
+        what, how = "days", "--day-first or --month-first."
+    raise refused(table, i, name, f"{cells[i]!r:.40} is one of two {what}: say {how}")
 
 
 def _preferred(table: Table, learnt: str | None, cells: Sequence) -> list[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 import threading
 import time
-from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -187,15 +186,8 @@ def _read(name: str, encoded: Any) -> Table:
         data = base64.b64decode(str(encoded), validate=True)
     except (binascii.Error, ValueError):
         raise ValueError("a file is sent in base64.") from None
-    with TemporaryDirectory() as folder:
-        safe = re.sub(r"[^\w.\- ]", "_", Path(name).name)[-60:].lstrip(".") or "table.csv"
-        path = Path(folder) / safe
-        path.write_bytes(data)
-        try:
-            table = read(path)
-        except ValueError as problem:
-            raise BadTable(str(problem).replace(f"{folder}/", "")) from None
-    return replace(table, source=safe)
+    safe = re.sub(r"[^\w.\- ]", "_", Path(name).name)[-60:].lstrip(".") or "table.csv"
+    return read(safe, data=data)
 
 
 def _checked(table: Table) -> Table:
@@ -262,16 +254,10 @@ def _text(output: Any) -> str:
 
 def plain(value: Any) -> Any:
     """A value as JSON has it; what is no finite number is None."""
-    if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, set | frozenset):
-        return sorted(map(str, value))
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    return json.loads(json.dumps(value, default=_simple), parse_constant=lambda name: None)
+
+
+def _simple(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)

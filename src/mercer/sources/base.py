@@ -20,7 +20,7 @@ PRECISIONS = ("float64", "float32")
 class Source:
     """Pairs that come in blocks (X, y) or (X, y, weights), wherever they lie.
 
-    A kind of source implements `first` and `map_reduce`. Everything that is learnt of the pairs
+    A kind of source implements `expected` and `map_reduce`. Everything that is learnt of the pairs
     (a sample, moments, left-out risks) is a `map_reduce`, so that the kind does not matter.
 
     Parameters
@@ -72,8 +72,8 @@ class Source:
             raise TypeError("the number of pairs of this stream is known once it was read.")
         return self.pairs
 
-    def first(self, function: Callable[[Any], Any]) -> Any:
-        """The value of a function of the first block."""
+    def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
+        """What its blocks are like, read off the first."""
         raise NotImplementedError
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
@@ -97,10 +97,6 @@ class Source:
     def running(self) -> AbstractContextManager[None]:
         """Hold what a fit needs until it ends; only one that succeeds lets go of checkpoints."""
         return nullcontext()
-
-    def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """What its blocks are like, read off the first."""
-        return self.first(partial(Expected.of, kernels, output_kernel))
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
         """A uniform sample of its pairs; None where there are none."""

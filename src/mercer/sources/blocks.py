@@ -60,7 +60,6 @@ class Expected:
         """Read off the first block."""
         with naming(0):
             X, y, _ = _parts(block)
-            _refuse_empty(X)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
             dtypes = _dtype(X), _dtype(y)
@@ -70,7 +69,6 @@ class Expected:
         """Inputs, outputs and weights of a block, or a `BadBlock` that names it."""
         with naming(number):
             X, y, w = _parts(block)
-            _refuse_empty(X)
             _same_dtype(_dtype(X), self.dtypes[0], "X")
             _same_dtype(_dtype(y), self.dtypes[1], "y")
             inputs = self.kernels[0].check(X, "X")
@@ -109,6 +107,8 @@ def _parts(block: Any) -> tuple[Items, Items, Any]:
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
             f"{type(block).__name__}{f' of {len(block)}' if hasattr(block, '__len__') else ''}."
         )
+    if isinstance(block[0], list | tuple) and not block[0]:  # of no kind that a kernel knows
+        raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
     return block[0], block[1], block[2] if len(block) == 3 else None
 
 
@@ -120,12 +120,6 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
     if w.shape != (n,) or (w < 0).any():
         raise ValueError("weights are numbers ≥ 0, one a pair: some are negative, or no numbers.")
     return w
-
-
-def _refuse_empty(X: Items) -> None:
-    """A list without items has no kind that a kernel could speak of."""
-    if isinstance(X, list | tuple) and not X:
-        raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
 
 
 def _first(items: Items) -> Items:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._extras import require
+from ..kernels import Kernel
 from .base import Source
-from .blocks import BadBlock, length
+from .blocks import BadBlock, Expected, length
 from .dask_blocks import delayed_blocks, delayed_parts, loaders, shared, task, tree, zipped
 from .stream import is_dask
 
@@ -88,9 +90,10 @@ class DaskStream(Source):
         weigh = delayed(_with_weights, pure=False)
         self.blocks = [weigh(block, w) for block, w in zipped(self.blocks, cut)]
 
-    def first(self, function: Callable[[Any], Any]) -> Any:
-        """The value of a function of the first block, computed where it is."""
-        return self._compute(task("look", 0, function, self.blocks[0]))
+    def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
+        """What its blocks are like, read off the first where it is."""
+        look = partial(Expected.of, kernels, output_kernel)
+        return self._compute(task("look", 0, look, self.blocks[0]))
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
         """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, blocks, count, part
+from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
 from .checkpoint import Progress, as_checkpoint
@@ -163,13 +164,13 @@ class Stream(Source):
                 "each pair."
             )
 
-    def first(self, function: Callable[[Any], Any]) -> Any:
-        """The value of a function of the first block."""
+    def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
+        """What its blocks are like, read off the first."""
         self.pairs = None  # a fit begins: what was read before may have changed
         found = self._head(1)
         if not found:
             raise ValueError("the stream is empty: it has no block to learn from.")
-        return function(found[0])
+        return Expected.of(kernels, output_kernel, found[0])
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
         """A sample of all pairs; of a generator, of the first ones, which are held until used."""
@@ -195,22 +196,18 @@ class Stream(Source):
                 raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
                 saved.save(at, total, resumable)
-        self._check_pairs(at.pairs)
+        if self.pairs not in (None, at.pairs):
+            raise ValueError(
+                f"the stream had {self.pairs} pairs when it was first read and {at.pairs} when "
+                "read again: give blocks that stay, a function that returns fresh ones at every "
+                "call, or a generator, which is read once."
+            )
+        self.pairs = at.pairs
         if saved and at.blocks < kept.blocks:
             raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
         if saved and total:
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
-
-    def _check_pairs(self, pairs: int) -> None:
-        """Refuse blocks that are not those of the first reading."""
-        if self.pairs is not None and pairs != self.pairs:
-            raise ValueError(
-                f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
-                "again: give blocks that stay, a function that returns fresh ones at every call, "
-                "or a generator, which is read once."
-            )
-        self.pairs = pairs
 
     def running(self) -> AbstractContextManager[None]:
         """Hold the checkpoint until a fit ends, and remove it if that succeeds."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ def npz(data: bytes, name: str) -> Table:
             "numpy.savez, without objects."
         ) from None
     columns = {key: array for key, array in arrays.items() if getattr(array, "ndim", 0)}
-    lengths = Counter(len(array) for array in columns.values())
+    lengths = {len(array) for array in columns.values()}
     if not lengths:
         raise BadTable(f"{name} holds no arrays.")
     if len(lengths) > 1:

@@ -28,10 +28,10 @@ UNREADABLE = {
 }
 
 
-def content(path: str | Path) -> tuple[str, bytes]:
+def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
     """Return what messages call a file ("-" is standard input), and its bytes, unpacked."""
     name = "standard input" if str(path) == "-" else str(path)
-    data = _bytes(path, name)
+    data = _bytes(path, name) if data is None else data
     if data[:2] == b"\x1f\x8b":
         data = _gunzipped(data, name)
     for magic, what in UNREADABLE.items():

@@ -25,6 +25,7 @@ def read(
     missing: Sequence[str] | None = None,
     decimal: str | None = None,
     day_first: bool | None = None,
+    data: bytes | None = None,
 ) -> Table:
     """The table in a file, or "-" for standard input; gzip is unpacked.
 
@@ -49,6 +50,8 @@ def read(
         "." or ",": the decimal mark of numbers in text; None for a look.
     day_first
         Whether 3/4/2024 is a day in April; None for a look at the other dates.
+    data
+        The bytes of the file, where they are at hand: `path` is then only its name.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def read(
     >>> list(table.columns), len(table)
     (['town', 'height'], 2)
     """
-    name, data = content(path)
+    name, data = content(path, data)
     format = format or format_of(path, data, name)
     if format not in FORMATS:
         raise BadTable(f"{format!r} is no format: choose one of {', '.join(FORMATS)}.")

@@ -33,7 +33,8 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
     reader = _reader(text, separator, strict=True)
     try:
         for row in reader:
-            rows |= {reader.line_num: row} if "".join(row).strip() else {}
+            if "".join(row).strip():
+                rows[reader.line_num] = row
     except csv.Error as problem:
         long = "field limit" in str(problem)
         hint = "Is a closing quote missing?" if long else "A quote inside a cell is written twice."

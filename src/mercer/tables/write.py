@@ -87,14 +87,17 @@ def _cell(value: Any) -> str:
     """A value as text that reads back as the same value."""
     if isinstance(value, str):
         return value
-    plain = _plain(value)
-    if isinstance(plain, float):
-        return repr(plain)
-    return "" if plain is None else json.dumps(plain, ensure_ascii=False).strip('"')
+    if isinstance(value, float):
+        return repr(float(value))
+    return "" if value is None else _json(value).strip('"')
 
 
-def _lines(rows: Rows) -> str:
-    return "".join(json.dumps(_plain(row), ensure_ascii=False) + "\n" for row in rows)
+def _json(value: Any, **how: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_simple, **how)
+
+
+def _simple(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value.tolist()
 
 
 def _parquet(rows: Rows, path: Path) -> None:
@@ -102,7 +105,7 @@ def _parquet(rows: Rows, path: Path) -> None:
     from pyarrow.parquet import write_table
 
     try:
-        table = Table.from_pylist(_plain(rows))
+        table = Table.from_pylist(json.loads(_json(rows)))
     except ArrowException as problem:
         raise ValueError(
             f"a column has values of several kinds, which Parquet does not hold ({problem}): "
@@ -127,19 +130,9 @@ def _xlsx(rows: Rows, path: Path) -> None:
     write_sheet(cells, path)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    return value.isoformat() if isinstance(value, date) else value
-
-
 _TEXTS: dict[str, Any] = {
     "csv": lambda rows: _separated(rows, ","),
     "tsv": lambda rows: _separated(rows, "\t"),
-    "jsonl": _lines,
-    "json": lambda rows: json.dumps(_plain(rows), ensure_ascii=False, indent=1) + "\n",
+    "jsonl": lambda rows: "".join(_json(row) + "\n" for row in rows),
+    "json": lambda rows: _json(rows, indent=1) + "\n",
 }
