@@ -64,15 +64,15 @@ class Grammar:
         if mixed:
             self.roots = {p for made, p in self.number.items() if made.label in tops}
         width = len(self.productions)
-        keys = [
-            {f if isinstance(f, int) else width + self.below[f]: c for f, c in bag.items()}
-            for bag in bags
-        ]
         self.width = width + len(self.below)
-        rows = np.repeat(np.arange(len(keys)), [len(bag) for bag in keys])
-        columns = np.array([f for bag in keys for f in bag], dtype=np.int64)
-        values = np.array([c for bag in keys for c in bag.values()], dtype=float)
-        self.counts = sparse.csr_array((values, (rows, columns)), shape=(len(keys), self.width))
+        entries = [
+            (row, f if isinstance(f, int) else width + self.below[f], count)
+            for row, bag in enumerate(bags)
+            for f, count in bag.items()
+        ]
+        rows, columns, counts = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+        shape = (len(bags), self.width)
+        self.counts = sparse.csr_array((counts.astype(float), (rows, columns)), shape=shape)
         self.weights = np.where(np.arange(self.width) < width, 1.0, self.pair_weight)
 
     def _features(self, tree: Any) -> Iterator[int | Below]:

@@ -22,16 +22,6 @@ def puts_out(local, c, y, j):
 
 
 @compiled
-def emission(local, first, y, j, scores, by_length):
-    """Write the score of the chunk of each length that would put out y from place j on."""
-    by_length[:] = UNSEEN
-    for c in range(len(scores)):
-        if puts_out(local, first + c, y, j):
-            size = local.lengths[first + c]
-            by_length[size] = max(by_length[size], scores[c])
-
-
-@compiled
 def language_score(y, language):
     """Log-probability of an output by the n-gram model."""
     state, total = language.start, 0.0
@@ -61,7 +51,7 @@ def score(local, places, language, histories, tiers, temperature, y):
     """
     n, m, longest = len(places), len(y), local.chunks.shape[1]
     n_symbols = language.logp.shape[1] - 1
-    now, by_length = np.full(m + 1, -np.inf), np.empty(longest + 1)
+    now = np.full(m + 1, -np.inf)
     now[0] = 0.0
     for i in range(n):
         after = np.full(m + 1, -np.inf)
@@ -71,9 +61,13 @@ def score(local, places, language, histories, tiers, temperature, y):
             scores = position_scores(
                 local, places[i], histories[j], tiers[j], n_symbols, temperature
             )
-            emission(local, local.first[local.symbols[places[i]]], y, j, scores, by_length)
+            first = local.first[local.symbols[places[i]]]
             for size in range(min(longest, m - j) + 1):
-                after[j + size] = max(after[j + size], now[j] + by_length[size])
+                after[j + size] = max(after[j + size], now[j] + UNSEEN)
+            for c in range(first, first + len(scores)):
+                if puts_out(local, c, y, j):
+                    to = j + local.lengths[c]
+                    after[to] = max(after[to], now[j] + scores[c - first])
         now = after
     return now[m] + language.weight * language_score(y, language) + language.closing[tiers[m] % 3]
 

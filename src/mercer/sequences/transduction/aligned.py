@@ -67,6 +67,13 @@ class Aligned:
         numbers, distinct = numbered(
             np.hstack([columns.keys, self.contexts.joint(columns, histories)])
         )
+        # All features tell of the symbol of the position: put those of each beside each other.
+        owners = np.zeros(len(distinct) + 1, dtype=np.int64)  # the last is that of none, -1
+        owners[numbers] = cut.source.flat[:, None]
+        order = np.argsort(owners[:-1], kind="stable")
+        place = np.full(len(owners), -1, dtype=np.int32)
+        place[order] = np.arange(len(order))
+        numbers, distinct = place[numbers], distinct[order]
         values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
         weights = np.concatenate([columns.weights, pair_weights])
         return Numbered(numbers, distinct, weights, values)

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..._progress import Steps
-from ...kernels._sequences import Codes
 from .aligned import Aligned
 from .confidence import Confidence
 from .inputs import sliced
@@ -166,16 +165,10 @@ def _best_lists(
         out, sizes, values = model.search(prepared, temperature, weight, LISTED, beam)
         language, joint = model.of_found(prepared, out, sizes, values)
         target, _ = sliced(pairs.alignment.target, words)
-        right = np.stack([_matches(target, out, sizes, k) for k in range(LISTED)], axis=1)
-        lengths, right = inputs.last - inputs.first, right & np.isfinite(values)
+        padded = np.zeros((len(words), out.shape[2]), dtype=out.dtype)
+        padded[target.rows, target.positions] = target.flat
+        right = (sizes == target.lengths[:, None]) & (out == padded[:, None]).all(axis=2)
+        right &= np.isfinite(values)
+        lengths = inputs.last - inputs.first
         parts.append((values - weight * language, language, joint, lengths, right))
     return BestLists(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def _matches(target: Codes, out: np.ndarray, sizes: np.ndarray, k: int) -> np.ndarray:
-    """Whether the output of rank k is the true one, for every pair."""
-    same = sizes[:, k] == target.lengths
-    for p in np.flatnonzero(same):
-        y = target.flat[target.starts[p] : target.starts[p + 1]]
-        same[p] = np.array_equal(out[p, k, : len(y)], y)
-    return same

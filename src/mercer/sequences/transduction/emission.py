@@ -130,7 +130,7 @@ class Numbered:
     Attributes
     ----------
     numbers
-        (positions, kinds); -1 for none.
+        (positions, kinds); -1 for none. The features of a symbol have numbers beside each other.
     keys
         The distinct keys.
     weights, values
@@ -143,16 +143,19 @@ class Numbered:
     values: np.ndarray
 
     def repeated(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Some positions as a sparse matrix of the features that two of them have; their keys."""
+        """Positions of a symbol as a matrix of the features that two of them have; their keys."""
         numbers = self.numbers[places]
-        often = np.bincount(numbers[numbers >= 0], minlength=len(self.keys)) > 1
-        kept = (numbers >= 0) & often[numbers]
-        columns = (np.cumsum(often) - 1)[numbers[kept]]
+        kept = numbers >= 0
+        own = numbers[kept]
+        first = own.min()
+        often = np.bincount(own - first) > 1
+        kept[kept] = often[own - first]
+        columns = (np.cumsum(often) - 1)[numbers[kept] - first]
         values = self.values[places] if len(self.values) > 1 else self.values
         data = np.broadcast_to(values * self.weights, kept.shape)[kept].astype(np.float32)
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        shape = (len(places), np.count_nonzero(often))
-        return sparse.csr_array((data, columns, indptr), shape), self.keys[often]
+        matrix = sparse.csr_array((data, columns, indptr), (len(places), np.count_nonzero(often)))
+        return matrix, self.keys[first + np.flatnonzero(often)]
 
 
 def fit_emissions(

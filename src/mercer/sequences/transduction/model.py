@@ -142,9 +142,8 @@ class Model:
         from ._rescoring_loops import language_scores
 
         there = np.isfinite(values)
-        rows = [row[:size] for row, size in zip(out[there], sizes[there], strict=True)]
         starts = np.concatenate([[0], np.cumsum(sizes[there])])
-        flat = np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, dtype=np.int64)
+        flat = out[there][np.arange(out.shape[2]) < sizes[there][:, None]].astype(np.int64)
         language, joint = np.zeros(values.shape), np.zeros(values.shape)
         language[there] = language_scores(flat, starts, self.language(0.0))
         joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0].copy())
