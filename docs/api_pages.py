@@ -13,9 +13,7 @@ MODULES = {
 }  # fmt: skip
 """The page under reference/ that lists the names of a module."""
 INTERNAL = {
-    "mercer.embedding": (
-        "OrthonormalFrame", "MovedFrame", "SpanFrame", "Deferred", "feature_variance"
-    ),
+    "mercer.embedding": ("OrthonormalFrame", "MovedFrame", "SpanFrame", "feature_variance"),
     "mercer.features": ("check_map",),
     "mercer.losses": ("checked_loss", "middle", "shortened", "tau_risk", "typical"),
     "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),

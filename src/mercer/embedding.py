@@ -42,16 +42,16 @@ class Frame:
         raise NotImplementedError
 
     def sqnorms(self, Y: Items) -> Array:
-        """‖Φ(y)‖² for every output."""
-        raise NotImplementedError
+        """‖Φ(y)‖² for every output; of its coordinates, where those are all there is."""
+        return self.points_sqnorm(self.evaluate(Y))
 
     def points_sqnorm(self, C: Array) -> Array:
-        """‖Σ_j C_tj e_j‖² for every row."""
-        raise NotImplementedError
+        """‖Σ_j C_tj e_j‖² for every row; of orthonormal e_j."""
+        return namespace(C).sum(C * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for every row of C (row) and of D (column)."""
-        raise NotImplementedError
+        """⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for every row of C (row) and of D (column); likewise."""
+        return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The same points as weighted sums of Φ over outputs: weights and outputs."""
@@ -87,14 +87,6 @@ class OrthonormalFrame(Frame):
         """As the map takes distances."""
         return self.map.sqnorms(Y)
 
-    def points_sqnorm(self, C: Array) -> Array:
-        """The squared length of the coordinates."""
-        return namespace(C).sum(C * C, axis=1)
-
-    def points_inner(self, C: Array, D: Array) -> Array:
-        """The inner products of the coordinates."""
-        return C @ namespace(D).matrix_transpose(D)
-
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """As the map is made of outputs."""
         return self.map.expansion(C)
@@ -121,14 +113,6 @@ class MovedFrame(Frame):
         """The coordinates of the outputs."""
         return self.frame.evaluate(Y) - self.origin
 
-    def sqnorms(self, Y: Items) -> Array:
-        """‖Φ(y) - origin‖²."""
-        return self.points_sqnorm(self.evaluate(Y))
-
-    def points_sqnorm(self, C: Array) -> Array:
-        """The squared length of the coordinates."""
-        return self.frame.points_sqnorm(C)
-
 
 @dataclass(frozen=True)
 class SpanFrame(Frame):
@@ -145,21 +129,21 @@ class SpanFrame(Frame):
         """The kernel's diagonal."""
         return self.kernel.diag(Y)
 
-    def points_sqnorm(self, C: Array) -> Array:
-        """CᵀLC row by row, the Gram matrix L in blocks."""
+    def _weighted_values(self, C: Array) -> Array:
+        """C L, the Gram matrix L in blocks."""
         total = 0.0
         for rows in blocks(count(self.outputs), BLOCK):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
-            total = total + namespace(C).sum((C[:, rows] @ L) * C, axis=1)
+            total = total + C[:, rows] @ L
         return total
 
+    def points_sqnorm(self, C: Array) -> Array:
+        """CLCᵀ row by row."""
+        return namespace(C).sum(self._weighted_values(C) * C, axis=1)
+
     def points_inner(self, C: Array, D: Array) -> Array:
-        """CLDᵀ, the Gram matrix L in blocks."""
-        total = 0.0
-        for rows in blocks(count(self.outputs), BLOCK):
-            L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
-            total = total + (C[:, rows] @ L) @ namespace(D).matrix_transpose(D)
-        return total
+        """CLDᵀ."""
+        return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """The weights are the coordinates."""
@@ -355,34 +339,6 @@ class Embedding:
                 "KernelDependencyCV that was fitted here, or saved with variance=True."
             )
         return self.posterior
-
-
-class Deferred(Embedding):
-    """Points whose coordinates are made when somebody first asks for them."""
-
-    make: Callable[[], Array]
-    left_out: np.ndarray
-
-    def __init__(
-        self,
-        make: Callable[[], Array],
-        frame: Frame,
-        left_out: np.ndarray,
-        inputs: Items | None = None,
-    ):
-        self.__dict__.update(make=make, frame=frame, left_out=left_out, inputs=inputs, weigh=None)
-        self.__dict__["posterior"] = None
-
-    @cached_property
-    def coordinates(self) -> Array:
-        """One row a point, in `frame`."""
-        return self.make()
-
-    def __len__(self) -> int:
-        return len(self.left_out)
-
-    def __repr__(self) -> str:
-        return f"Deferred({len(self)} points)"
 
 
 @dataclass(frozen=True)

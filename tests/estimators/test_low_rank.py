@@ -115,7 +115,7 @@ def test_left_out_points_equal_refits_at_fixed_landmarks(left, intercept, alpha,
     assert model.loo_risk_ == pytest.approx(((wanted - V) ** 2).sum() / N, rel=1e-8)
     own = np.equal.outer(LABELS[left], LABELS[left])
     assert_allclose(points.coordinates[own], 0.0, atol=LEFT_OUT)
-    assert len(points) == N and "14 points" in repr(points)
+    assert len(points) == N
 
 
 @pytest.mark.parametrize("left", LABELS)

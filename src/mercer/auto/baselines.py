@@ -7,16 +7,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GroupKFold, KFold
 from sklearn.neighbors import KNeighborsRegressor
 
-from .._arrays import Items, host
-from ..decoders import natural
-from ..embedding import Embedding, OrthonormalFrame
-from ..estimators.choice import calibrated
+from .._arrays import Items
+from ..estimators import RegressorDependency
+from ..estimators.pairs import folds_of
 from ..features import Explicit
 from .inputs import Inputs
 from .measures import left_out_probabilities
@@ -41,7 +40,7 @@ def baselines(
     clock: Clock,
     seed: int,
 ) -> dict[str, float]:
-    """Return the score of each in five folds; they learn coordinates of the outputs.
+    """Return the score of each in five folds, as regressors of `RegressorDependency`.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
@@ -49,20 +48,18 @@ def baselines(
     most = MOST // 4 if inputs.texts or inputs.width_ >= WIDE else MOST
     if pairs.n > most:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:most]))
-    kernel = outputs.kernel().fit(pairs.y)
-    A = _features(inputs, pairs.X) if kernel.features is not None else None
+    kernel, scores = outputs.kernel(), {}
+    A = _features(inputs, pairs.X) if clone(kernel).fit(pairs.y).features is not None else None
     if A is None or not A.shape[1]:
         return {}
-    map = Explicit().fit(kernel, pairs.y)
-    V, scores = host(map.transform(pairs.y)), {}
-    decoder = (outputs.decoder() or natural(kernel)).fit(kernel, pairs.y)
-    for name, model in _models(seed, A.shape[1]).items():
+    plain = Pairs(A, pairs.y, pairs.groups, None)
+    for name, regressor in _models(seed, plain).items():
         if not clock.allows("baseline"):
             break
-        C = clock.timed("baseline", lambda: _left_out(model, A, V, pairs.groups, seed))  # noqa: B023
-        points = Embedding(C, OrthonormalFrame(map), left_out=np.arange(pairs.n))
-        made = partial(left_out_probabilities, kernel, points, pairs.y)
-        scores[name] = score(pairs.y, calibrated(decoder, points, pairs.y).decode(points), made)
+        model = RegressorDependency(regressor, kernel, Explicit(), outputs.decoder(), cv=FOLDS)
+        clock.timed("baseline", lambda: plain.fitted(model))  # noqa: B023
+        made = partial(left_out_probabilities, model.output_kernel_, model.left_out_, pairs.y)
+        scores[name] = score(pairs.y, model.loo_predict(), made)
     return scores
 
 
@@ -87,27 +84,13 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
     return np.hstack(parts)
 
 
-def _models(seed: int, width: int) -> dict[str, Any]:
-    share = 1.0 if width < WIDE else "sqrt"
+def _models(seed: int, pairs: Pairs) -> dict[str, Any]:
+    share = 1.0 if pairs.X.shape[1] < WIDE else "sqrt"
+    folds = folds_of(np.arange(pairs.n) if pairs.groups is None else pairs.groups, FOLDS)
+    fewest = pairs.n - int(np.bincount(folds).max())  # rows that a model learns from
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
-        "nearest neighbours": KNeighborsRegressor(10, weights="distance"),
+        "nearest neighbours": KNeighborsRegressor(min(10, fewest), weights="distance"),
         "extra trees": ExtraTreesRegressor(TREES, max_features=share, random_state=seed),
     }
-
-
-def _left_out(
-    model: Any, A: np.ndarray, V: np.ndarray, groups: np.ndarray | None, seed: int
-) -> np.ndarray:
-    """Predictions of every row by a model that did not see its fold."""
-    number = len(A) if groups is None else int(groups.max()) + 1
-    folds = min(FOLDS, number)
-    split = KFold(folds, shuffle=True, random_state=seed) if groups is None else GroupKFold(folds)
-    C = np.empty_like(V)
-    for train, test in split.split(A, groups=groups):
-        if hasattr(model, "n_neighbors"):
-            model.set_params(n_neighbors=min(10, len(train)))
-        targets = V[train] if V.shape[1] > 1 else V[train, 0]  # scikit-learn warns of one column
-        C[test] = model.fit(A[train], targets).predict(A[test]).reshape(len(test), -1)
-    return C

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from .._arrays import Items
-from ..estimators.default_kernels import are_curves
+from ..estimators.default_kernels import are_curves, are_sentences
 from ..kernels import (
     RBF,
     Fingerprint,
@@ -41,8 +41,6 @@ MANY = 2000
 """Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
 RANK, TOPICS = 1000, 40
 """Principal directions of many texts, and those that trees ask about."""
-WORDS = 2
-"""Blanks in the middle one of texts from which on words are compared, too."""
 
 
 def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
@@ -56,7 +54,7 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
     many = len(X) > MANY
     texts = {
         name: reduce(add, [On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
-        for name, make in _text_kernels(are_sentences(inputs, X), many).items()
+        for name, make in _text_kernels(have_sentences(inputs, X), many).items()
     }
     if many or not numbers:  # of many rows, the blend adds them up
         alone = {f: [On(NUMBERS, k) for k in kernels] for f, kernels in numbers.items()}
@@ -92,17 +90,17 @@ def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
     if not inputs.width_ and len(X) > MANY:
         return None
     texts = [name for name in inputs.texts if inputs.kinds_[name] == "text"]
-    pieces = ("words", 1, 1) if are_sentences(inputs, X) else ("letters", 2, 4)
+    pieces = ("words", 1, 1) if have_sentences(inputs, X) else ("letters", 2, 4)
     parts: list[Kernel] = [On(NUMBERS, Linear())] if inputs.width_ else []
     parts += [On(str(name), TfIdf(*pieces, TOPICS)) for name in texts]
     return reduce(add, parts) if parts else None
 
 
-def are_sentences(inputs: Inputs, X: Items) -> bool:
+def have_sentences(inputs: Inputs, X: Items) -> bool:
     """Whether some column of text has several words a cell."""
     texts = [str(name) for name, kind in inputs.kinds_.items() if kind == "text"]
     few = list(X[:200]) if texts else []
-    return any(np.median([row[name].count(" ") for row in few]) >= WORDS for name in texts)
+    return any(are_sentences([row[name] for row in few]) for name in texts)
 
 
 def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:

@@ -98,9 +98,9 @@ def with_numbers(table: Table) -> Table:
 def _gaps(cells: Any) -> Any:
     if isinstance(cells, np.ndarray) or not any(isinstance(cell, str) for cell in cells[:LOOK]):
         return cells
-    if not any(isinstance(c, str) and c.strip().lower() in MISSING for c in cells):
-        return cells
     holes = [isinstance(c, str) and c.strip().lower() in MISSING for c in cells]
+    if not any(holes):
+        return cells
     kept = [c for c, hole in zip(cells, holes, strict=True) if not hole and c is not None]
     if not kept or not is_numeric(Table("", {0: kept}, range(len(kept))), 0):
         return cells

@@ -64,9 +64,8 @@ class Inputs(BaseEstimator):
         raw = self._raw(table)
         self.holes_ = np.isnan(raw).any(axis=0)
         with np.errstate(all="ignore"):
-            self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0)) if len(raw.T) else np.zeros(0)
-            spread = np.nanstd(raw, axis=0) if len(raw.T) else np.zeros(0)
-            largest = np.nanmax(np.abs(raw), axis=0) if len(raw.T) else np.zeros(0)
+            self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0))
+            spread, largest = np.nanstd(raw, axis=0), np.nanmax(np.abs(raw), axis=0)
         self.varies_ = spread > 1e-12 * np.nan_to_num(largest)
         self.spread_ = np.where(self.varies_, spread, 1.0)
         self._settle_indicators(raw)

@@ -75,25 +75,26 @@ class Grammar:
         self.counts = sparse.csr_array((values, (rows, columns)), shape=(len(keys), self.width))
         self.weights = np.where(np.arange(self.width) < width, 1.0, self.pair_weight)
 
-    def _read(self, tree: Any) -> Counter:
-        """The features of a tree, productions and pairs numbered as they are met."""
-        bag: Counter = Counter()
+    def _features(self, tree: Any) -> Iterator[int | Below]:
+        """The productions of a tree, its root first, and the pairs; productions are numbered."""
         top: list[Any] = [(nested(tree, "y"), None)]
         while top:
             node, above = top.pop()
-            if not isinstance(node, tuple | list):
-                continue
-            p = self.number.setdefault(production(node), len(self.number))
-            bag[p] += 1
-            if above is None:
-                self.roots.add(p)
-            else:
-                below = (*above, p)
-                self.below.setdefault(below, len(self.below))
-                if self.pair_weight:
-                    bag[below] += 1
-            top.extend((child, (p, place)) for place, child in enumerate(node[1:]))
-        return bag
+            if isinstance(node, tuple | list):
+                p = self.number.setdefault(production(node), len(self.number))
+                yield p
+                if above is not None:
+                    yield (*above, p)
+                top.extend((child, (p, place)) for place, child in enumerate(node[1:]))
+
+    def _read(self, tree: Any) -> Counter:
+        """The features of a training tree, pairs numbered as they are met."""
+        features = list(self._features(tree))
+        self.roots.update(f for f in features[:1] if isinstance(f, int))
+        for f in features:
+            if isinstance(f, tuple):
+                self.below.setdefault(f, len(self.below))
+        return Counter(f for f in features if isinstance(f, int) or self.pair_weight)
 
     def feature(self, below: Below) -> int:
         """The number of a pair among the features; -1 where trees had none such, or none count."""
@@ -122,16 +123,16 @@ class Grammar:
         own = self.by_label.get(self.productions[p].children[place][1], [])
         return [q for q in own if not seen or (p, place, self._kind(q)) in self._seen]
 
-    def features_of(self, derivation: Sequence[int | Below]) -> tuple[np.ndarray, float]:
-        """Counts of the features of a tree, given by productions and pairs, and Σ c² of others."""
-        counts, others = np.zeros(self.width), Counter[Below]()
-        for f in derivation:
+    def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
+        """Counts of the features of a tree of the grammar, and Σ c² over pairs never met."""
+        counts, others = np.zeros(self.width), 0.0
+        for f, c in Counter(self._features(tree)).items():
             at = f if isinstance(f, int) else self.feature(f)
             if at >= 0:
-                counts[at] += 1
-            elif not isinstance(f, int):
-                others[f] += 1
-        return counts, float(sum(c * c for c in others.values()))
+                counts[at] = c
+            else:
+                others += c * c
+        return counts, others
 
 
 def _mixtures(productions: list[Production]) -> Iterator[Production]:
@@ -203,8 +204,8 @@ class Chart:
         self.places: dict[tuple[int, int], dict[int, float]] = {}
         self.memory: dict[tuple[int, int], dict[tuple[int, int], tuple[float, int]]] = {}
 
-    def best(self) -> tuple[float, list[int | Below], Any] | None:
-        """Value, features and nested tree of the best derivation; None where there is none."""
+    def best(self) -> tuple[float, Any] | None:
+        """Value and nested tree of the best derivation; None where there is none."""
         first = 1 if self.symbols is not None else 2
         for width in range(first, self.length + 1):
             for start in range(0, self.length - width + 1 if self.symbols is not None else 1):
@@ -215,8 +216,7 @@ class Chart:
         if not found:
             return None
         top = max(found, key=lambda item: self.value[item])
-        features: list[int | Below] = []
-        return self.value[top], features, self._tree(top, features)
+        return self.value[top], self._tree(top)
 
     def _fill(self, start: int, end: int) -> None:
         """All productions over one span; single children, which span as much, until none gains."""
@@ -303,17 +303,9 @@ class Chart:
             self.places[p, place] = gains
         return self.places[p, place]
 
-    def _tree(self, item: Item, features: list[int | Below]) -> Any:
-        """The nested tree of an item; its features are added to the list."""
-        p = item[2]
-        made = self.grammar.productions[p]
-        features.append(p)
-        children = []
-        pairs = enumerate(zip(made.children, self.parts[item], strict=True))
-        for place, ((_, name), part) in pairs:
-            if part is None:
-                children.append(name)
-            else:
-                features.append((p, place, part[2]))
-                children.append(self._tree(part, features))
+    def _tree(self, item: Item) -> Any:
+        """The nested tree of an item."""
+        made = self.grammar.productions[item[2]]
+        parts = zip(made.children, self.parts[item], strict=True)
+        children = [name if part is None else self._tree(part) for (_, name), part in parts]
         return (made.label, *children)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from .._loops import compiled, parallel
+
+Paths = namedtuple("Paths", "starts target chain roots worth kappa bonus")
+"""The graph that is searched, as in `PathGraph`; the price w_m of n-grams of m symbols, what of it
+those pay that are so many places apart, and what a symbol gains."""
 
 
 @parallel
@@ -94,54 +100,40 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 
 @compiled
-def _look_ahead(front, back, starts, target, roots, length, bonus, ahead):
+def _look_ahead(front, back, graph, length, ahead):
     """ahead[i, state]: the most that symbols i, …, length - 1 add, repeats not yet charged for."""
-    n = len(roots)
+    n, roots = len(graph.roots), graph.roots
     for state in range(ahead.shape[1]):
         ahead[length, state] = 0.0
     for i in range(length - 1, -1, -1):
         level = min(i, n - 1)
         for state in range(roots[level], roots[level + 1] if level + 1 < n else ahead.shape[1]):
             best = -np.inf
-            for e in range(starts[state], starts[state + 1]):
-                gain = front[e, i] + back[e, length - 1 - i] + ahead[i + 1, target[e]]
+            for e in range(graph.starts[state], graph.starts[state + 1]):
+                gain = front[e, i] + back[e, length - 1 - i] + ahead[i + 1, graph.target[e]]
                 if gain > best:
                     best = gain
-            ahead[i, state] = best + bonus
+            ahead[i, state] = best + graph.bonus
 
 
 @compiled
-def _repeats(edges, i, e, chain, worth, kappa):
+def _repeats(edges, i, e, graph):
     """What the n-grams that edge e completes at i pay for having occurred before."""
-    paid = 0.0
+    paid, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]
-        if gram < 0 or worth[m] == 0.0:
+        if gram < 0 or graph.worth[m] == 0.0:
             continue
         for j in range(i):
             if chain[edges[j], m] == gram:
-                paid += 2.0 * worth[m] * kappa[i - j]
+                paid += 2.0 * graph.worth[m] * graph.kappa[i - j]
     return paid
 
 
 @compiled
-def _search(
-    front,
-    back,
-    starts,
-    target,
-    chain,
-    worth,
-    kappa,
-    length,
-    bonus,
-    ahead,
-    best,
-    budget,
-    edges,
-    found,
-):
+def _search(front, back, graph, length, ahead, best, budget, edges, found):
     """Depth first, most promising symbol first, cut where even the look-ahead is no better."""
+    starts, target = graph.starts, graph.target
     position = np.zeros(length + 1, dtype=np.int64)
     state = np.zeros(length + 1, dtype=np.int64)
     value = np.zeros(length + 1)
@@ -165,10 +157,10 @@ def _search(
                 continue
             count = 0
             for e in range(starts[state[i]], starts[state[i] + 1]):
-                gain = front[e, i] + back[e, length - 1 - i] + bonus
+                gain = front[e, i] + back[e, length - 1 - i] + graph.bonus
                 if value[i] + gain + ahead[i + 1, target[e]] <= best:
                     continue
-                gain -= _repeats(edges, i, e, chain, worth, kappa)
+                gain -= _repeats(edges, i, e, graph)
                 bound = value[i] + gain + ahead[i + 1, target[e]]
                 if bound > best:
                     gains[i, count], order[i, count] = bound, e
@@ -189,19 +181,16 @@ def _search(
 
 
 @parallel
-def best_paths(
-    start, stop, fronts, backs, starts, target, chain, roots, worth, kappa, shortest, bonus, budget,
-    paths, ends, values, proved,
-):  # fmt: skip
+def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends, values, proved):
     """The best path of every point, over all lengths, into `paths` (edges), `ends` and `values`."""
     longest = fronts.shape[2]
-    states = len(starts) - 1
+    states = len(graph.starts) - 1
     for t in range(start, stop):
         front, back = fronts[t], backs[t]
         ahead = np.full((longest + 1, longest + 1, states), -np.inf)
         bounds = np.full(longest + 1, -np.inf)
         for length in range(max(shortest, 1), longest + 1):
-            _look_ahead(front, back, starts, target, roots, length, bonus, ahead[length])
+            _look_ahead(front, back, graph, length, ahead[length])
             bounds[length] = ahead[length, 0, 0]
         best = 0.0 if shortest == 0 else -np.inf
         edges = np.zeros(longest + 1, dtype=np.int64)
@@ -212,9 +201,8 @@ def best_paths(
             if length < 1 or bounds[length] <= best:
                 continue
             value, improved, nodes = _search(
-                front, back, starts, target, chain, worth, kappa, length, bonus, ahead[length],
-                best, max(left, length + 1), edges, found,
-            )  # fmt: skip
+                front, back, graph, length, ahead[length], best, max(left, length + 1), edges, found
+            )
             if nodes > max(left, length + 1):
                 complete = False
             left -= nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,29 @@ from ..kernels import Kernel
 
 Ranked = list[tuple[Any, float]]
 """Outputs with their scores, best first."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Decoded outputs, their scores, and how far each can be from the best.
+
+    Attributes
+    ----------
+    outputs, scores
+        The outputs, and 2⟨g, Φ(y)⟩ - l(y, y) of each.
+    gaps
+        No output that was searched scores higher by more: 0 where it is proved to be the best,
+        infinite or NaN where nothing is known.
+    """
+
+    outputs: np.ndarray
+    scores: np.ndarray
+    gaps: np.ndarray
+
+    @property
+    def proved(self) -> np.ndarray:
+        """Whether each output is proved to be the best there is."""
+        return self.gaps == 0
 
 
 class Decoder(BaseEstimator):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
 from .base import Best, Decoder, Ranked, merged
-from .own_candidates import collected, ranked_own, sole_groups
+from .own_candidates import OwnCandidates, collected, sole_groups
 
 POINTS, CANDIDATES = 1024, 2048
 """Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
@@ -76,7 +76,7 @@ class Candidates(Lean, Decoder):
         """Keep the distinct candidates."""
         if self.index not in INDICES:
             raise ValueError(f"index must be one of {INDICES}, got {self.index!r}.")
-        self.own_: tuple[Kernel, Sequence[Hashable]] | None = None
+        self.own_: OwnCandidates | None = None
         self.indexed_: FaissIndex | None = None
         if callable(self.candidates):
             if self.index is not None:
@@ -84,7 +84,7 @@ class Candidates(Lean, Decoder):
                     f"index={self.index!r} is for one set of candidates; these are named by each "
                     "input: leave index at None."
                 )
-            self.own_ = kernel, kernel.space.keys(y)
+            self.own_ = OwnCandidates(self.candidates, kernel, kernel.space.keys(y))
             return self
         given = self.candidates is not None
         pool = kernel.as_outputs(self.candidates if given else y, "candidates" if given else "y")
@@ -104,18 +104,14 @@ class Candidates(Lean, Decoder):
     def decode(self, points: Embedding) -> Items:
         """The best candidate of each point."""
         if self.own_ is not None:
-            return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_[0])
+            return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` candidates of each point, fewer where there are fewer."""
-        if self.own_ is not None and callable(self.candidates):
-            if points.inputs is None:
-                raise ValueError(
-                    "candidates named by a function of x need points that know their x."
-                )
-            return ranked_own([self.candidates(x) for x in points.inputs], *self.own_, points, k)
+        if self.own_ is not None:
+            return self.own_.ranked(points, k)
         best, scores = self._search(points, k)
         return [
             [

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
 from ._path_graph import PathGraph
 from ._targets import automatic, best_of, targets
-from .base import Decoder, Ranked, unsuited
+from .base import Decoder, Found, Ranked, unsuited
 
 POINTS = 32
 """Points that are decoded at once: their scores by n-gram and place are held in memory."""
@@ -24,15 +23,6 @@ CALIBRATED = 500
 USUAL = 64
 """The longest string that is searched for however many edges there are."""
 BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
-
-
-@dataclass(frozen=True)
-class Found:
-    """Decoded sequences, their scores, and whether each is proved to be the best there is."""
-
-    outputs: np.ndarray
-    scores: np.ndarray
-    proved: np.ndarray
 
 
 @parameters
@@ -162,7 +152,7 @@ class NGramPath(Decoder):
 
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
         """The strings of all points under each bonus; what no bonus changes is done once."""
-        from ._path_loops import best_paths
+        from ._path_loops import Paths, best_paths
 
         lengths = self._spectrum.lengths()
         worth = np.zeros(self._spectrum.n)
@@ -176,13 +166,12 @@ class NGramPath(Decoder):
         for rows, T in targets(points, self.kernel_, POINTS):
             scores = self._edge_scores(T, worth)
             for room, bonus in zip(rooms, bonuses, strict=True):
-                best_paths(
-                    *scores, graph.starts, graph.target, graph.chain, graph.roots, worth,
-                    self._kappa(), int(self.min_length), float(bonus * worth.sum()),
-                    int(self.max_nodes), *(part[rows] for part in room),
-                )  # fmt: skip
+                worths = worth, self._kappa(), float(bonus * worth.sum())
+                paths = Paths(graph.starts, graph.target, graph.chain, graph.roots, *worths)
+                limits = int(self.min_length), int(self.max_nodes)
+                best_paths(*scores, paths, *limits, *(part[rows] for part in room))
         return [
-            Found(self._spelled(paths, ends), values, proved)
+            Found(self._spelled(paths, ends), values, np.where(proved, 0.0, np.inf))
             for paths, ends, values, proved in rooms
         ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -96,35 +97,22 @@ class CandidateLists:
         distinct = take(self.pool, self.places[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
-        order, pairwise = np.argsort(self.numbers, kind="stable"), _inner(points)
+        order, T = np.argsort(self.numbers, kind="stable"), _in_features(points)
         for some in blocks(count(distinct), CANDIDATES):
-            block = take(distinct, np.arange(some.start, some.stop))
-            products, norms = pairwise(block), points.frame.sqnorms(block)
+            block, frame = take(distinct, np.arange(some.start, some.stop)), points.frame
+            E = frame.evaluate(block) if T is None else frame.kernel.features.rows(block)
+            norms = frame.sqnorms(block)
             first, last = np.searchsorted(self.numbers[order], [some.start, some.stop])
             for part in blocks(last - first, PAIRS):
                 pairs = order[first + part.start : first + part.stop]
-                own = self.numbers[pairs] - some.start
-                inner[pairs] = products(owners[pairs], own)
+                of, own = owners[pairs], self.numbers[pairs] - some.start
+                if T is None:
+                    terms = take(E, own) * take(points.coordinates, of)
+                    inner[pairs] = host(namespace(terms).sum(terms, axis=1))
+                else:
+                    inner[pairs] = _sparse_products(T, E, of, own)
                 squares[pairs] = host(take(norms, own))
         return inner, squares
-
-
-Products = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""⟨g_t, Φ(y_j)⟩ for points t and outputs j beside them."""
-
-
-def _inner(points: Embedding) -> Callable[[Items], Products]:
-    """The inner products of points with a batch of outputs, by sparse features where they are."""
-    T = _in_features(points)
-    if T is not None:
-        return lambda Y: _sparse_products(T, points.frame.kernel.features.rows(Y))
-    C, xp = points.coordinates, namespace(points.coordinates)
-
-    def dense(Y: Items) -> Products:
-        E = points.frame.evaluate(Y)
-        return lambda of, own: host(xp.sum(take(E, own) * take(C, of), axis=1))
-
-    return dense
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
@@ -146,14 +134,12 @@ def _in_features(points: Embedding) -> np.ndarray | None:
     return host(weights) @ F if complete and small else None
 
 
-def _sparse_products(T: np.ndarray, F: Any) -> Products:
-    def products(of: np.ndarray, own: np.ndarray) -> np.ndarray:
-        rows = F[own]
-        owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
-        terms = rows.data * T[of[owner], rows.indices]
-        return np.bincount(owner, terms, minlength=len(own))
-
-    return products
+def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """⟨g_t, Φ(y_j)⟩ for points t and outputs j beside them."""
+    rows = F[own]
+    owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
+    terms = rows.data * T[of[owner], rows.indices]
+    return np.bincount(owner, terms, minlength=len(own))
 
 
 def _checked(row: Any, t: int) -> list:
@@ -167,32 +153,48 @@ def _checked(row: Any, t: int) -> list:
     return found
 
 
-def ranked_own(
-    lists: Sequence[Items], kernel: Kernel, known: Sequence[Hashable], points: Embedding, k: int
-) -> list[Ranked]:
-    """The best `k` of each point's own candidates; `known` are the keys of the training outputs.
+@dataclass(frozen=True)
+class OwnCandidates:
+    """Candidates that each input names for itself.
 
-    Warn where some lists hold outputs that were trained on and others hold none.
+    Attributes
+    ----------
+    function, kernel
+        From an input to its list, and the output kernel.
+    known
+        The keys of the training outputs.
     """
-    candidates = CandidateLists(kernel, lists)
-    first, own = candidates.first, candidates.distinct
-    groups, mine = np.arange(len(known)), np.full(len(own), -2)
-    if points.left_out is not None and len(points.left_out) == len(known):
-        groups = mine = points.left_out
-    owner = sole_groups([first.get(name, -1) for name in known], groups, len(first))
-    seen = [
-        bool(((owner[row] != -2) & (owner[row] != group)).any())
-        for row, group in zip(own, mine, strict=True)
-    ]
-    if any(seen) and not all(seen):
-        warnings.warn(
-            f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the others "
-            "none: a training output votes for itself, so such lists are decided by what was "
-            "seen. Give the lists to predict(X, candidates=lists), which leaves those examples "
-            "out.",
-            stacklevel=4,
-        )
-    return candidates.ranked(points, k)
+
+    function: Callable[[Any], Items]
+    kernel: Kernel
+    known: Sequence[Hashable]
+
+    def ranked(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best `k` of each point's own candidates.
+
+        Warn where some lists hold outputs that were trained on and others hold none.
+        """
+        if points.inputs is None:
+            raise ValueError("candidates named by a function of x need points that know their x.")
+        lists = CandidateLists(self.kernel, [self.function(x) for x in points.inputs])
+        first, own = lists.first, lists.distinct
+        groups, mine = np.arange(len(self.known)), np.full(len(own), -2)
+        if points.left_out is not None and len(points.left_out) == len(self.known):
+            groups = mine = points.left_out
+        owner = sole_groups([first.get(name, -1) for name in self.known], groups, len(first))
+        seen = [
+            bool(((owner[row] != -2) & (owner[row] != group)).any())
+            for row, group in zip(own, mine, strict=True)
+        ]
+        if any(seen) and not all(seen):
+            warnings.warn(
+                f"{sum(seen)} of {len(seen)} candidate lists contain training outputs and the "
+                "others none: a training output votes for itself, so such lists are decided by "
+                "what was seen. Give the lists to predict(X, candidates=lists), which leaves "
+                "those examples out.",
+                stacklevel=4,
+            )
+        return lists.ranked(points, k)
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:

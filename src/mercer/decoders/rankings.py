@@ -14,7 +14,7 @@ from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking
-from .base import Decoder, Ranked, features, unsuited
+from .base import Decoder, Ranked, features, merged, unsuited
 
 ENUMERATED = 7
 """Up to this many labels all rankings are scored, m! of them."""
@@ -132,7 +132,7 @@ class Kemeny(RankingDecoder):
     def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
         E = self._ranking.features(self._all())
-        parts = [_top(2.0 * (F[rows] @ E.T) - 1.0, k) for rows in blocks(len(F), POINTS)]
+        parts = [merged(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)]
         best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
         return best, scores
 
@@ -184,8 +184,3 @@ class Borda(RankingDecoder):
 
 def _sorted_ranks(positions: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(positions, axis=1, kind="stable"), axis=1)
-
-
-def _top(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    best = S.argmax(axis=1)[:, None] if k == 1 else np.argsort(-S, axis=1, kind="stable")[:, :k]
-    return best, np.take_along_axis(S, best, axis=1)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,28 +13,10 @@ from ..kernels import Kernel, Productions
 from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
 from ._grammar import Chart, Grammar, bracketed, listed
-from .base import Decoder, Ranked, unsuited
+from .base import Decoder, Found, Ranked, unsuited
 
 ROUNDS = 12
 """Charts that are filled for one point before its best tree is left unproved."""
-
-
-@dataclass(frozen=True)
-class FoundTrees:
-    """Decoded trees, their scores, and how far each can be from the best.
-
-    Attributes
-    ----------
-    outputs, scores
-        The trees, and 2⟨g, Φ(y)⟩ - l(y, y) of each.
-    gaps
-        No tree of the grammar scores higher by more; 0 where a tree is proved to be the best, NaN
-        where the kernel has other features than productions.
-    """
-
-    outputs: np.ndarray
-    scores: np.ndarray
-    gaps: np.ndarray
 
 
 def _climb(
@@ -52,8 +33,8 @@ def _climb(
         best = chart(gains).best()
         if best is None:
             break
-        value, features, tree = best
-        counts, others = grammar.features_of(features)
+        value, tree = best
+        counts, others = grammar.features_of(tree)
         score = float(w @ (2.0 * g * counts - counts**2)) - grammar.pair_weight * others
         bound = value + float(w @ (below * (below + 1.0)))
         least = min(least, bound)
@@ -157,10 +138,13 @@ class TreeChart(Decoder):
         """The best trees that the search came by, at most `k`."""
         return [rows[:k] for rows, _ in self._ranked(points)]
 
-    def certify(self, points: Embedding) -> FoundTrees:
-        """The best tree of each point, its score, and a bound on what it misses."""
+    def certify(self, points: Embedding) -> Found:
+        """The best tree of each point, its score, and a bound on what it misses.
+
+        The bound is NaN where the kernel has other features than productions.
+        """
         ranked = self._ranked(points)
-        return FoundTrees(
+        return Found(
             object_array([rows[0][0] for rows, _ in ranked]),
             np.array([rows[0][1] for rows, _ in ranked]),
             np.array([gap for _, gap in ranked]),

@@ -25,20 +25,6 @@ DOUBT = 7.0
 
 
 @dataclass(frozen=True)
-class PosteriorScale:
-    """The posterior standard deviation of a new output, at each place for bands."""
-
-    view: Any
-    band: bool
-
-    def at(self, X: Items) -> np.ndarray:
-        """One value an input, or one at each place of its output."""
-        points = self.view.embed(X)
-        kind = "outputs" if self.band else "total"
-        return np.sqrt(host(points.variance(kind, observed=True)))
-
-
-@dataclass(frozen=True)
 class ResidualScale:
     """exp(trust · h(x)), times place^power for bands; h is learnt from left-out residuals.
 

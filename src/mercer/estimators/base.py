@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import (
@@ -32,13 +33,13 @@ from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
-from ..kernels import Kernel
+from ..kernels import Kernel, as_kernel
+from ..kernels.base import KERNELS
 from ..kernels.wrapper import OnDevice
-from ..spaces import Rows
+from ..spaces import Classes, Rows
 from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists
 from .pairs import refuse_unequal
-from .probabilities import Probable
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 BLOCK = 4096
@@ -74,7 +75,6 @@ def afresh(fit: Fit) -> Fit:
 
 class StructuredEstimator(
     BehindPredictions,
-    Probable,
     FromFile,
     Observed,
     Lean,
@@ -318,6 +318,11 @@ class StructuredEstimator(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        output = vars(self).get("output_kernel_", vars(self).get("output_kernel"))
+        if isinstance(output, str) and output in KERNELS:
+            output = as_kernel(output)
+        if isinstance(output, Kernel) and isinstance(output.space, Classes):
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         kernels = self._known_kernels()
         if not kernels:
             return tags

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
@@ -13,6 +15,7 @@ from .._parameters import whole
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel, Linear, as_kernel
 from ..solvers.weights import LeastWeights
+from .probabilities import Probabilities, has_classes, in_order
 
 BLOCK = 1024
 """Inputs whose weights are held at once."""
@@ -139,10 +142,15 @@ class BehindPredictions:
 
 
 class LeftOutPoints:
-    """A model that `fit` leaves with `left_out_`: out of the bag, out of folds, or blended."""
+    """A model with left-out points, and probabilities of classes and labels calibrated on them.
+
+    `fit` leaves it with `left_out_`: out of the bag, out of folds, or blended.
+    """
 
     left_out_: Embedding
     decoder_: Any
+    output_kernel_: Kernel
+    outputs_: Items
 
     def loo_embed(self) -> Embedding:
         """The left-out point of every training example."""
@@ -153,6 +161,51 @@ class LeftOutPoints:
         """The decoded left-out prediction of every training example (or of its group)."""
         points = self.loo_embed()  # says so where nothing is fitted
         return self._flattened(self.decoder_.decode(points))  # type: ignore[attr-defined]
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes or labels, the columns of `predict_proba`."""
+        if not has_classes(self):
+            raise AttributeError("only models of classes and label sets have classes_.")
+        return in_order(self.output_kernel_.multiple.kernel.classes_)
+
+    def _probabilities(self) -> Probabilities:
+        """Calibrated when first asked for."""
+        if "probabilities_" not in vars(self):
+            fitted = vars(self).get("fitted_")
+            weights = None if fitted is None else fitted.problem.weights
+            made = Probabilities(self.output_kernel_)
+            self.probabilities_ = made.fit(self.loo_embed(), self.outputs_, weights)
+        return self.probabilities_
+
+    @available_if(has_classes)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """The probability of every class, or of every label by itself.
+
+        Scores are calibrated on the left-out predictions of the training examples.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+
+        Returns
+        -------
+        One row an input, one column for each of `classes_`. Rows of classes sum to one; labels of
+        a set have probabilities of their own.
+        """
+        return self._predict_proba(X)
+
+    def _predict_proba(self, X: Items) -> np.ndarray:
+        made = self._probabilities()
+        return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])  # type: ignore[attr-defined]
+
+    def lean(self) -> Any:
+        """With calibrated probabilities, which need the left-out predictions that are dropped."""
+        if has_classes(self):
+            with suppress(ValueError, AttributeError):  # has no left-out predictions
+                self._probabilities()
+        return super().lean()  # type: ignore[misc]
 
 
 def finite_kernel(kernel: Any, why: str) -> Kernel:

@@ -11,10 +11,11 @@ from sklearn.utils import check_random_state
 from .._arrays import Items
 from ..embedding import Embedding
 from ..solvers import Refused
-from .adaptive import LeftOutScales, PosteriorScale, Scales, left_out_errors, residual_scale
+from ..spaces import LabelSets
+from .adaptive import LeftOutScales, Scales, left_out_errors, residual_scale
 from .any_model import as_points, fit_parameters
 from .guarantees import seen_before, stated_level, unproven, warn_if_few
-from .list_summaries import as_loss, controlled_radius, inclusion_of, risk_at, steps
+from .list_summaries import as_loss, controlled_radius, risk_at, steps
 from .pairs import rows_of
 from .prediction_sets import (
     categories,
@@ -24,6 +25,7 @@ from .prediction_sets import (
     settled_radii,
     weighted_quantile,
 )
+from .probabilities import Probabilities
 from .set_shapes import AroundShape, BandShape, CandidateShape, shape_of
 
 # -- on pairs held out ----------------------------------------------------------------------------
@@ -56,12 +58,10 @@ def _fit_model(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
 
 
 def _scaling(sets: Any, X: Items, y: Items, labels: np.ndarray) -> Any:
-    """What tells how hard an input is; None where the same is expected of all."""
-    if sets.scale in ("auto", "flat"):
+    """A model of how hard inputs are; None where residuals are not asked."""
+    band = sets.scale not in ("auto", "flat") and _is_band(sets)
+    if sets.scale != "residual":
         return None
-    band = _is_band(sets)
-    if sets.scale == "posterior":
-        return PosteriorScale(sets.view_, band)
     own = np.unique(labels, return_inverse=True)[1]
     errors = left_out_errors(clone(sets.model), sets.view_, X, y, own, band)
     return residual_scale(sets.view_, errors, X, own, sets.level_, sets.shape_.scale)
@@ -76,7 +76,7 @@ def _is_band(sets: Any) -> bool:
 def _calibrate(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     """Settle the radii on pairs that the model has not seen."""
     points = sets.view_.embed(X)
-    sets.inclusion_ = inclusion_of(sets, points, y)
+    sets.labels_ = _label_probabilities(sets, points, y)
     if sets.loss is not None:
         _control(sets, points, y, labels)
         return
@@ -91,6 +91,14 @@ def _calibrate(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     warn_if_few(sets.coverage, fewest_groups(names, labels))
     level = float(sets.coverage)
     sets.proven_coverage_, sets.outside_ = stated_level(sets.shape_, level, scores, labels)
+
+
+def _label_probabilities(sets: Any, points: Any, y: Items) -> Probabilities | None:
+    """The probabilities of labels where lists hold label sets, else None."""
+    kernel = sets.view_.output_kernel_
+    labels = isinstance(kernel.space, LabelSets) and hasattr(kernel.multiple.kernel, "classes_")
+    lists = isinstance(sets.shape_, CandidateShape)
+    return Probabilities(kernel).fit(points, y) if labels and lists else None
 
 
 def _names(sets: Any, X: Items, y: Items) -> list | None:
@@ -131,7 +139,7 @@ def fit_jackknife(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     sets.jackknife_ = sets.model_.fitted_.leaving_out(labels)
     points = _left_out_points(sets)
     sets.shape_ = shape_of(sets, points, labels)
-    sets.inclusion_ = inclusion_of(sets, points, sets.model_.outputs_)
+    sets.labels_ = _label_probabilities(sets, points, sets.model_.outputs_)
     scale = _left_out_scale(sets, X, y, labels)
     sets.scores_ = sets.shape_.scores(points, sets.model_.outputs_, scale)
     sets.weights_ = row_weights(labels)
@@ -168,7 +176,7 @@ def _left_out_points(sets: Any) -> Embedding:
 
 def _left_out_scale(sets: Any, X: Items, y: Items, labels: np.ndarray) -> np.ndarray | None:
     """The scale at every training input, by the model that leaves it out where it is proven."""
-    sets.scaling_ = None if sets.scale == "posterior" else _scaling(sets, X, y, labels)
+    sets.scaling_ = _scaling(sets, X, y, labels)
     if sets.scale != "posterior":
         return sets._scale_at(X)
     band = _is_band(sets)

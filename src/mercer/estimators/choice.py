@@ -19,7 +19,7 @@ from ..kernels import RBF, Kernel
 from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Problem, Want, positive_alpha
+from ..problem import Want, positive_alpha
 from ..solvers import Factorization
 from ..solvers.route import check_name
 from ..spaces import LabelSets, Rankings
@@ -31,15 +31,14 @@ class Trial:
 
     Attributes
     ----------
-    problem, factorization, decoder
-        What was tried.
+    factorization, decoder
+        What was tried: the factorisation of a problem.
     row
         What is reported of it: both kernels, decoder and loss in words, "alpha", the left-out
         "risk", the "score" where it is asked for, and the log "evidence", or with
         criterion="density" the log density of left-out outputs.
     """
 
-    problem: Problem
     factorization: Factorization
     decoder: Decoder
     row: dict[str, Any]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count
+from .._arrays import Items, count, host
 from .._from_file import FromFile
 from .._parameters import field, parameters
 from .any_model import checked_outputs
@@ -17,6 +17,7 @@ from .guarantees import check
 from .list_summaries import as_loss, may_stand, risk_at, steps
 from .pairs import group_labels, refuse_unequal
 from .prediction_sets import contain, radii_at, size
+from .set_shapes import BandShape
 
 
 @parameters
@@ -162,6 +163,10 @@ class ConformalSets(FromFile, BaseEstimator):
         return self
 
     def _scale_at(self, X: Items) -> np.ndarray | None:
+        """What radii are multiplied by; None for the same at every input."""
+        if self.scale == "posterior":
+            kind = "outputs" if isinstance(self.shape_, BandShape) else "total"
+            return np.sqrt(host(self.view_.embed(X).variance(kind, observed=True)))
         return None if self.scaling_ is None else self.scaling_.at(X)
 
     def _kept(self, groups: int) -> int:
@@ -210,12 +215,13 @@ class ConformalSets(FromFile, BaseEstimator):
     def label_probabilities(self, X: Items) -> np.ndarray:
         """How likely each label is in the true label set, one row an input, one column a label.
 
-        Calibrated on the pairs that settle the sets; see `mercer.estimators.list_summaries`.
+        Calibrated on the pairs that settle the sets, as `predict_proba` of models is on left-out
+        points; the labels are ``labels_.classes_``.
         """
         check_is_fitted(self, "shape_")
-        if vars(self).get("inclusion_") is None:
+        if vars(self).get("labels_") is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
-        return self.inclusion_.at(self.shape_.gaps(self.view_.embed(X)))
+        return self.labels_.predict(self.view_.embed(X))
 
     def positions(self, X: Items) -> np.ndarray:
         """Where each label may stand: a boolean array (inputs, labels, positions), for rankings.

@@ -65,9 +65,14 @@ def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
 def on_texts(some: list[str]) -> list[Kernel]:
     """Pieces of words, of several lengths; and words, where texts have several."""
     kernels: list[Kernel] = [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 5)]
-    if np.median([text.count(" ") for text in some]) >= SENTENCE:
+    if are_sentences(some):
         kernels += [Normalized(Words(Spectrum(n, blended=True))) for n in (1, 2)]
     return kernels
+
+
+def are_sentences(texts: list[str]) -> bool:
+    """Whether the middle one of texts has several words."""
+    return bool(np.median([text.count(" ") for text in texts]) >= SENTENCE)
 
 
 def are_curves(A: Any) -> bool:

@@ -39,11 +39,14 @@ def warn_at_edges(rows: list[dict[str, Any]], chosen: dict[str, Any], scales: bo
     variance = max(row["risk"] for row in rows)  # about that of the mean, at the largest ridge
     path = [r for r in rows if all(r[k] == chosen[k] for k in SAME)]
     _warn_at_end([(r["alpha"], r["risk"]) for r in path], chosen["alpha"], variance, "alphas")
-    found = _by_length_scale(rows, chosen) if scales else {}
-    own = next((s for s, (name, _) in found.items() if name == chosen["kernel"]), None)
-    if own is not None:
-        pairs = [(scale, risk) for scale, (_, risk) in found.items()]
-        _warn_at_end(pairs, own, variance, "length scales of kernel")
+    own = _split(chosen["kernel"])
+    if scales and own is not None:
+        best: dict[float, float] = {}  # the least risk at each length scale
+        for row in rows:
+            form, scale = _split(row["kernel"]) or ("", 0.0)
+            if form == own[0] and all(row[k] == chosen[k] for k in SAME[1:]):
+                best[scale] = min(row["risk"], best.get(scale, np.inf))
+        _warn_at_end([*best.items()], own[1], variance, "length scales of kernel")
 
 
 LENGTH = re.compile(r"length_scale=([^,)]*)")
@@ -65,20 +68,6 @@ def _warn_at_end(
             f"better there: give {way} ones too.",
             stacklevel=CALLER,
         )
-
-
-def _by_length_scale(rows: list[dict], chosen: dict) -> dict[float, tuple[str, float]]:
-    """The best risk at each length scale, of the kernels that differ from the chosen by that."""
-    found: dict[float, tuple[str, float]] = {}
-    form = _split(chosen["kernel"])
-    for row in rows:
-        parts = _split(row["kernel"])
-        same = all(row[k] == chosen[k] for k in SAME[1:])
-        if form and parts and same and parts[0] == form[0]:
-            known = found.get(parts[1])
-            if known is None or row["risk"] < known[1]:
-                found[parts[1]] = row["kernel"], row["risk"]
-    return found
 
 
 def _split(kernel: str) -> tuple[str, float] | None:

@@ -13,12 +13,12 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
-from ..operators import as_operator_kernel
-from ..problem import Problem, Side, repeats
+from ..problem import repeats
 from ..solvers import Cache
 from .base import StructuredEstimator, afresh, warn_if_constant
 from .behind_predictions import LeftOutPoints, finite_kernel
 from .choice import calibrated
+from .head import output_problem
 from .pairs import folds_of, group_labels, sample_weights
 from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
 
@@ -120,7 +120,7 @@ class ForestDependency(LeftOutPoints, StructuredEstimator):
         self.input_kernel_, self.output_kernel_ = kernel.fit(X), clone(output).fit(counted)
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y
-        V, frame = self._coordinates(X, y)
+        V, frame = self._coordinates(y)
         raw = features_of(self.input_kernel_, X)
         scaling = Scaling.of(raw)
         A, T = scaling(raw), _targets(V, self.standardize)
@@ -139,10 +139,9 @@ class ForestDependency(LeftOutPoints, StructuredEstimator):
     def _input_kernel(self) -> Kernel:
         return finite_kernel(self.kernel, "trees ask about features")
 
-    def _coordinates(self, X: Items, y: Items) -> tuple[np.ndarray, Frame]:
+    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
         """The outputs in the coordinates that ridge models of the same output kernel have."""
-        inputs, outputs = Side(self.input_kernel_, X), Side(self.output_kernel_, y)
-        problem = Problem(inputs, outputs, as_operator_kernel(self.input_kernel_))
+        problem = output_problem(self.output_kernel_, y)
         made = Cache().outputs(problem)
         spanned = SpanFrame(self.output_kernel_, y)
         return host(made.coordinates), spanned if problem.spanned else made.frame

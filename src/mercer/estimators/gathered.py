@@ -65,14 +65,7 @@ class Gathered:
         output_kernel = on_device(clone(output_kernel), model.device)
         expected = source.expected(tuple(kernels), output_kernel)
         size = source.size or sample_size(features, output_features)
-        sample = source.sample(expected, size)
-        if sample is None or sample.y is None:
-            raise ValueError(
-                "the stream has no pair to learn from: its weights are all zero, or its blocks "
-                "cannot be read again."
-            )
-        if count(sample.y) < 2:
-            raise ValueError("a stream needs at least 2 samples, got n_samples = 1.")
+        sample = _sample(source, expected, size)
         X, y = sample.X, sample.y
         if sample.w is not None:  # as often as they weigh
             X, y = (take(items, repeats(sample.w)) for items in (X, y))
@@ -118,6 +111,19 @@ class Gathered:
             given=sample.X,
             gathered=gathering,
         )
+
+
+def _sample(source: Source, expected: Expected, size: int) -> Sample:
+    """The sample of a source, of two pairs at least."""
+    sample = source.sample(expected, size)
+    if sample is None or sample.y is None:
+        raise ValueError(
+            "the stream has no pair to learn from: its weights are all zero, or its blocks "
+            "cannot be read again."
+        )
+    if count(sample.y) < 2:
+        raise ValueError("a stream needs at least 2 samples, got n_samples = 1.")
+    return sample
 
 
 def held_out(validation: Any, known: Gathered) -> list[Gathering]:

@@ -144,12 +144,9 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
         self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(y)
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y
-        linear = Linear()
-        side = Side(self.output_kernel_, y, self.output_features)
-        problem = Problem(Side(linear, np.zeros((count(y), 1))), side, as_operator_kernel(linear))
+        problem = output_problem(self.output_kernel_, y, self.output_features)
         if problem.spanned and count(y) > RANK:
-            side = Side(self.output_kernel_, y, KernelPCA(RANK))
-            problem = Problem(problem.inputs, side, problem.kernel)
+            problem = output_problem(self.output_kernel_, y, KernelPCA(RANK))
         outputs = Cache().outputs(problem)
         self.frame_ = outputs.frame
         self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
@@ -198,6 +195,12 @@ class Predicted(FeatureMap):
     def transform(self, A: Items) -> Array:
         """The predictions, one row an input."""
         return _predicted(self.regressor, features_of(self.kernel, A))
+
+
+def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
+    """The problem by which outputs get the coordinates of ridge models, whatever the inputs."""
+    inputs = Side(Linear(), np.zeros((count(y), 1)))
+    return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))
 
 
 def _fitted(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:

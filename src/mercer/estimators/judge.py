@@ -73,7 +73,7 @@ class Judge:
             for decoder, told in zip(decoders, words, strict=True):
                 score = np.nan if points is None else self._scored(decoder, points, problem)
                 found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
-                yield Trial(problem, factorization, decoder, told | found)
+                yield Trial(factorization, decoder, told | found)
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
         """The evidence or density where a choice is made by it, else NaN."""
@@ -111,7 +111,8 @@ class Judge:
         best, plain, rows = None, None, []
         for trial in self.model._steps(trials, "trial"):
             rows.append(trial.row)
-            if self.model.kernel is None and trial.problem.inputs.kernel.features is not None:
+            linear = trial.factorization.problem.inputs.kernel.features is not None
+            if self.model.kernel is None and linear:
                 lower = plain is None or trial.row["risk"] < plain.row["risk"]
                 plain = trial if lower else plain
             worth = self._worth(trial)
@@ -135,7 +136,8 @@ class Judge:
 
 def _is_as_good(one: Trial, best: Trial) -> bool:
     """Whether a left-out risk is larger than the least by luck at most, and not by much."""
-    units = getattr(one.problem.inputs.kernel, "units", "")
+    problem = one.factorization.problem
+    units = getattr(problem.inputs.kernel, "units", "")
     share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
     if one is best or not one.row["risk"] <= (1.0 + share) * best.row["risk"]:
         return one is best
@@ -143,7 +145,7 @@ def _is_as_good(one: Trial, best: Trial) -> bool:
         host(next(iter(trial.factorization.left_out([trial.row["alpha"]]))).sqlengths)
         for trial in (one, best)
     ]
-    return not beyond_luck(lost[0] - lost[1], best.problem.weights)
+    return not beyond_luck(lost[0] - lost[1], problem.weights)
 
 
 def ridges(factorization: Factorization, want: Want) -> list[float]:

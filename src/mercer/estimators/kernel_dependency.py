@@ -189,7 +189,7 @@ class KernelDependency(RidgeEstimator):
         factorization = route(problem, want).factor(problem, want, Cache())
         if problem.symmetry is not None:
             check_symmetries(factorization, want.alphas[0], want)
-        self._adopt(factorization.problem, want, want.alphas[0], factorization)
+        self._adopt(want, want.alphas[0], factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 

@@ -223,7 +223,7 @@ class KernelDependencyCV(RidgeEstimator):
         check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
         warn_at_edges(rows, best.row, scales=not open_choice)
-        warn_of_data(best.problem)
+        warn_of_data(best.factorization.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
@@ -280,7 +280,7 @@ class KernelDependencyCV(RidgeEstimator):
         """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
-        self._adopt(best.problem, want, self.alpha_, best.factorization)
+        self._adopt(want, self.alpha_, best.factorization)
         self.decoder_ = best.decoder
         if best.decoder.calibrates:
             self.decoder_ = calibrated(best.decoder, self.loo_embed(), self.outputs_)
@@ -307,7 +307,7 @@ class KernelDependencyCV(RidgeEstimator):
         best, rows = judge.best(stream_trials(judge, source, gathered, others, want))
         self._report(best, rows, want)
         if others is not None:
-            self.loo_risk_ = self.fitted_.left_out().risk(best.problem.weights)
+            self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
 
     # -- what it would cost -------------------------------------------------------------------
 

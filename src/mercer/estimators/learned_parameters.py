@@ -214,18 +214,12 @@ class ParameterSearch:
         best, trace = None, []
         for number in range(restarts + 1):
             steps: list[float] = []
-
-            def recorded(vector: np.ndarray, steps: list = steps) -> tuple[float, np.ndarray]:
-                value, gradient = self._tried(vector, steps)
-                steps.append(value)
-                return value, gradient
-
             start = self.start
             if number:
                 start = start + SPREAD * random.normal(size=start.shape) * self.vector.moving
                 start = np.clip(start, *np.array(self.vector.bounds).T)
             found = minimize(
-                recorded, start, jac=True, method="L-BFGS-B", bounds=self.vector.bounds,
+                self._tried, start, (steps,), "L-BFGS-B", jac=True, bounds=self.vector.bounds,
                 options={"maxiter": max_iter, "maxls": 20},
             )  # fmt: skip
             if best is None or found.fun < best.fun:
@@ -234,16 +228,18 @@ class ParameterSearch:
         return self._learnt(best.x, trace)
 
     def _tried(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
-        """The objective; where numbers overflow, one so bad that the step is taken back."""
+        """The objective, noted; where numbers overflow, so bad that the step is taken back."""
+        found = max(steps, default=0.0) + 1e6, np.zeros_like(vector)
         try:
             with np.errstate(all="ignore"):
                 value, gradient = self(vector)
             if np.isfinite(value) and np.isfinite(gradient).all():
-                return value, gradient
+                found = value, gradient
         except (ValueError, np.linalg.LinAlgError):
             if not steps:
                 raise
-        return max(steps, default=0.0) + 1e6, np.zeros_like(vector)
+        steps.append(found[0])
+        return found
 
     def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
         values, (problem, alpha) = self.vector.values(vector), self.problem_at(vector)

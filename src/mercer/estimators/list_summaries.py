@@ -2,80 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from .._arrays import Items, host, object_array, one, take
+from .._arrays import Items, object_array, one, take
 from ..metrics import edit_distance, hamming_accuracy, sample_f1
-from ..spaces import LabelSets, Rankings
+from ..spaces import Rankings
 from .set_shapes import CandidateShape
-
-
-@dataclass(frozen=True)
-class Inclusion:
-    """How likely each label is in the true set, calibrated on pairs that the model has not seen.
-
-    The margin of a label is by how much the nearest candidate with it is nearer to g(x) than the
-    nearest one without. An increasing function from margins, of all labels alike, to how often
-    labels of this margin were in the true set is fitted to the calibration pairs.
-
-    Attributes
-    ----------
-    members
-        Which candidate has which label, (candidates, labels).
-    margins, shares
-        The function, at its corners.
-    """
-
-    members: np.ndarray
-    margins: np.ndarray
-    shares: np.ndarray
-
-    @classmethod
-    def of(cls, members: np.ndarray, gaps: np.ndarray, truth: np.ndarray) -> Inclusion:
-        """Calibrate on gaps of candidates (one row an example) and the labels of the outputs."""
-        from sklearn.isotonic import IsotonicRegression
-
-        margins = _margins(members, gaps)
-        curve = IsotonicRegression(out_of_bounds="clip").fit(margins.ravel(), truth.ravel())
-        return cls(members, curve.X_thresholds_, curve.y_thresholds_)
-
-    def at(self, gaps: np.ndarray) -> np.ndarray:
-        """The probability of each label, (inputs, labels)."""
-        return np.interp(_margins(self.members, gaps), self.margins, self.shares)
-
-
-def _margins(members: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    far = 2.0 * np.max(gaps, where=np.isfinite(gaps), initial=1.0)
-    gaps = np.minimum(gaps, far)
-    found = np.empty((len(gaps), members.shape[1]))
-    for j, has in enumerate(members.T):
-        without = gaps[:, ~has].min(axis=1, initial=far)
-        found[:, j] = without - gaps[:, has].min(axis=1, initial=far)
-    return found
-
-
-def inclusion_of(sets: Any, points: Any, y: Items) -> Inclusion | None:
-    """The calibrated inclusion of labels where lists hold label sets, else None."""
-    kernel, pool = sets.view_.output_kernel_, getattr(sets.shape_, "outputs", None)
-    if pool is None or not isinstance(kernel.space, LabelSets):
-        return None
-    classes = list(getattr(kernel, "classes_", ()))
-    truth = _indicators(y, classes)
-    return Inclusion.of(_indicators(pool, classes), sets.shape_.gaps(points), truth)
-
-
-def _indicators(outputs: Items, classes: list) -> np.ndarray:
-    """Which output has which label; labels that nobody knew are left out."""
-    if sparse.issparse(outputs):
-        return outputs.toarray() != 0
-    if isinstance(outputs, np.ndarray) and outputs.dtype != object:
-        return outputs != 0
-    return np.array([[label in set(one) for label in classes] for one in host(outputs)], dtype=bool)
 
 
 def may_stand(lists: Sequence[list], space: Any) -> np.ndarray:
@@ -165,10 +101,5 @@ def controlled_radius(
     def within(radius: float) -> bool:
         return float(weights @ risk_at(found, radius)) + spare <= bound + 1e-12
 
-    if not within(radii[-1]):
-        return np.inf
-    low, high = -1, len(radii) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if within(radii[middle]) else (middle, high)
-    return float(radii[high])
+    least = bisect_left(radii, True, key=within)
+    return float(radii[least]) if least < len(radii) else np.inf

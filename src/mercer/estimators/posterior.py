@@ -13,9 +13,9 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Problem, Side, Want
-from ..solvers import Refused, factor
+from ..solvers import Cholesky, Refused, factor
 from ..solvers.densities import left_out_noise
-from ..solvers.ridge_posterior import RidgePosterior, ridge_posterior
+from ..solvers.route import cholesky_posterior
 from ..solvers.spectral import Spectral
 from ..symmetric import SymMatrix
 from .fitted import Fitted
@@ -94,7 +94,7 @@ class Posterior:
         if "spectra" in fitted._kept or self._made() is not None:
             return self.parts
         found = fitted.once(
-            "cholesky", lambda: ridge_posterior(self._problem, self._want, fitted.alpha)
+            "cholesky", lambda: cholesky_posterior(self._problem, self._want, fitted.alpha)
         )
         return found or self.parts
 
@@ -102,7 +102,7 @@ class Posterior:
     def _way(self) -> Any:
         """What knows variances and noise: a Cholesky factor where that will do, or the spectra."""
         directions = self.directions
-        return directions if isinstance(directions, RidgePosterior) else self.factorization
+        return directions if isinstance(directions, Cholesky) else self.factorization
 
     @property
     def parts(self) -> Any:
@@ -281,10 +281,14 @@ def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:
 
 def vanishes_unseen(operator: Operator) -> bool:
     """Whether an operator is zero along directions that no training output has."""
-    rng = np.random.default_rng(0)
-    V = np.hstack([rng.normal(size=(8, 2)), np.zeros((8, 1))])
+    draw = np.random.default_rng(0).normal
+    B = matrix_at(operator, draw(size=(8, 2)), draw(size=(8, 3)) * [1.0, 1.0, 0.0])
+    return B is not None and bool(abs(B[2, 2]) < 1e-14)
+
+
+def matrix_at(operator: Operator, U: np.ndarray, V: np.ndarray) -> np.ndarray | None:
+    """The matrix of an operator for made-up inputs and outputs; None where it refuses them."""
     try:
-        B = SymMatrix.of(operator.matrix(Moments.of(rng.normal(size=(8, 2)), V))).full
+        return host(SymMatrix.of(operator.matrix(Moments.of(U, V))).full)
     except (TypeError, ValueError):
-        return False
-    return bool(abs(host(B)[2, 2]) < 1e-14)
+        return None

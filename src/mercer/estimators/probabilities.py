@@ -9,13 +9,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags
-from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items, dense, host, object_array
 from ..embedding import Embedding
-from ..kernels import Kernel, as_kernel
-from ..kernels.base import KERNELS
 from ..spaces import Classes, LabelSets
 
 EDGE = 0.01
@@ -65,7 +61,7 @@ class Probabilities(BaseEstimator):
 
     def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
         """Calibrate on the left-out points of some outputs, each counting as often as it weighs."""
-        self.classes_ = _in_order(self.kernel.multiple.kernel.classes_)
+        self.classes_ = in_order(self.kernel.multiple.kernel.classes_)
         F = self._features(points)
         T = self._indicators(y)
         k = T.shape[1]
@@ -108,7 +104,7 @@ class Probabilities(BaseEstimator):
         return (host(dense(own.check(y, "y")))[:, columns] > 0) + 0.0
 
 
-def _in_order(classes: np.ndarray) -> np.ndarray:
+def in_order(classes: np.ndarray) -> np.ndarray:
     """Classes as an array of their kind, sorted where they can be, as scikit-learn wants them."""
     plain = classes.tolist()
     with suppress(TypeError):
@@ -120,68 +116,5 @@ def _in_order(classes: np.ndarray) -> np.ndarray:
 def has_classes(model: Any) -> bool:
     """Whether the outputs of a fitted model are classes or label sets."""
     kernel = vars(model).get("output_kernel_")
-    left_out = hasattr(type(model), "loo_embed")  # what probabilities are calibrated on
-    named = left_out and kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
+    named = kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
     return named and isinstance(kernel.space, Classes | LabelSets)
-
-
-class Probable:
-    """A model that has `predict_proba` where its outputs are classes or label sets."""
-
-    output_kernel_: Kernel
-    outputs_: Items
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes or labels, the columns of `predict_proba`."""
-        if not has_classes(self):
-            raise AttributeError("only models of classes and label sets have classes_.")
-        return _in_order(self.output_kernel_.multiple.kernel.classes_)
-
-    def _probabilities(self) -> Probabilities:
-        """Calibrated when first asked for."""
-        if "probabilities_" not in vars(self):
-            points = self.loo_embed()  # type: ignore[attr-defined]
-            made = Probabilities(self.output_kernel_)
-            fitted = vars(self).get("fitted_")
-            weights = None if fitted is None else fitted.problem.weights
-            self.probabilities_ = made.fit(points, self.outputs_, weights)
-        return self.probabilities_
-
-    @available_if(has_classes)
-    def predict_proba(self, X: Items) -> np.ndarray:
-        """The probability of every class, or of every label by itself.
-
-        Scores are calibrated on the left-out predictions of the training examples.
-
-        Parameters
-        ----------
-        X
-            Inputs such as the model was fitted on.
-
-        Returns
-        -------
-        One row an input, one column for each of `classes_`. Rows of classes sum to one; labels of
-        a set have probabilities of their own.
-        """
-        return self._predict_proba(X)
-
-    def _predict_proba(self, X: Items) -> np.ndarray:
-        made = self._probabilities()
-        return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])  # type: ignore[attr-defined]
-
-    def lean(self) -> Any:
-        """With calibrated probabilities, which need the left-out predictions that are dropped."""
-        if has_classes(self):
-            with suppress(ValueError, AttributeError):  # has no left-out predictions
-                self._probabilities()
-        return super().lean()  # type: ignore[misc]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        kernel = vars(self).get("output_kernel_", vars(self).get("output_kernel"))
-        if isinstance(kernel, str) and kernel in KERNELS:
-            kernel = as_kernel(kernel)
-        if isinstance(kernel, Kernel) and isinstance(kernel.space, Classes):
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        return tags

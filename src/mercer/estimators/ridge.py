@@ -18,7 +18,7 @@ from ..kernels.wrapper import OnDevice
 from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 from ..problem import Data, Problem, Side, Want
-from ..solvers import Factorization, Solution
+from ..solvers import Factorization
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator, warn_if_constant
 from .behind_predictions import LeftOutPoints
@@ -158,18 +158,12 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
 
     # -- models -------------------------------------------------------------------------------
 
-    def _adopt(
-        self, problem: Problem, want: Want, alpha: float, factorization: Factorization
-    ) -> None:
+    def _adopt(self, want: Want, alpha: float, factorization: Factorization) -> None:
         """Solve, and take over the model."""
-        solution: Solution = factorization.solve(alpha)
+        problem, solution = factorization.problem, factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
-        self.loss_, self.n_iter_, self.residual_ = (
-            solution.loss,
-            solution.n_iter,
-            solution.residual,
-        )
-        self.input_kernel_ = solution.kernel.inputs
+        self.input_kernel_, self.loss_ = solution.kernel.inputs, solution.loss
+        self.n_iter_, self.residual_ = solution.n_iter, solution.residual
         self.output_kernel_, self.outputs_ = problem.outputs.kernel, problem.outputs.items
         if problem.inputs.features is not None or problem.outputs.features is not None:
             # Keep what was drawn for the problem, and no coordinates.
@@ -262,10 +256,6 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
             )
         shape = () if self.flat_ else self._output_shape()
         dtype = float if self.output_kernel_.on_vectors else object
-        return mapped(self._light().predict, X, shape, dtype)
-
-    def _light(self) -> Any:
-        """A copy that predicts, without what only further learning needs."""
         light = self.lean()
-        light.__dict__.pop("stream_", None)
-        return light
+        light.__dict__.pop("stream_", None)  # which only further learning needs
+        return mapped(light.predict, X, shape, dtype)

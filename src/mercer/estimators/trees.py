@@ -168,12 +168,6 @@ class Forest:
         trees = Trees.of(grown)
         return cls(trees, trees.leaves(A), mass)
 
-    def check_loaded(self, limits: Limits) -> None:
-        """A leaf that there is, and a mass, for each training row in each tree."""
-        rows, trees = len(self.leaves), len(self.trees.roots)
-        indices(self.leaves, "leaves", 0, self.trees.n_nodes, rows, trees)
-        must(np.shape(self.mass) == (rows, trees), f"mass has shape {np.shape(self.mass)}")
-
     @cached_property
     def shares(self) -> csc_array:
         """The share of each training row (row) in each leaf (column)."""

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, dense, like, namespace
+from .._arrays import Array, Items, count, dense, like, namespace
 from .._linalg import spectral_norm, times
 from .._parameters import parameters
 from ..kernels import Kernel
 from ..symmetric import eigh
 from .base import FeatureMap
 
-COLUMNS = 128
-"""Columns of a product that are made at once, where a copy of the whole would be the peak."""
 FEW = 256
 """Items by which it is decided how moments are summed, and whose mean they are taken about."""
 STEADY = 1e3
@@ -118,18 +116,6 @@ class Exact(LandmarkMap):
     def weights_(self) -> Array:
         """P / √s, made when wanted: the rows U = P √s are kept already."""
         return self.rows_ / self.spectrum_
-
-    def compose(self, M: Array) -> FeatureMap:
-        """The same without a copy of the weights, or of M."""
-        U, s = self.rows_, self.spectrum_[:, None]
-        weights = like(np.empty((U.shape[0], M.shape[1])), U)
-        for columns in blocks(M.shape[1], COLUMNS):
-            weights[:, columns] = U @ (M[:, columns] / s)
-        return Spanned(self.kernel_, self.landmarks_, weights)
-
-    def expansion(self, C: Array) -> tuple[Array, Items]:
-        """The same without a copy of the weights."""
-        return (C / self.spectrum_) @ self.rows_.T, self.landmarks_
 
 
 class KernelPCA(LandmarkMap):

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .._arrays import Items
 from .._checks import Limits, bounded, indices, must
 from ._sequences import Alphabet, Codes
 
-
-class Occurrences(NamedTuple):
-    """Where n-grams of one length occur: item, number of the n-gram, places from both ends."""
-
-    rows: np.ndarray
-    ids: np.ndarray
-    front: np.ndarray
-    back: np.ndarray
+Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Where n-grams of one length occur: item, number of the n-gram, places from both ends."""
 
 
 class NGrams:
@@ -71,7 +63,5 @@ class NGrams:
             at, places = at[known], places[known]
             ids = np.full(len(codes.flat), -1, dtype=np.int64)
             ids[at] = places
-            found.append(
-                Occurrences(codes.rows[at], places, codes.positions[at], codes.left[at] - m)
-            )
+            found.append((codes.rows[at], places, codes.positions[at], codes.left[at] - m))
         return found

@@ -16,6 +16,13 @@ from scipy.sparse import csr_array, hstack
 
 from .._arrays import Array, Items, namespace
 
+Function = Callable[[Any], Any]
+
+
+def then(first: Function | None, second: Function | None) -> Any:
+    """The second function after the first; None where one of them is missing."""
+    return None if first is None or second is None else lambda A: second(first(A))
+
 
 @dataclass(frozen=True)
 class Features:
@@ -43,24 +50,16 @@ class Features:
         """The coordinates as a sparse matrix."""
         return csr_array(self.transform(A) if self.sparse is None else self.sparse(A))
 
-    def mapped(
-        self, forward: Callable[[Any], Any], backward: Callable[[Array], Array] | None = None
-    ) -> Features:
+    def mapped(self, forward: Function, backward: Function | None = None) -> Features:
         """The coordinates after a function of them; `backward` undoes it."""
-        inverse, rows = self.inverse, self.sparse
         return Features(
-            lambda A: forward(self.transform(A)),
-            None if rows is None else lambda A: forward(rows(A)),
-            None if inverse is None or backward is None else lambda F: inverse(backward(F)),
+            then(self.transform, forward), then(self.sparse, forward), then(backward, self.inverse)
         )
 
-    def before(self, made: Callable[[Items], Items], undo: Any = None) -> Features:
+    def before(self, made: Function, undo: Function | None = None) -> Features:
         """The coordinates of what a function makes of the items; `undo` takes that back."""
-        inverse, rows = self.inverse, self.sparse
         return Features(
-            lambda A: self.transform(made(A)),
-            None if rows is None else lambda A: rows(made(A)),
-            None if inverse is None or undo is None else lambda F: undo(inverse(F)),
+            then(made, self.transform), then(made, self.sparse), then(self.inverse, undo)
         )
 
     def scaled(self, scale: float) -> Features:

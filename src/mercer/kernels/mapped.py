@@ -51,14 +51,7 @@ class After(Wrapper):
         return f"what {type(self).__name__} made of the items"
 
     accepts_sparse = False
-
-    def check(self, A: Items, name: str = "X") -> Items:
-        """The items before it."""
-        return self.space.check(A, name)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """The items before it."""
-        return self.space.check(Y, name)
+    check, as_outputs = Kernel.check, Kernel.as_outputs  # of the items before it
 
     def fit(self, A: Items) -> Kernel:
         """Fit the kernel inside on what is made of the items."""

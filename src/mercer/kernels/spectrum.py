@@ -110,20 +110,16 @@ class Spectrum(Kernel):
             whole(self.width, "width")
         return dict(zip(lengths, weights.tolist(), strict=True))
 
-    def _offsets(self, ngrams: NGrams) -> dict[int, int]:
-        """Where the n-grams of each length start when all are numbered in one row."""
-        offsets, total = {}, 0
-        for m in self.lengths():
-            offsets[m] = total
-            total += ngrams.size(m)
-        return offsets
-
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Item, number, place from the front and from the back of all n-grams that count."""
-        found, offsets = ngrams.find(A), self._offsets(ngrams)
-        parts = [
-            found[m - 1]._replace(ids=found[m - 1].ids + start) for m, start in offsets.items()
-        ]
+        """Item, number, place from the front and from the back of all n-grams that count.
+
+        N-grams of all lengths are numbered in one row.
+        """
+        found, start, parts = ngrams.find(A), 0, []
+        for m in self.lengths():
+            rows, ids, *places = found[m - 1]
+            parts.append((rows, ids + start, *places))
+            start += ngrams.size(m)
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def worths(self, ngrams: NGrams) -> np.ndarray:

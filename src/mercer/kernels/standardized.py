@@ -15,6 +15,7 @@ from .base import Kernel
 from .capabilities import Fourier, ItemGradient
 from .gradients import ParameterGradient, by_complex_step, total
 from .mapped import After
+from .wrapper import Wrapper
 
 UNITS = ("each", "common")
 CONSTANT = 1e-12
@@ -74,15 +75,9 @@ class Standardized(After):
             self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
         return super().fit(A)
 
-    def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside: only units change."""
-        return self.inner.check(A, name)
-
-    def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside."""
-        return self.inner.as_outputs(Y, name)
-
-    accepts_sparse = property(lambda self: self.inner.accepts_sparse)
+    # As the kernel inside: only units change.
+    check, as_outputs = Wrapper.check, Wrapper.as_outputs
+    accepts_sparse = Wrapper.accepts_sparse
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
         if not isinstance(self.units, str):

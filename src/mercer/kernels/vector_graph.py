@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .._arrays import Items
 from .._checks import Limits, bounded
 from .._parameters import parameters, positive, whole
+from ..spaces.graphs import read_graph
 from ._bags import Bags, mixed
 from ._graphs import FlatGraph, Union
 from .graph import GraphKernel, WeisfeilerLehman
@@ -81,12 +83,9 @@ class VectorGraph(GraphKernel):
         positive(self.width, "width")
         whole(self.draws, "draws")
         graphs = self._kernel.check(A, name)
-        for get, kind in ((self._nodes, "nodes"), (self._edges, "edges")):
-            widths: dict[int, int] = {}
-            for i, graph in enumerate(graphs):
-                vectors = get(graph.origin, f"{name}[{i}]")
-                if len(vectors):
-                    widths.setdefault(vectors.shape[1], i)
+        both = [self._vectors(graph, f"{name}[{i}]") for i, graph in enumerate(graphs)]
+        for kind, parts in zip(("nodes", "edges"), zip(*both, strict=True), strict=True):
+            widths = {part.shape[1]: i for i, part in enumerate(parts) if len(part)}
             if len(widths) > 1:
                 (a, i), (b, j) = list(widths.items())[:2]
                 raise ValueError(
@@ -95,32 +94,21 @@ class VectorGraph(GraphKernel):
                 )
         return graphs
 
-    def _nodes(self, graph: Any, name: str = "y") -> np.ndarray:
-        """The vectors of the nodes, (nodes, width); (nodes, 0) where there are to be none."""
-        if self.node_vector is None:
-            return np.zeros((0, 0))
-        if not hasattr(graph, "nodes"):
-            return _stacked(list(graph[1]) if graph[1] is not None else [None], name, "labels")
-        return _stacked([data.get(self.node_vector) for _, data in graph.nodes(data=True)],
-                        name, self.node_vector)  # fmt: skip
-
-    def _edges(self, graph: Any, name: str = "y") -> np.ndarray:
-        """The vectors of the edges in both directions, in the order of the flat form."""
-        if self.edge_vector is None:
-            return np.zeros((0, 0))
-        if not hasattr(graph, "nodes"):
+    def _vectors(self, graph: Any, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
+        """The vectors of nodes and of edges as in the flat form; no rows where there are none."""
+        labels, edges = read_graph(graph.origin, name, self.node_vector, self.edge_vector)
+        given = hasattr(graph.origin, "nodes")
+        if not given and self.edge_vector is not None:
             raise ValueError(f"{name} must be a networkx graph: its edges are to carry vectors.")
-        number = {node: i for i, node in enumerate(graph)}
-        found = {}
-        for a, b, data in graph.edges(data=True):
-            found[number[a], number[b]] = found[number[b], number[a]] = data.get(self.edge_vector)
-        return _stacked([found[ends] for ends in sorted(found)], name, self.edge_vector)
+        marks = [mark for *_, mark in sorted(edges, key=lambda edge: edge[:2])]
+        return (
+            _stacked(labels, name, self.node_vector, self.node_vector if given else "labels"),
+            _stacked(marks, name, self.edge_vector, self.edge_vector),
+        )
 
     def _bags(self, A: Items) -> Bags:
         union = Union([self._view(graph) for graph in A])
-        nodes, edges = (
-            _joined([get(graph.origin) for graph in A]) for get in (self._nodes, self._edges)
-        )
+        nodes, edges = (_joined(parts) for parts in zip(*map(self._vectors, A), strict=True))
         labels, marks = union.label, union.edge
         rng = np.random.default_rng(self.random_state)
         rounds = []
@@ -148,20 +136,20 @@ class VectorGraph(GraphKernel):
         return mixed(labels ^ mixed(cells, seed=draw), seed=20)
 
 
-def _stacked(vectors: list, name: str, attribute: str) -> np.ndarray:
-    """Vectors as the rows of an array; numbers count as vectors of one."""
+def _stacked(vectors: list, name: str, wanted: str | None, called: str | None) -> np.ndarray:
+    """Vectors as the rows of an array, none where none are wanted; numbers are vectors of one."""
+    if wanted is None or not vectors:
+        return np.zeros((0, 0))
     try:
         rows = np.array([np.atleast_1d(np.asarray(v, dtype=float)) for v in vectors], dtype=float)
     except (TypeError, ValueError):
         rows = np.full((1, 1), np.nan)
-    if (rows.ndim != 2 and len(vectors)) or not np.isfinite(rows).all():
-        raise ValueError(
-            f"{name} must carry {attribute!r} everywhere: finite vectors of one length."
-        )
-    return rows.reshape(len(vectors), -1) if len(vectors) else np.zeros((0, 0))
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise ValueError(f"{name} must carry {called!r} everywhere: finite vectors of one length.")
+    return rows
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     """The rows of all graphs."""
-    width = max((part.shape[1] for part in parts), default=0)
+    width = max(part.shape[1] for part in parts)
     return np.concatenate([part.reshape(-1, width) if width else part for part in parts])

@@ -120,14 +120,23 @@ class Sums(NamedTuple):
     vv: Array = None
 
 
-class RowSums(NamedTuple):
-    """How rows are summed that are made block by block, each added while it is in the cache.
+def row_sums(
+    rows: Callable[[slice], tuple[Array, Array, Array]],
+    n: int,
+    step: int,
+    threads: bool,
+    squares: bool = False,
+    precision: str = "float64",
+) -> Sums:
+    """The sums over n rows that are made block by block, each added while it is in the cache.
 
-    Attributes
+    Parameters
     ----------
     rows
         A function of a slice to U, V and the column of the roots of the weights, by which U and V
         are multiplied already.
+    n, step
+        The number of rows, and how many of them are made at once.
     threads
         Whether the function may be called from several threads at a time.
     squares
@@ -136,21 +145,10 @@ class RowSums(NamedTuple):
         Of products within a block.
     """
 
-    rows: Callable[[slice], tuple[Array, Array, Array]]
-    threads: bool
-    squares: bool = False
-    precision: str = "float64"
-
-    def __call__(self, n: int, step: int) -> Sums:
-        """The sums over n rows, so many of them made at once."""
-        every = striped(self._total, n, step) if self.threads else [self._total(blocks(n, step))]
-        uu, *rest = (sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True))
-        return Sums(uu, *rest)
-
-    def _total(self, parts: Iterable[slice]) -> list[Array]:
-        total: list[Array] = []
+    def total(parts: Iterable[slice]) -> list[Array]:
+        uu, rest = None, list[Array]()
         for part in parts:
-            U, V, roots = self.rows(part)
+            U, V, roots = rows(part)
             xp = namespace(U, V)
             sums = [xp.sum(roots * U, axis=0), xp.sum(roots * V, axis=0)]
             if not all(bool(xp.all(xp.isfinite(row))) for row in sums):
@@ -158,19 +156,18 @@ class RowSums(NamedTuple):
                     "its kernel values or features are not finite: the items are too large for "
                     "the kernel. Rescale them, or choose another kernel."
                 )
-            if self.precision == "float32":
+            if precision == "float32":
                 U, V = xp.astype(U, xp.float32), xp.astype(V, xp.float32)
             Vt = xp.matrix_transpose(V)
-            products = [Vt @ U, *([Vt @ V] if self.squares else [])]
+            products = [Vt @ U, *([Vt @ V] if squares else [])]
             vu, *vv = (xp.astype(A, sums[0].dtype, copy=False) for A in products)
-            rest = [vu, *sums, *vv]
-            uu = _square(U, total[0] if total else None)
-            total = (
-                [uu, *(a + b for a, b in zip(total[1:], rest, strict=True))]
-                if total
-                else [uu, *rest]
-            )
-        return total
+            more = [vu, *sums, *vv]
+            uu = _square(U, uu)
+            rest = [a + b for a, b in zip(rest, more, strict=True)] if rest else more
+        return [uu, *rest]
+
+    every = striped(total, n, step) if threads else [total(blocks(n, step))]
+    return Sums(*(sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True)))
 
 
 def _square(U: Array, before: Array | None) -> Array:

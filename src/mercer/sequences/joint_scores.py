@@ -44,6 +44,10 @@ class CandidateFrame(Frame):
             "metric of predictions in place of score, or an operator-valued kernel."
         )
 
+    def points_inner(self, C: Array, D: Array) -> Array:
+        """Refused likewise."""
+        return self.points_sqnorm(C)
+
 
 @parameters
 class ScoreMap(FeatureMap):

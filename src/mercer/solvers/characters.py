@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.fft
 import scipy.linalg
-from threadpoolctl import threadpool_limits
 
 from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
 from .._linalg import PositiveDefinite, adjoint, ridged
-from .._threads import cores, side_by_side
+from .._threads import cores, one_thread_each, side_by_side
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
@@ -164,7 +163,7 @@ class Characters(Factorization):
         """What is to be had of all modes, as many at a time as there are cores."""
         if is_foreign(self.modes[0].K):
             return [work(mode) for mode in self.modes]
-        with threadpool_limits(1):
+        with one_thread_each():
             return side_by_side(work, self.modes)
 
     @property

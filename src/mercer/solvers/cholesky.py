@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, solveh_banded
 
-from .._arrays import Array, Items, blocks, namespace
-from .._linalg import tridiagonalized
+from .._arrays import Array, Items, blocks, count, namespace
+from .._arrays import part as part_of
+from .._linalg import PositiveDefinite, solve_triangular, tridiagonalized
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
-from .factorization import Cache, Factorization, LeftOutModels, Solution
+from .densities import HELD
+from .factorization import Cache, Factorization, LeftOutModels, Outputs, Solution
 from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .spectral import Spectral
@@ -41,11 +46,17 @@ class Cholesky(Factorization):
     def __init__(self, problem: Problem, want: Want, cache: Cache):
         problem.require_room(CHOLESKY_SQUARES)
         super().__init__(problem, want, cache)  # the factor depends on α
+        self.known: dict[float, tuple[InputGram, PositiveDefinite]] = {}
 
     @classmethod
     def accepts(cls, problem: Problem, want: Want) -> str | None:
         """A multiple of the identity, one ridge, nothing left out."""
         return None if want.single else "several ridges or left-out predictions are wanted"
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs in coordinates, where those are needed."""
+        return self.cache.outputs(self.problem)
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
@@ -57,7 +68,6 @@ class Cholesky(Factorization):
         if p.spanned:
             frame = SpanFrame(p.outputs.kernel, p.outputs.items)
             return Solution(PointMap(dual, None, frame, dual), p.kernel)
-        self.outputs = self.cache.outputs(p)
         return self._solution(alpha, dual.fit_to(self.outputs.rows), p.kernel)
 
     def without(self, alpha: float) -> LeftOutModels:
@@ -79,6 +89,46 @@ class Cholesky(Factorization):
             return Embedding(C, frame)
 
         return points
+
+    # -- the Gaussian-process view: variances by (√w K √w + αI)⁻¹ = L⁻ᵀL⁻¹, no spectrum of K -----
+
+    Q = None
+
+    @property
+    def parts(self) -> list[Any]:
+        """All output coordinates as directions of the operator."""
+        T = self.outputs.rows
+        return [SimpleNamespace(b=self.problem.uniform * namespace(T).ones_like(T[0, :]), T=T)]
+
+    def factored(self, alpha: float) -> tuple[InputGram, PositiveDefinite]:
+        """L at one α; `numpy.linalg.LinAlgError` where that is lost in rounding."""
+        if alpha not in self.known:
+            self.known = {alpha: DualWeights.of(self.problem, alpha).factored}
+        return self.known[alpha]
+
+    def noise(self, alpha: float) -> float:
+        """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
+        gram, factor = self.factored(alpha)
+        Z = solve_triangular(factor.factor, gram.reduction.inside(self.outputs.rows))
+        squares = float(namespace(Z).sum(Z * Z))
+        return alpha / self.problem.uniform * squares / (Z.shape[0] * Z.shape[1])
+
+    def variance(self, X: Items, alpha: float) -> Array:
+        """(b/α)(k(x, x) - ‖L⁻¹k_x‖²) of the operator b, and 1/Σw for an intercept."""
+        (gram, factor), found, p = self.factored(alpha), [], self.problem
+        for rows in blocks(count(X), max(1, HELD // p.n)):
+            some = part_of(X, rows)
+            K = gram.against(some)
+            inside = gram.reduction.inside(
+                gram.reduction.weighted(namespace(K).matrix_transpose(K))
+            )
+            Z = solve_triangular(factor.factor, inside)
+            found.append(gram.prior(some, K) - namespace(Z).sum(Z * Z, axis=0))
+        xp = namespace(*found)
+        left = xp.concat(found)
+        left = xp.where(left > 0, left, xp.zeros_like(left)) * (p.uniform / alpha)
+        left = left + p.intercept / p.total
+        return left[:, None] * xp.ones_like(self.parts[0].b)[None, :]
 
     @property
     def scale(self) -> float:
@@ -156,17 +206,6 @@ class TridiagonalSmoother(Smoother):
         self.rows = Q if reduction is None else reduction.back(Q)
         self.targets = T
         self.inside = self.rows.T @ T
-        self.known: dict[float, np.ndarray] = {}
-
-    def _diagonals(self, alphas: Sequence[float]) -> np.ndarray:
-        """The diagonal of (I - H)/α for every α, one column each; what was asked before is kept."""
-        from ._tridiagonal_loops import inverse_diagonals
-
-        new = [alpha for alpha in alphas if alpha not in self.known]
-        if new:
-            columns = inverse_diagonals(self.rows, self.diagonal, self.off, np.array(new))
-            self.known.update(zip(new, columns.T, strict=True))
-        return np.stack([self.known[alpha] for alpha in alphas], axis=1)
 
     def solutions(self, alphas: Sequence[float]) -> Iterator[np.ndarray]:
         """M Q (T + αI)⁻¹ Qᵀ Mᵀ times the outputs for every α, several in one product."""
@@ -181,7 +220,9 @@ class TridiagonalSmoother(Smoother):
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Residuals and 1 - H, both over α: their ratio is what counts."""
-        rest = self._diagonals(alphas)
+        from ._tridiagonal_loops import inverse_diagonals
+
+        rest = inverse_diagonals(self.rows, self.diagonal, self.off, np.array(alphas))
         for i, R in enumerate(self.solutions(alphas)):
             yield alphas[i] * R, alphas[i] * rest[:, i : i + 1]
 

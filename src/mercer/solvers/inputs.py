@@ -73,10 +73,6 @@ class InputSpectrum:
         self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
 
-    def rows(self, index: Any) -> Array:
-        """Some rows of E."""
-        return take(self.E, index)
-
     def project(self, X: Items) -> Array:
         """z(x), one row an input."""
         raise NotImplementedError
@@ -89,11 +85,8 @@ class InputSpectrum:
         """√w K √w A up to constants, by K itself."""
         raise NotImplementedError
 
-    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
-        """z(x) up to a constant row, that row (None for zero), and k(x, x).
-
-        With an intercept the feature of x is centred in k(x, x).
-        """
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """z(x) and k(x, x), both of centred features where there is an intercept."""
         raise NotImplementedError
 
 
@@ -180,31 +173,20 @@ class Reduction:
         """MᵀV."""
         if self.R is None:
             return V
-        if self.R.shape[1] > 1 or is_foreign(V):
+        if self.R.shape[1] > 1:
             return take(self._reflected(V), self.kept)
         v = self.R[:, 0]
-        u = 2.0 * (v @ V)
-        if V.flags.c_contiguous:
-            return _outer_less(V[1:], (v[1:], u))
-        return _outer_less(V.T[:, 1:], (u, v[1:])).T
+        return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
 
     def back(self, A: Array) -> Array:
         """M A."""
         if self.R is None:
             return A
         if self.R.shape[1] == 1:
-            v, (n, q) = self.R[:, 0], A.shape
-            u = 2.0 * (
-                v[1:] @ A if is_foreign(A) or A.flags.f_contiguous else dgemv(1.0, A.T, v[1:])
-            )
-            if is_foreign(A) or A.size < MANY:
-                rows = -v[:, None] * u[None, :]
-                rows[1:, :] += A
-                return rows
-            whole = np.empty((n + 1, q))
-            whole[0] = -v[0] * u
-            _outer_less(A, (v[1:], u), out=whole[1:])
-            return whole
+            v = self.R[:, 0]
+            rows = v[:, None] * (-2.0 * (v[1:] @ A))[None, :]
+            rows[1:, :] += A
+            return rows
         lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
         zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
         order = np.argsort(np.concatenate([lost, self.kept]))
@@ -332,27 +314,20 @@ class ExactInputs(InputSpectrum):
         """Kernel values against the training inputs, times √w ∘ (E D)."""
         return self.gram.map(self.E[:, self.null :] @ D[self.null :, :])
 
-    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
+    def both(self, X: Items) -> tuple[Array, Array]:
         """The same of one batch of kernel values."""
-        gram, E = self.gram, self.reduction.weighted(self.E)
-        if gram.F is not None or not gram.intercept:
-            K = gram.against(X)
-            return K @ E, None, gram.prior(X, K)
-        K = gram.kernel(X, gram.X)
-        assert self.N is not None
-        w = self.N[:, 0] ** 2  # the weights over their sum
-        prior = gram.kernel.diag(X) - 2.0 * (K @ w) + float(gram.means @ w)
-        return K @ E, gram.means @ E, prior
+        K = self.gram.against(X)
+        return K @ self.reduction.weighted(self.E), self.gram.prior(X, K)
 
 
-def _outer_less(A: Array, *pairs: tuple[Array, Array], out: Array = None) -> Array:
+def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
     """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
         made = -namespace(A).matrix_transpose(left) @ right
         made += A
         return made
-    made = np.empty(A.shape) if out is None else out
+    made = np.empty(A.shape)
 
     def fill(rows: slice) -> None:
         made[rows] = A[rows]

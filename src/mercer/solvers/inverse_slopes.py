@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,16 +30,9 @@ def by_inverse(problem: Problem) -> bool:
     return (alike or not problem.separable) and problem.inputs.features is None
 
 
-class _Piece(NamedTuple):
-    """Outputs T that share a kernel: P = (√w K √w + αI)⁻¹ off the constants, log det P⁻¹.
-
-    `pull` turns a slope in √w K √w into those in the parameters of the kernel.
-    """
-
-    T: Array
-    P: Array
-    logs: float
-    pull: Callable[[Array], dict[str, Any]]
+Piece = tuple[Array, Array, float, Callable[[Array], dict[str, Any]]]
+"""Outputs T that share a kernel, P = (√w K √w + αI)⁻¹ off the constants, log det P⁻¹, and a
+function that turns a slope in √w K √w into those in the parameters of the kernel."""
 
 
 def inverse_slopes(
@@ -67,7 +60,7 @@ def inverse_slopes(
     return ParameterSlopes(value, slope, found, {})
 
 
-def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[_Piece]:
+def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[Piece]:
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
@@ -79,21 +72,19 @@ def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[_Piece
     turn = namespace(outputs.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
-        T, factor = (
-            turn(take(turn(outputs.rows), which)),
-            factored(reduction.reduced(K + 0.0), alpha),
-        )
+        factor = factored(reduction.reduced(K + 0.0), alpha)
+        T = turn(take(turn(outputs.rows), which))
         yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 
-def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> _Piece:
+def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> Piece:
     turn, roots = namespace(T).matrix_transpose, reduction.roots
     P = reduction.back(turn(reduction.back(factor.inverse())))
     weighted = pull if roots is None else lambda A: pull(roots * A * turn(roots))
-    return _Piece(T, P, factor.log_determinant(), weighted)
+    return T, P, factor.log_determinant(), weighted
 
 
-def _evidence(problem: Problem, pieces: Iterator[_Piece]) -> ParameterSlopes:
+def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
     """½ [N log(misfit / N) + log det], the slopes of misfit and determinant gathered apart."""
     number = misfit = logs = squares = traces = 0.0
     of_misfit: dict[str, Any] = {}

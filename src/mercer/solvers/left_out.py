@@ -65,6 +65,9 @@ class Part(Smoother):
         EᵀT; of a sample of a stream it comes from the moments of all.
     columns
         Which directions of all outputs these are; None for all.
+    everything
+        Of a sample of a stream, the number of all pairs and their squared lengths along each
+        direction; None where the rows are those of all pairs.
 
     Notes
     -----
@@ -80,6 +83,7 @@ class Part(Smoother):
     targets: Array | Callable[[], Array]
     inside: Array
     columns: np.ndarray | None = None
+    everything: tuple[float, Array] | None = None
 
     @cached_property
     def T(self) -> Array:
@@ -122,6 +126,27 @@ class Part(Smoother):
             return 0.0
         return self.T - self.inputs.E @ self.inside
 
+    @property
+    def lengths(self) -> Array:
+        """The squared lengths of all outputs along each direction."""
+        if self.everything is not None:
+            return self.everything[1]
+        return namespace(self.T).sum(self.T * self.T, axis=0)
+
+    @property
+    def missed(self) -> float:
+        """The squared length of what no α can fit, over all outputs."""
+        xp = namespace(self.inside)
+        if self.everything is None:
+            return 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
+        return max(0.0, float(xp.sum(self.lengths)) - float(xp.sum(self.inside**2)))
+
+    @property
+    def number(self) -> float:
+        """How many rows of all outputs the constants leave."""
+        rows = self.T.shape[0] if self.everything is None else self.everything[0]
+        return rows - (self.inputs.N is not None)
+
     @cached_property
     def squares(self) -> Array:
         """E², entry by entry."""
@@ -156,14 +181,10 @@ class Part(Smoother):
         """E_g diag(d) E_gᵀ, and what is not spanned."""
         xp, (groups, size) = namespace(self.T), members.shape
         d = xp.concat([self.shrinkage(alpha) for alpha in alphas], axis=1)
-        E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
+        E = xp.reshape(take(self.inputs.E, members.reshape(-1)), (groups, size, -1))
         H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self._unspanned(E, members)
         return H if extra is None else H + extra[:, None, None, :, :]
-
-    def rest_block_of(self, alpha: float, own: np.ndarray) -> Array:
-        """I - H over one group, where directions shrink alike, (size, size)."""
-        return self.rest_blocks([alpha], own[None, :])[0, 0, 0, :, :]
 
     def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
         """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
@@ -187,7 +208,7 @@ class Part(Smoother):
     ) -> Array:
         """The weight of (some) rows of T in g_j at new inputs of projections Z, (inputs, rows)."""
         xp, b = namespace(Z), self.b[direction]
-        E = self.inputs.E if rows is None else self.inputs.rows(rows)
+        E = self.inputs.E if rows is None else take(self.inputs.E, rows)
         W = (Z * (b / (self.inputs.s * b + alpha))) @ xp.matrix_transpose(E)
         N = self.inputs.N
         if N is None:
@@ -220,7 +241,9 @@ class LeaveOneOut:
     def path(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
         """Left-out residuals for every α; `averaged` for generalised cross-validation."""
         if averaged:
-            yield from map(self.averaged, alphas)
+            for alpha in alphas:
+                R, rest = pooled(self.smoother, alpha)
+                yield R / (rest / (R.shape[0] * R.shape[1]))
         elif self.members is None:
             for R, rest in self.smoother.path(alphas):
                 xp = namespace(R)
@@ -272,20 +295,16 @@ class LeaveOneOut:
             step = max(1, BATCH // (matrices * same.shape[1] ** 2))
             yield from (same[rows] for rows in blocks(len(same), step))
 
-    def averaged(self, alpha: float) -> Array:
-        """The residuals of generalised cross-validation."""
-        R, rest = self.pooled(alpha)
-        return R / (rest / (R.shape[0] * R.shape[1]))
 
-    def pooled(self, alpha: float) -> tuple[Array, float]:
-        """Residuals of the fit, and the sum of 1 - H over all rows and directions.
+def pooled(smoother: Smoother, alpha: float) -> tuple[Array, float]:
+    """Residuals of the fit, and the sum of 1 - H over all rows and directions.
 
-        Generalised cross-validation divides by the mean over all parts, which does not depend on
-        the basis that outputs are written in.
-        """
-        R, rest = next(self.smoother.path([alpha]))
-        alike = R.shape[1] if rest.shape[1] == 1 else 1
-        return R, alike * float(namespace(rest).sum(rest))
+    Generalised cross-validation divides by the mean over all parts, which does not depend on the
+    basis that outputs are written in.
+    """
+    R, rest = next(smoother.path([alpha]))
+    alike = R.shape[1] if rest.shape[1] == 1 else 1
+    return R, alike * float(namespace(rest).sum(rest))
 
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:

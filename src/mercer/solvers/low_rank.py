@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .._threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
-from ..operators.moments import RowSums
+from ..operators.moments import row_sums
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .factorization import Cache, Factorization, Outputs, Solution
@@ -24,6 +24,9 @@ from .weights import factored
 
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
+Sums = tuple[FeatureMap, Array, Array | None, Array]
+"""The map of input coordinates u, S_uu about their mean, that mean (None without an intercept),
+and S_uv."""
 
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
@@ -70,13 +73,13 @@ class LowRank(Factorization):
         return in_low_rank(problem, rows, outputs)
 
     @cached_property
-    def sums(self) -> LowRankSums:
+    def sums(self) -> Sums:
         """The moments, of coordinates that need not be held."""
         side = self.problem.inputs
         if side.sample is not None and isinstance(side.items, np.ndarray):
             return summed(self.problem, side.map, side.sample, self.outputs)
         at = low_rank_rows(self.problem)
-        return LowRankSums(at.map, at.moment, at.mean, at.rows.T @ self.outputs.rows)
+        return at.map, at.moment, at.mean, at.rows.T @ self.outputs.rows
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α; by the spectrum where α is lost in rounding."""
@@ -85,42 +88,23 @@ class LowRank(Factorization):
             return self._solve(alpha)
 
     def _solve(self, alpha: float) -> Solution:
-        at = self.sums
+        map, moment, mean, cross = self.sums
         try:
-            ridge = factored(at.moment + 0.0, alpha / self.problem.uniform)
+            ridge = factored(moment + 0.0, alpha / self.problem.uniform)
         except np.linalg.LinAlgError:
             rows = low_rank_rows(self.problem)
             return in_low_rank(self.problem, rows, self.outputs).solve(alpha)
-        coef = ridge.solve(at.cross)
-        fit = at.map.compose(coef), 0.0 if at.mean is None else at.mean @ coef
+        coef = ridge.solve(cross)
+        fit = map.compose(coef), 0.0 if mean is None else mean @ coef
         return self._solution(alpha, fit, self.problem.kernel)
 
     @property
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
-        return self._uniform_scale(self.sums.moment)
+        return self._uniform_scale(self.sums[1])
 
 
-class LowRankSums(NamedTuple):
-    """Input coordinates u summed over the pairs.
-
-    Attributes
-    ----------
-    map
-        The fitted feature map.
-    moment, mean
-        S_uu about the mean, and the mean; None without an intercept.
-    cross
-        S_uv.
-    """
-
-    map: FeatureMap
-    moment: Array
-    mean: Array | None
-    cross: Array
-
-
-def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outputs) -> LowRankSums:
+def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outputs) -> Sums:
     """The moments of coordinates that are made block by block, of kernel values where that does."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))
@@ -133,14 +117,14 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
         return (U if weigh is None else roots * U), V, roots
 
     step = rows_at_once(some.shape[1] + outputs.rows.shape[1])
-    found = RowSums(rows, problem.inputs.kernel.on_vectors)(n, step)
+    found = row_sums(rows, n, step, problem.inputs.kernel.on_vectors)
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
         uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W
     about = u / problem.total if problem.intercept else -origin
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None
-    return LowRankSums(map, uu, mean, uv - np.outer(about, found.v))
+    return map, uu, mean, uv - np.outer(about, found.v)
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:

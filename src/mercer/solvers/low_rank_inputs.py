@@ -48,9 +48,15 @@ class LowRankRows:
     ) -> LowRankRows:
         """Of coordinates that are held for all examples."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
-        if issparse(U):
-            return cls._sparse(map, U, weights, total, intercept)
         mean, rows = None, U
+        if issparse(U):
+            if intercept:
+                raise ValueError(
+                    "sparse features would fill up if their mean were taken off: use "
+                    "Explicit(sparse=False), or fit_intercept=False."
+                )
+            rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
+            return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
         if intercept:  # twice: the first mean is rounded, and constants are to be left out of rows
             mean = weighted_mean(U, weights)
             rest = weighted_mean(U - mean, weights)
@@ -58,18 +64,6 @@ class LowRankRows:
         rows = rows if weights is None else like(np.sqrt(weights)[:, None], U) * rows
         moment = namespace(rows).matrix_transpose(rows) @ rows
         return cls(map, rows, mean, moment, weights, total)
-
-    @classmethod
-    def _sparse(
-        cls, map: FeatureMap, U: Any, weights: np.ndarray | None, total: float, intercept: bool
-    ) -> LowRankRows:
-        if intercept:
-            raise ValueError(
-                "sparse features would fill up if their mean were taken off: use "
-                "Explicit(sparse=False), or fit_intercept=False."
-            )
-        rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
-        return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
 
     @property
     def coordinates(self) -> Any:
@@ -152,10 +146,10 @@ class LowRankInputs(InputSpectrum):
         """The feature map times P √s D."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
-    def both(self, X: Items) -> tuple[Array, Array | None, Array]:
-        """`project`, no shift, and k(x, x), exact although the coordinates are not."""
+    def both(self, X: Items) -> tuple[Array, Array]:
+        """`project`, and k(x, x), exact although the coordinates are not."""
         U, k = dense(self.at.map.transform(X)), self.at.map.kernel_.diag(X)
         xp, C = namespace(U), U if self.mean is None else U - self.mean
         if self.mean is not None:
             k = k - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
-        return (C @ self.P) * xp.sqrt(self.s), None, k
+        return (C @ self.P) * xp.sqrt(self.s), k

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array, blocks, like, namespace, part, take
+from ..operators import Moments
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .coupled import fitted_kernel
@@ -43,25 +44,17 @@ class OperatorFeatures(Factorization):
         return None
 
     def _gather(self) -> None:
-        """S_uu and S_vu over blocks of rows; V is centred where U is to be."""
-        uu: Any = 0.0
-        vu: Any = 0.0
-        total: Any = 0.0
-        V, X, w = self.outputs.unweighted(self.outputs.rows), self.problem.inputs.items, None
-        for rows in blocks(self.problem.n, ROWS):
-            U, some = self.map.transform(part(X, rows)), V[rows, :]
-            xp = namespace(U)
-            Ut = xp.matrix_transpose(U)
-            if self.problem.weights is not None:
-                w = like(self.problem.weights[rows], U)
-                Ut = Ut * w
-            uu = uu + Ut @ U
-            vu = vu + xp.matrix_transpose(Ut @ some)
-            total = total + xp.sum(Ut, axis=1)
-        self.mean: Any = total / self.problem.total
-        if self.problem.intercept:
-            uu = uu - self.mean[:, None] * total[None, :]
-        self.uu, self.vu = uu, vu
+        """S_uu and S_vu over blocks of rows, about the means where there is an intercept."""
+        problem, V = self.problem, self.outputs.unweighted(self.outputs.rows)
+        total: Any = None
+        for rows in blocks(problem.n, ROWS):
+            U = self.map.transform(part(problem.inputs.items, rows))
+            w = None if problem.weights is None else like(problem.weights[rows], U)
+            own = Moments.of(U, V[rows, :], w)
+            total = own if total is None else total + own
+        self.mean = total.means[0]
+        total = total.about(*total.means) if problem.intercept else total
+        self.uu, self.vu = total.uu.full, total.vu
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._arrays import Array, blocks, is_foreign, like, namespace, take
-from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData
+from .._arrays import Array, blocks, like, namespace, take
+from .place_moments import Moments, PlaceData, at_once
 
 
 def left_out_residuals(
@@ -20,12 +20,11 @@ def left_out_residuals(
     found: list[list[Array]] = [[] for _ in alphas]
     order: list[np.ndarray] = []
     m, P = moments.marks.shown.shape[0], int(data.T.shape[1])
-    entries = DEVICE_ENTRIES if is_foreign(data.X) else HOST_ENTRIES
     bases = list(moments.basis(alphas))
     for same in groups:
         size = same.shape[1]
         width = max(m, size * P)
-        for some in blocks(len(same), max(1, entries // (size * P * width))):
+        for some in blocks(len(same), at_once(data.X, size * P * width)):
             rows = same[some]
             order.append(rows.reshape(-1))
             for own, E in zip(found, _solved(data, moments, bases, rows), strict=True):

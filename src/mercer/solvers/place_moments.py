@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -65,8 +65,7 @@ class PlaceData:
 
     def by_place(self, rows: np.ndarray, marks: Marks) -> Array:
         """Kernel values of some fields, (fields, places, m), times the roots of their weights."""
-        found = sorted(self.view.values(take(self.X, rows), marks), key=lambda pair: pair[0])
-        K = namespace(self.X).stack([values for _, values in found], axis=1)
+        K = stacked(self.view.values(take(self.X, rows), marks))
         return K * like(np.sqrt(self.w[rows])[:, None, None], K) if self.weighted else K
 
 
@@ -80,8 +79,7 @@ class Moments:
         self.A: Any = like(np.zeros((m, m)), data.X)
         self.b: Any = like(np.zeros((m, channels)), data.X)
         sums: Any = [0.0] * P
-        entries = DEVICE_ENTRIES if is_foreign(data.X) else HOST_ENTRIES
-        parts = list(blocks(data.n, max(1, entries // m)))
+        parts = list(blocks(data.n, at_once(data.X, m)))
         whole, total = len(parts) == 1, float(data.w.sum())
         for rows in parts:
             w = like(data.w[rows], data.X)
@@ -173,6 +171,17 @@ def _squares(A: Array) -> Array:
     return lengths[:, None] + lengths[None, :] - 2.0 * (A @ xp.matrix_transpose(A))
 
 
+def at_once(A: Array, entries: int) -> int:
+    """How many fields are taken at once, where each has so many kernel values."""
+    return max(1, (DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES) // entries)
+
+
+def stacked(values: Iterable[tuple[int, Array]]) -> Array:
+    """Values at places in any order, (fields, …) each, as (fields, places, …)."""
+    found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
+    return namespace(*found).stack(found, axis=1)
+
+
 def factor_of(K: Array) -> Array:
     """The Cholesky factor of K; where rounding made it indefinite, of a little more."""
     xp = namespace(K)
@@ -213,12 +222,10 @@ class PlaceMap(FeatureMap):
         view = View(self.kernel, inputs, outputs)
         A = inputs.split(like(A, self.marks.positions))
         xp, m = namespace(A), self.marks.shown.shape[0]
-        entries = DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES
         parts = []
-        for rows in blocks(count(A), max(1, entries // m)):
+        for rows in blocks(count(A), at_once(A, m)):
             values = view.values(A[rows, ...], self.marks)
-            found = [(p, K @ self.coef) for p, K in values]
-            parts.append(xp.stack([v for _, v in sorted(found, key=lambda f: f[0])], axis=1))
+            parts.append(stacked((p, K @ self.coef) for p, K in values))
         return parts[0] if len(parts) == 1 else xp.concat(parts)
 
     @property

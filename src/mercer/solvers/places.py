@@ -19,7 +19,7 @@ from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
 from .left_out import members_by_size
 from .place_left_out import left_out_residuals
-from .place_moments import DEVICE_ENTRIES, HOST_ENTRIES, Moments, PlaceData, PlaceMap, joined
+from .place_moments import Moments, PlaceData, PlaceMap, at_once, joined, stacked
 
 CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
@@ -87,7 +87,7 @@ class Places(Factorization):
         coef = self._coefficients(alpha)
         mean, offset = self.outputs.mean, None
         if mean is not None:
-            explained = self._joined((full.means @ coef)[None, :, :])
+            explained = joined((full.means @ coef)[None, :, :], self.data.grid)
             offset = mean - explained[0, :]
         map = PlaceMap(self.kernel, full.marks, coef)
         return Solution(self._point_map(map, offset), self.kernel)
@@ -128,10 +128,6 @@ class Places(Factorization):
         turned = xp.matrix_transpose(Q)
         return [xp.concat(parts, axis=2) @ turned for parts in zip(*found, strict=True)]
 
-    def _joined(self, R: Array) -> Array:
-        """Values at the places that count, (n, places, channels), as rows of coordinates."""
-        return joined(R, self.data.grid)
-
     # -- the Gaussian-process view ------------------------------------------------------------
 
     Q = None
@@ -168,7 +164,7 @@ class Places(Factorization):
     def _residuals(self, alphas: list[float], moments: Moments) -> Iterator[Array]:
         """Left-out residuals for every α, as rows of coordinates."""
         for E in self._by_place(alphas, moments):
-            yield self.outputs.unweighted(self._joined(E))
+            yield self.outputs.unweighted(joined(E, self.data.grid))
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
@@ -178,7 +174,8 @@ class Places(Factorization):
         labels = self.problem.left_out_labels
         (E,) = left_out_residuals(data, full, [alpha], members_by_size(labels))
         pulls = []  # of each field on the coordinates of g
-        for rows in blocks(data.n, self._fields_at_once()):
+        few = at_once(data.X, self.rank * int(data.T.shape[1]))
+        for rows in blocks(data.n, few):
             Z = self._centred(data.by_place(np.arange(rows.start, rows.stop), full.marks), rows)
             pulls.append(xp.matrix_transpose((Z @ M) * d) @ E[rows, ...])
         pull = xp.concat(pulls)
@@ -190,9 +187,8 @@ class Places(Factorization):
                 xp.reshape(together @ xp.reshape(A, (n, -1)), A.shape) for A in (pull, constant)
             )
         A = data.view.inputs.split(like(X, data.X))
-        for rows in blocks(count(A), max(1, self._fields_at_once() // data.n)):
-            found = sorted(data.view.values(A[rows, ...], full.marks), key=lambda pair: pair[0])
-            K = xp.stack([values for _, values in found], axis=1)
+        for rows in blocks(count(A), max(1, few // data.n)):
+            K = stacked(data.view.values(A[rows, ...], full.marks))
             K = K if full.means is None else K - full.means[None, :, :]
             D = (K @ M)[:, None, :, :] @ pull[None, :, :, :]
             D = D + constant[None, :, :, :] if self.problem.intercept else D
@@ -204,10 +200,6 @@ class Places(Factorization):
             raise Refused(
                 f"{self.kernel} with an operator over channels has no closed form for it."
             )
-
-    def _fields_at_once(self) -> int:
-        entries = DEVICE_ENTRIES if is_foreign(self.data.X) else HOST_ENTRIES
-        return max(1, entries // (self.rank * int(self.data.T.shape[1])))
 
     def _centred(self, K: Array, rows: slice) -> Array:
         """Kernel values of training fields less the means of their places."""
@@ -232,7 +224,7 @@ class Places(Factorization):
             known = known + self.problem.intercept / self.problem.total
             columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / alpha + known)
         V = xp.stack(columns, axis=1)[:, :, None] + 0.0 * self.data.T[:1, :, :]
-        return self._joined(V)
+        return joined(V, self.data.grid)
 
 
 def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:

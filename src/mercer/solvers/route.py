@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._plan import Plan, Sizes
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
@@ -166,3 +168,18 @@ def plan(sizes: Sizes) -> Plan:
     elif not sizes.choice and sizes.n >= MANY:
         routes.insert(0, OneRidge.cost(sizes))
     return Plan(sizes.n, tuple(routes), sizes.largest_rank())
+
+
+def cholesky_posterior(problem: Problem, want: Want, alpha: float) -> Cholesky | None:
+    """What gives variances without a spectrum; None where they take one."""
+    if problem.gathered is not None or not problem.separable:
+        return None
+    single = Want(alphas=[alpha], judge=want.judge)
+    if route(problem, single) is not Cholesky or not problem.kernel.operator.uniform:
+        return None
+    found = Cholesky(problem, single, Cache())
+    try:
+        found.factored(alpha)
+    except np.linalg.LinAlgError:
+        return None  # α is lost in rounding
+    return found

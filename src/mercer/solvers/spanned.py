@@ -10,12 +10,12 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
 from .._plan import LEFT_OUT_SQUARES, require_exact
-from ..embedding import Deferred, Embedding, PointMap, SpanFrame
+from ..embedding import Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOut, LeftOutModels, Solution
-from .left_out import LeaveOneOut, Part
+from .left_out import LeaveOneOut, Part, members_by_size
 from .low_rank import low_rank_rows, needs_no_coordinates
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .weights import factored
@@ -190,9 +190,8 @@ class SpannedLowRank(Factorization):
 
     def _points_at(self, alpha: float) -> Embedding:
         """The left-out points, n² weights once somebody asks for them."""
-        problem = self.problem
-        weigh = partial(self.left_out_weights, alpha)
-        return Deferred(weigh, self.frame, problem.left_out_labels, problem.given)
+        C, problem = self.left_out_weights(alpha), self.problem
+        return Embedding(C, self.frame, problem.left_out_labels, problem.given)
 
     def _shrunk(self, alpha: float) -> Array:
         """E diag(d), d = α / (s + α): what the ridge takes off the span of E."""
@@ -201,14 +200,8 @@ class SpannedLowRank(Factorization):
 
     def _rest(self, alpha: float) -> Array:
         """1 - H_ii."""
-        squares, s = self.part.squares, self.part.inputs.s
-        rest = squares @ (alpha / (s + alpha))
-        rest = rest if self.part.inputs.complete else rest + self._free[:, 0]
+        rest = next(self.part.path([alpha]))[1][:, 0]
         return namespace(rest).where(rest > 0, rest, namespace(rest).ones_like(rest))
-
-    @property
-    def _free(self) -> Array:
-        return self.part.free
 
     @cached_property
     def beyond(self) -> Array:
@@ -254,7 +247,7 @@ class SpannedLowRank(Factorization):
     def _group_lengths(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
         xp, turn = namespace(shrunk), namespace(shrunk).matrix_transpose
         lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
-        for own in members(groups):
+        for own in (own for same in members_by_size(groups) for own in same):
             G = take(shrunk, own)
             N = G @ self.inner @ turn(G)
             if not self.part.inputs.complete:
@@ -262,7 +255,7 @@ class SpannedLowRank(Factorization):
                 cross = G @ turn(beyond)
                 outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
                 N = N + cross + turn(cross) + outside - beyond @ turn(E)
-            rest = self.part.rest_block_of(alpha, own)
+            rest = self.part.rest_blocks([alpha], own[None, :])[0, 0, 0, :, :]
             half = turn(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
             if self.problem.weights is not None:
@@ -310,8 +303,3 @@ class SpannedLowRank(Factorization):
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
         return self._uniform_scale(self.at.moment)
-
-
-def members(labels: np.ndarray) -> list[np.ndarray]:
-    """The positions of each group."""
-    return [np.flatnonzero(labels == group) for group in range(labels.max() + 1)]

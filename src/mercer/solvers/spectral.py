@@ -23,7 +23,7 @@ from ..symmetric import SymMatrix, eigh
 from .densities import left_out_density, unit_variance
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
-from .left_out import LeaveOneOut, Part
+from .left_out import LeaveOneOut, Part, pooled
 from .weights import stands_out
 from .without import moved
 
@@ -129,7 +129,7 @@ class Spectral(Factorization):
 
     def _averaged(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation."""
-        found = [LeaveOneOut(part).pooled(alpha) for part in self.parts]
+        found = [pooled(part, alpha) for part in self.parts]
         R = self._in_order([residuals for residuals, _ in found])
         mean = sum(rest for _, rest in found) / (R.shape[0] * R.shape[1])
         return self.outputs.unweighted(R) / mean
@@ -190,7 +190,7 @@ class Spectral(Factorization):
         xp = namespace(self.outputs.rows)
         reached = sizes = 0.0
         for part in self.parts:
-            lengths = xp.sum(part.T * part.T, axis=0)
+            lengths = part.lengths
             level = float(xp.sum(part.inputs.s)) / part.inputs.total
             reached += level * float(xp.sum(part.b * lengths))
             sizes += float(xp.sum(lengths))
@@ -208,27 +208,22 @@ class Spectral(Factorization):
 
         Refused where outputs have no finite features: the number of directions is arbitrary then.
         """
-        infinite = self.problem.outputs.kernel.features is None
-        if infinite and self.problem.outputs.features is None:
+        outputs, weights = self.problem.outputs, self.problem.weights
+        finite = outputs.kernel.features is not None or outputs.features is not None
+        if not finite and self.problem.gathered is None:
             raise Refused(
-                f"{self.problem.outputs.kernel} has infinitely many directions, over which the "
+                f"{outputs.kernel} has infinitely many directions, over which the "
                 "evidence is not defined: use finite output features."
             )
         misfit = logs = number = 0.0
         for part in self.parts:
-            xp, (n, q) = namespace(part.T), part.T.shape
+            xp, C, (r, q) = namespace(part.inside), part.inside, part.inside.shape
             D = part.inputs.s[:, None] * part.b[None, :] + alpha
-            C = part.inside
-            misfit += float(xp.sum(C * C / D))
-            logs += float(xp.sum(xp.log(D)))
-            rows = n - (part.inputs.N is not None)
-            number += rows * q
-            if not part.inputs.complete:  # directions that no feature reaches have eigenvalue α
-                unseen = rows - part.inputs.s.shape[0]
-                misfit += float(xp.sum(part.outside**2)) / alpha
-                logs += unseen * q * log(alpha)
-        weights = self.problem.weights
-        extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * part.T.shape[1]
+            # directions that no feature reaches have eigenvalue α
+            misfit += float(xp.sum(C * C / D)) + part.missed / alpha
+            logs += float(xp.sum(xp.log(D))) + (part.number - r) * q * log(alpha)
+            number += part.number * q
+        extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * q
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
         return -0.5 * (number * log(misfit) + logs) + extra
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,11 @@ class Streamed(Factorization):
         map, mean = problem.gathered.outputs, self.origins[1]
         V = dense(map.transform(problem.outputs.items))
         outputs = Outputs.centred(V, problem.weights, False, OrthonormalFrame(map), mean)
-        return separated(problem, inputs, outputs, turned, EV)
+        found = separated(problem, inputs, outputs, turned, EV)
+        Q, vv = found.Q, m.vv.full
+        vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
+        found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
+        return found
 
     def _inputs(self) -> LowRankInputs:
         """The spectrum of the input moment of all pairs, with the sample as rows."""
@@ -134,14 +137,7 @@ class Streamed(Factorization):
         """As at low rank, from the moments of all pairs."""
         if self.problem.weights is not None:
             raise Refused("the evidence of weighted pairs is not known on a stream.")
-        (part,) = self.parts.parts
-        xp, C, (r, q) = namespace(part.inside), part.inside, part.inside.shape
-        D = part.inputs.s[:, None] * part.b[None, :] + alpha
-        rest = max(0.0, float(self.moments.vv.trace()) - float(xp.sum(C * C)))
-        rows = float(self.moments.n) - (self.means is not None)
-        misfit = float(xp.sum(C * C / D)) + rest / alpha
-        logs = float(xp.sum(xp.log(D))) + (rows - r) * q * log(alpha)
-        return -0.5 * (rows * q * log(misfit / (rows * q)) + logs)
+        return self.parts.evidence(alpha)
 
     def variance(self, X: Any, alpha: float) -> Array:
         """As at low rank."""
@@ -150,14 +146,7 @@ class Streamed(Factorization):
     @property
     def scale(self) -> float:
         """(tr K_x / n) · tr(B S_vv) / tr S_vv, over all pairs."""
-        (part,) = self.parts.parts
-        xp = namespace(part.T)
-        Q, vv = self.parts.Q, self.moments.vv
-        full = vv.full if Q is None else xp.matrix_transpose(Q) @ vv.full @ Q
-        spread = xp.linalg.diagonal(full)
-        level = float(xp.sum(part.inputs.s)) / float(self.moments.n)
-        reached, size = float(xp.sum(part.b * spread)), float(xp.sum(spread))
-        return level * reached / size if reached > 0 and size > 0 else 1.0
+        return self.parts.scale
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .._threads import rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
-from ..operators.moments import RowSums
+from ..operators.moments import row_sums
 from .base import Source
 from .blocks import Expected, naming
 
@@ -120,8 +120,8 @@ class Gathering:
             roots = like(np.sqrt(w[some])[:, None], U)
             return roots * U, roots * V, roots
 
-        sums = RowSums(rows, threads, True, self.precision)
-        found = sums(count(y), FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths)))
+        step = FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths))
+        found = row_sums(rows, count(y), step, threads, True, self.precision)
         n = count(y) if w is None else float(w.sum())
         return Moments(n, found.uu, found.vu, found.vv, found.u, found.v)
 

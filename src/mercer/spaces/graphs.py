@@ -84,8 +84,7 @@ def read_graph(
     if hasattr(item, "nodes") and hasattr(item, "edges"):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:
-        adjacency, labels = item
-        return _from_adjacency(adjacency, labels, name)
+        return _from_adjacency(item[0], item[1], name)
     raise ValueError(
         f"{name} must be a networkx graph or a tuple (adjacency, labels), got {item!r:.80}."
     )

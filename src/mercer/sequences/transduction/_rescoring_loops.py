@@ -54,7 +54,7 @@ def language_scores(y, starts, language):
 
 
 @inlined
-def score(local, places, language, histories, tiers, temperature, weight, y):
+def score(local, places, language, histories, tiers, temperature, y):
     """The score of one output of one input: that of its best cut into chunks.
 
     `histories` and `tiers` are of each place of the output, as `output_histories` gives them.
@@ -75,13 +75,11 @@ def score(local, places, language, histories, tiers, temperature, weight, y):
             for size in range(min(longest, m - j) + 1):
                 after[j + size] = max(after[j + size], now[j] + by_length[size])
         now = after
-    return now[m] + weight * language_score(y, language) + language.closing[tiers[m] % 3]
+    return now[m] + language.weight * language_score(y, language) + language.closing[tiers[m] % 3]
 
 
 @parallel
-def score_all(
-    start, stop, local, language, histories, tiers, temperature, weight, y, y_starts, owner, out
-):
+def score_all(start, stop, local, language, histories, tiers, temperature, y, y_starts, owner, out):
     """The score of every given output for the input that owns it."""
     for p in range(start, stop):
         places = np.arange(local.starts[owner[p]], local.starts[owner[p] + 1])
@@ -89,6 +87,4 @@ def score_all(
             y[y_starts[p] : y_starts[p + 1]],
             slice(y_starts[p] + p, y_starts[p + 1] + p + 1),
         )
-        out[p] = score(
-            local, places, language, histories[here], tiers[here], temperature, weight, own
-        )
+        out[p] = score(local, places, language, histories[here], tiers[here], temperature, own)

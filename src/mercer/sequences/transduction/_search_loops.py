@@ -17,8 +17,8 @@ LocalScores = namedtuple(
     "keys table offset coef first width prior lengths chunks",
 )
 """The positions of inputs with their features, pairs of features and histories, the local map."""
-Language = namedtuple("Language", "logp nexts start member once closing")
-"""The n-gram model and the tier of outputs."""
+Language = namedtuple("Language", "logp nexts start histories member once closing weight trie")
+"""What outputs are like: n-gram model with its weight and histories, tier, and a trie or none."""
 
 
 @compiled
@@ -97,101 +97,74 @@ def gold_likelihood(scores, starts, gold, prior, prior_starts, symbols, temperat
 
 
 @compiled
-def advance(symbols, state, key, tier, node, language, trie):
-    """State, key of the output, tier, node of the trie and log-probability after a chunk."""
-    gain = 0.0
+def advance(symbols, at, key, language):
+    """State, tier and node of the trie, key of the output and log-probability after a chunk."""
+    state, tier, node, gain = at[0], at[1], at[2], 0.0
     for symbol in symbols:
         gain += language.logp[state, symbol]
         state = language.nexts[state, symbol]
         key = mixed(key, symbol + 2)
         if len(language.member):
             tier = tier_after(tier, symbol, language.member, language.once)
-        if len(trie) and node >= 0:
-            node = trie[node, symbol]
-    return state, key, tier, node, gain
+        if len(language.trie) and node >= 0:
+            node = language.trie[node, symbol]
+    return state, tier, node, key, gain
 
 
 @compiled
 def selected(scores, merged, outputs, k, beam):
     """The best candidates: of those that may be merged the `k` best different, `beam` in all."""
-    kept = np.zeros(min(beam, len(scores)), dtype=np.int64)
-    room = 4
-    while room < 2 * len(kept):
-        room *= 2
-    groups, counts = np.full(room, -1), np.zeros(room, dtype=np.int64)
-    known = np.full(room, -1)
-    size, wrap = 0, np.uint64(room - 1)
-    for e in np.argsort(-scores, kind="mergesort"):
-        if scores[e] == -np.inf:
-            break
-        at = merged[e] & wrap
-        while groups[at] >= 0 and merged[groups[at]] != merged[e]:
-            at = (at + np.uint64(1)) & wrap
-        if counts[at] >= k:
-            continue
-        place = mixed(merged[e], 1) ^ outputs[e]
-        place = place & wrap
-        again = False
-        while k > 1 and known[place] >= 0:
-            other = known[place]
-            again |= outputs[other] == outputs[e] and merged[other] == merged[e]
-            place = (place + np.uint64(1)) & wrap
-        if again:
-            continue
-        groups[at] = e
-        counts[at] += 1
-        known[place] = e
-        kept[size] = e
-        size += 1
-        if size == len(kept):
-            break
-    return kept[:size]
+    order = np.argsort(-scores, kind="mergesort")
+    kept, mine = np.zeros(len(scores), np.bool_), np.empty(k, np.uint64)
+    before, size = np.uint64(0), 0
+    for e in order[np.argsort(merged[order], kind="mergesort")]:
+        size = size if merged[e] == before else 0
+        before = merged[e]
+        fresh = size < k and scores[e] > -np.inf
+        for a in range(size):
+            fresh &= mine[a] != outputs[e]
+        if fresh:
+            kept[e], mine[size] = True, outputs[e]
+            size += 1
+    return order[kept[order]][:beam]
 
 
 @inlined
-def search(
-    local, places, language, histories, trie, temperature, weight, k, beam, out, sizes, best
-):
+def search(local, places, language, temperature, k, beam, out, sizes, best):
     """Write the `k` best outputs of one input, at some places: symbols, lengths and scores.
 
     Hypotheses are partial outputs with the state of the n-gram model, of the tier and of the trie
     that they end in; since what comes depends on these only, the k best of each are all that can
     be among the k best in the end. Without a beam the search is exact.
     """
-    n_symbols = language.logp.shape[1] - 1
-    states, totals = np.array([language.start]), np.zeros(1)
-    outputs = np.array([SEED])
-    tiers, nodes = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    n_symbols, trie = language.logp.shape[1] - 1, language.trie
+    ends, totals, outputs = np.array([[language.start, 0, 0]]), np.zeros(1), np.array([SEED])
     parents, emitted = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
     for i in places:
         first, q = local.first[local.symbols[i]], local.width[local.symbols[i]]
-        size = len(states) * q
-        new_states, new_totals = np.empty(size, np.int64), np.empty(size)
+        size = len(ends) * q
+        new_ends, new_totals = np.empty((size, 3), np.int64), np.empty(size)
         new_outputs, merged = np.empty(size, np.uint64), np.empty(size, np.uint64)
-        new_tiers, new_nodes = np.empty(size, np.int64), np.empty(size, np.int64)
-        for b in range(len(states)):
-            known = histories[states[b]]
-            scores = position_scores(local, i, known, tiers[b], n_symbols, temperature)
+        for b in range(len(ends)):
+            known = language.histories[ends[b, 0]]
+            scores = position_scores(local, i, known, ends[b, 1], n_symbols, temperature)
             for c in range(q):
                 chunk, e = local.chunks[first + c, : local.lengths[first + c]], b * q + c
-                state, output, tier, node, gain = advance(
-                    chunk, states[b], outputs[b], tiers[b], nodes[b], language, trie
-                )
-                new_states[e], new_outputs[e], new_tiers[e] = state, output, tier
-                new_nodes[e] = node
+                state, tier, node, output, gain = advance(chunk, ends[b], outputs[b], language)
+                new_ends[e, 0], new_ends[e, 1], new_ends[e, 2] = state, tier, node
+                new_outputs[e] = output
                 merged[e] = mixed(mixed(mixed(SEED, state), tier), node + 2)
-                gained = totals[b] + scores[c] + weight * gain
+                gained = totals[b] + scores[c] + language.weight * gain
                 new_totals[e] = gained if node >= 0 else -np.inf
         kept = selected(new_totals, merged, new_outputs, k, beam)
-        states, totals, outputs = new_states[kept], new_totals[kept], new_outputs[kept]
-        tiers, nodes = new_tiers[kept], new_nodes[kept]
+        ends, totals, outputs = new_ends[kept], new_totals[kept], new_outputs[kept]
         parents.append(kept // q)
         emitted.append(first + kept % q)
-    totals = totals + weight * language.logp[states, -1] + language.closing[tiers % 3]
-    if len(trie):
-        for b in range(len(totals)):
-            if trie[nodes[b], -1] < 0:
-                totals[b] = -np.inf
+    for b in range(len(ends)):
+        totals[b] += language.weight * language.logp[ends[b, 0], -1]
+        totals[b] += language.closing[ends[b, 1] % 3]
+        if len(trie) and trie[ends[b, 2], -1] < 0:
+            totals[b] = -np.inf
     for rank, b in enumerate(np.argsort(-totals, kind="mergesort")[:k]):
         best[rank] = totals[b]
         at, symbols = b, out[rank]
@@ -205,13 +178,8 @@ def search(
 
 
 @parallel
-def search_all(
-    start, stop, local, language, histories, trie, temperature, weight, k, beam, out, sizes, best
-):
+def search_all(start, stop, local, language, temperature, k, beam, out, sizes, best):
     """The search for every input; sizes are 0 before."""
     for p in range(start, stop):
         places = np.arange(local.starts[p], local.starts[p + 1])
-        search(
-            local, places, language, histories, trie, temperature, weight, k, beam,
-            out[p], sizes[p], best[p],
-        )  # fmt: skip
+        search(local, places, language, temperature, k, beam, out[p], sizes[p], best[p])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,23 +187,21 @@ def fit_emissions(
     fallback = np.log(spread[common] / len(numbers))
     order = np.argsort(symbols, kind="stable")
     cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
-    systems, used, lists, priors = [], [], [], []
-    for s in range(n_symbols + 1):
-        rows = order[cuts[s] : cuts[s + 1]]
-        own = _usual(numbers[rows]) if len(rows) else common
-        lists.append(own)
-        priors.append(np.zeros(len(own)) if len(rows) else fallback)
-        if len(rows):
-            U, keys = features.repeated(places[rows])
-            systems.append((U, (numbers[rows][:, None] == own).astype(np.float32)))
-            used.append(keys)
+    groups = [order[a:b] for a, b in pairwise(cuts)]
+    lists = [_usual(numbers[rows]) if len(rows) else common for rows in groups]
+    priors = [
+        np.zeros(len(own)) if len(rows) else fallback
+        for rows, own in zip(groups, lists, strict=True)
+    ]
 
-    def solved(system: tuple) -> np.ndarray:
-        U, V = system
-        return ConjugateGradient(TOLERANCE).solve(U, V, alpha, _spectrum(operator, V))
+    def solved(system: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        rows, own = system
+        U, keys = features.repeated(places[rows])
+        V = (numbers[rows][:, None] == own).astype(np.float32)
+        return keys, ConjugateGradient(TOLERANCE).solve(U, V, alpha, _spectrum(operator, V))
 
-    coefs = side_by_side(solved, systems)  # a thread a core
-    return _laid_out(list(zip(used, coefs, strict=True)), lists, priors, chunks)
+    systems = [(rows, own) for rows, own in zip(groups, lists, strict=True) if len(rows)]
+    return _laid_out(side_by_side(solved, systems), lists, priors, chunks)
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:

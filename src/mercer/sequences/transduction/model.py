@@ -50,8 +50,7 @@ class Model:
             chunks = len(self.emissions.chunk)
             must(len(joint.events(chunks)) > chunks, "joint models are of other chunks")
 
-    @property
-    def language(self) -> Any:
+    def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
         """Argument of the compiled loops: n-gram model and tier, empty where there is none."""
         from ._search_loops import Language
 
@@ -59,7 +58,10 @@ class Model:
         tier = (np.zeros(0, bool), np.zeros(0, bool), np.zeros(3))
         if tiers is not None and tiers.depth:
             tier = tiers.target, tiers.once, tiers.closing
-        return Language(ngram.logp, ngram.next, int(ngram.start), *tier)
+        histories = self.contexts.histories(ngram.last)
+        return Language(
+            ngram.logp, ngram.next, int(ngram.start), histories, *tier, float(weight), trie
+        )
 
     def prepare(self, inputs: Inputs) -> Any:
         """Argument of the compiled loops: positions with their scores, and the local map."""
@@ -93,11 +95,9 @@ class Model:
         longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
-        search_all(
-            inputs, self.language, self.contexts.histories(self.ngram.last), trie,
-            float(temperature), float(weight), k, EVERYTHING if beam is None else int(beam),
-            out, sizes, values,
-        )  # fmt: skip
+        kept = EVERYTHING if beam is None else int(beam)
+        language = self.language(weight, trie)
+        search_all(inputs, language, float(temperature), k, kept, out, sizes, values)
         return out, sizes, values
 
     def score(
@@ -113,8 +113,9 @@ class Model:
 
         values = np.empty(len(owner))
         score_all(
-            inputs, self.language, *self.contexts.output_histories(outputs, self.ngram.end),
-            temperature, weight, outputs.flat, outputs.starts, owner, values,
+            inputs, self.language(weight),
+            *self.contexts.output_histories(outputs, self.ngram.end),
+            float(temperature), outputs.flat, outputs.starts, owner, values,
         )  # fmt: skip
         return values
 
@@ -145,6 +146,6 @@ class Model:
         starts = np.concatenate([[0], np.cumsum(sizes[there])])
         flat = np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, dtype=np.int64)
         language, joint = np.zeros(values.shape), np.zeros(values.shape)
-        language[there] = language_scores(flat, starts, self.language)
+        language[there] = language_scores(flat, starts, self.language(0.0))
         joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0].copy())
         return language, joint

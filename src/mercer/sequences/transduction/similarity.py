@@ -66,16 +66,11 @@ class SimilarSymbols:
     def replaced(self, codes: Codes, tokens: Any) -> Codes:
         """Take each unknown symbol for the known one that is most like it."""
         unknown = np.flatnonzero(codes.flat < 0)
-        if not len(unknown):
-            return codes
+        at = zip(codes.rows[unknown], codes.positions[unknown], strict=True)
+        symbols = [tokens[row][position] for row, position in at]
+        nearest = {symbol: self.nearest(symbol) for symbol in dict.fromkeys(symbols)}
         flat = codes.flat.copy()
-        rows, positions = codes.rows[unknown], codes.positions[unknown]
-        known: dict[Any, int] = {}
-        for place, row, position in zip(unknown, rows, positions, strict=True):
-            symbol = tokens[row][position]
-            if symbol not in known:
-                known[symbol] = self.nearest(symbol)
-            flat[place] = known[symbol]
+        flat[unknown] = [nearest[symbol] for symbol in symbols]
         return Codes(flat, codes.starts)
 
     def beside(self, codes: Codes, offset: int) -> np.ndarray:

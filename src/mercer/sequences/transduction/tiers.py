@@ -9,6 +9,7 @@ import numpy as np
 from ..._checks import Limits, array, bounded
 from ...kernels._sequences import Alphabet, Codes
 from ._keys import mix, seed
+from .inputs import before_places, reversed_codes
 
 DEPTH = 2
 """How many members of a class are seen to either side of a position, and in the output."""
@@ -65,27 +66,42 @@ class Tiers:
 
         (positions, 2 DEPTH): to the left from near to far, then to the right; -1 for none.
         """
-        from ._tier_loops import nearest_members
-
-        member = np.ascontiguousarray(self.source[:, c])
-        out = np.empty((len(codes.flat), 2 * DEPTH), dtype=np.int64)
-        nearest_members(np.where(codes.flat < 0, len(member) - 1, codes.flat), codes.starts,
-                        member, out)  # fmt: skip
-        return out
+        back, places = reversed_codes(codes), np.arange(len(codes.flat)) + codes.rows
+        left = last_members(codes, self.members(codes, c))[places]
+        right = last_members(back, self.members(back, c))[places]
+        mirrored = reversed_codes(Codes(np.arange(len(right)), codes.starts)).flat
+        return np.hstack([left[:, ::-1], right[mirrored, ::-1]])
 
     def before(self, target: Codes) -> np.ndarray:
-        """Return the state of the output tier before each place, as in `before_places`."""
-        from ._tier_loops import states_before
+        """Return the state of the output tier before each place, as in `before_places`.
 
-        states = np.empty(len(target.flat) + len(target.lengths), dtype=np.int64)
-        states_before(target.flat, target.starts, self.target, self.once, states)
-        return states
+        It is that of `tier_after`, symbol after symbol; unknown symbols change nothing.
+        """
+        known, rows = (
+            target.flat >= 0,
+            np.repeat(np.arange(len(target.lengths)), target.lengths + 1),
+        )
+        last = last_members(target, known & self.target[target.flat]) + 1
+        total = np.concatenate([[0], np.cumsum(known & self.once[target.flat])])
+        seen = total[np.arange(len(rows)) - rows] - total[target.starts[rows]]
+        return 3 * (last[:, 0] * (len(self.target) + 1) + last[:, 1]) + np.minimum(seen, 2)
 
     def history_keys(self, states: np.ndarray) -> np.ndarray:
         """Return the keys that `tier_key` gives to states, (states, depth)."""
         members, seen = states // 3, states % 3
         kinds = [(1001, members % (len(self.target) + 1)), (1002, members), (1003, seen)]
         return np.stack([mix(seed(kind), part) for kind, part in kinds[: self.depth]], axis=1)
+
+
+def last_members(codes: Codes, member: np.ndarray) -> np.ndarray:
+    """Return the last DEPTH symbols that are members before each place, the nearest last.
+
+    The rows are those of `before_places`; -1 where there are not so many.
+    """
+    total = np.concatenate([[0], np.cumsum(member)])
+    rows = np.repeat(np.arange(len(codes.lengths)), codes.lengths + 1)
+    members = Codes(codes.flat[member], total[codes.starts])
+    return before_places(members, DEPTH, -1)[total[np.arange(len(rows)) - rows] + rows]
 
 
 def learnt_class(codes: Codes, n: int) -> np.ndarray:
