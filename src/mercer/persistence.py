@@ -183,8 +183,9 @@ def _array(file: zipfile.ZipFile, digests: dict[str, str], i: int) -> np.ndarray
 def _unpacked(data: bytes, name: str) -> np.ndarray:
     """The array of a member whose header claims as many bytes as there are."""
     buffer = io.BytesIO(data)
-    version = np.lib.format.read_magic(buffer)
-    shape, _, dtype = _HEADERS[version](buffer)
+    major, minor = np.lib.format.read_magic(buffer)
+    header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
+    shape, _, dtype = header(buffer)
     must(not dtype.hasobject, f"the array {name} is a pickle, which is never read")
     must(dtype.kind in "biufcSUmM" and dtype.isnative, f"the array {name} has dtype {dtype}")
     must(
@@ -194,12 +195,6 @@ def _unpacked(data: bytes, name: str) -> np.ndarray:
     )
     buffer.seek(0)
     return np.load(buffer, allow_pickle=False)
-
-
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 def _check_format(tree: dict) -> None:

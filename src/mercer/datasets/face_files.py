@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -75,12 +74,11 @@ def load_mpi_faces(folder: str | Path, frontal: str = "0") -> Faces:
     from PIL import Image
 
     labels = [_head_and_angle(path) for path in paths]
-    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+    first: dict[tuple[str, str], Path] = {}
     for path, label in zip(paths, labels, strict=True):
-        seen[label].append(path.name)
-    twice = [names for names in seen.values() if len(names) > 1]
-    if twice:
-        raise WrongData(f"{twice[0][0]} and {twice[0][1]} are the same head in the same view.")
+        other = first.setdefault(label, path)
+        if other is not path:
+            raise WrongData(f"{other.name} and {path.name} are the same head in the same view.")
     pictures = []
     for path in paths:
         with Image.open(path) as image:
