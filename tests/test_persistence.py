@@ -17,10 +17,11 @@ from scipy import sparse
 from sklearn.metrics import make_scorer
 
 import mercer
-from mercer import KernelDependency, KernelDependencyCV
+from mercer import ConformalSets, KernelDependency, KernelDependencyCV
 from mercer._moved import MOVED
 from mercer._part_types import RENAMED, part_type
 from mercer._parts import Reader, Writer
+from mercer.features import Nystroem
 from mercer.kernels import RBF, Labels, Positions, Spectrum
 from mercer.metrics import sample_f1
 from mercer.operators import Covariance
@@ -358,3 +359,57 @@ def test_a_scorer_is_refused_with_the_way_out(tmp_path, rng):
     before = model.predict(X)
     again = mercer.load(mercer.save(model.set_params(scoring=None), tmp_path / "model.mercer"))
     np.testing.assert_array_equal(again.predict(X), before)
+
+
+# -- parts of older files that are no more ------------------------------------------------------
+
+
+def test_streamed_models_load_whose_kernel_values_are_a_part_of_their_own(tmp_path, pairs):
+    model = KernelDependency(RBF(1.0), features=Nystroem(3, random_state=0)).partial_fit(*pairs)
+    file = mercer.save(model, tmp_path / "model.mercer")
+
+    def older(members):
+        tree = members["model.json"].decode()
+        present = '"features.landmarks:Spanned", {'
+        assert present in tree
+        assert '"weights": null' in tree
+        tree = tree.replace(', "weights": null', "").replace(
+            present, '"features.landmarks:KernelValues", {"kernel_": null, '
+        )
+        members["model.json"] = tree.encode()
+
+    loaded = mercer.load(rewritten(file, older))
+    assert_array_equal(loaded.predict(pairs[0]), model.predict(pairs[0]))
+    again = loaded.partial_fit(*pairs).predict(pairs[0])
+    assert_allclose(again, model.partial_fit(*pairs).predict(pairs[0]))
+
+
+def test_sets_load_that_say_how_the_posterior_scales_them(tmp_path, rng):
+    X = rng.normal(size=(40, 2))
+    model = KernelDependency(RBF(1.0), alpha=0.1)
+    sets = ConformalSets(model, 0.8, scale="posterior").fit(X, np.sin(X))
+    file = mercer.save(sets, tmp_path / "sets.mercer")
+
+    def older(tree):
+        scaling = {"part": ["estimators.adaptive:PosteriorScale", {"band": True}]}
+        tree["root"]["part"][1]["scaling_"] = scaling
+
+    loaded = mercer.load(rewritten(file, tree_changed(older)))
+    assert_allclose(loaded.radius_, sets.radius_)
+
+
+def test_sets_of_labels_load_whose_probabilities_were_made_otherwise(tmp_path, rng):
+    X = rng.normal(size=(40, 2))
+    y = [sorted({"ab"[int(a > 0)], "cd"[int(b > 0)]}) for a, b in X]
+    sets = ConformalSets(KernelDependency(RBF(1.0), Labels()), 0.8).fit(X, y)
+    file = mercer.save(sets, tmp_path / "sets.mercer")
+
+    def older(tree):
+        state = tree["root"]["part"][1]
+        del state["labels_"]
+        state["inclusion_"] = {"part": ["estimators.list_summaries:Inclusion", {"margins": None}]}
+
+    loaded = mercer.load(rewritten(file, tree_changed(older)))
+    assert list(map(list, loaded.predict(X))) == list(map(list, sets.predict(X)))
+    with pytest.raises(ValueError, match="older mercer"):
+        loaded.label_probabilities(X)

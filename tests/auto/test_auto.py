@@ -1,5 +1,6 @@
 """AutoDependency: one line from a table to a model."""
 
+import io
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.metrics import make_scorer
 
 import mercer
 from mercer import AutoDependency
+from mercer.auto import progress
 from mercer.metrics import hamming_accuracy
 
 RNG = np.random.default_rng(0)
@@ -229,3 +231,25 @@ def test_images_to_images_try_neighbourhoods():
     model = AutoDependency(time_limit=20, random_state=0).fit(X, X * np.roll(X, 1, axis=1))
     assert "patches" in {row["family"] for row in model.leaderboard_}
     assert model.predict(X[:2]).shape == (2, 4, 4)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_terminal_shows_how_far_a_fit_is_whether_asked_or_not(monkeypatch, verbose):
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    auto(verbose=verbose).fit(X[:20], Y[:20])
+    assert "left" in shown.getvalue()
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_log_has_lines_only_where_they_are_asked_for(monkeypatch, verbose):
+    log = io.StringIO()
+    monkeypatch.setattr("sys.stderr", log)
+    monkeypatch.setattr(progress, "LINE", 0.0)
+    auto(verbose=verbose).fit(X[:20], Y[:20])
+    assert ("% done" in log.getvalue()) is verbose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,11 +12,14 @@ from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
-from .._arrays import Items
+from .._arrays import Items, host
+from ..embedding import Embedding
 from ..estimators import RegressorDependency
-from ..estimators.pairs import folds_of
+from ..estimators.choice import calibrated
+from ..estimators.pairs import folds_of, group_labels
 from ..features import Explicit
 from .inputs import Inputs
 from .measures import left_out_probabilities
@@ -40,7 +44,7 @@ def baselines(
     clock: Clock,
     seed: int,
 ) -> dict[str, float]:
-    """Return the score of each in five folds, as regressors of `RegressorDependency`.
+    """Return the score of each in five folds; they learn coordinates of the outputs.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
@@ -52,14 +56,21 @@ def baselines(
     A = _features(inputs, pairs.X) if clone(kernel).fit(pairs.y).features is not None else None
     if A is None or not A.shape[1]:
         return {}
-    plain = Pairs(A, pairs.y, pairs.groups, None)
-    for name, regressor in _models(seed, plain).items():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # as of the other models
+        head = RegressorDependency(None, kernel, Explicit(), outputs.decoder()).fit_outputs(pairs.y)
+    V, labels = host(head.targets(pairs.y)), group_labels(pairs.groups, pairs.n)
+    V = V[:, 0] if V.shape[1] == 1 else V  # scikit-learn warns of one column
+    split = PredefinedSplit(folds_of(labels, FOLDS))
+    fewest = min(len(train) for train, _ in split.split())
+    for name, regressor in _models(seed, A.shape[1], fewest).items():
         if not clock.allows("baseline"):
             break
-        model = RegressorDependency(regressor, kernel, Explicit(), outputs.decoder(), cv=FOLDS)
-        clock.timed("baseline", lambda: plain.fitted(model))  # noqa: B023
-        made = partial(left_out_probabilities, model.output_kernel_, model.left_out_, pairs.y)
-        scores[name] = score(pairs.y, model.loo_predict(), made)
+        C = clock.timed("baseline", lambda: cross_val_predict(regressor, A, V, cv=split))  # noqa: B023
+        points = Embedding(C.reshape(pairs.n, -1), head.frame_, labels)
+        made = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
+        decoder = calibrated(head.decoder_, points, head.outputs_)
+        scores[name] = score(pairs.y, decoder.decode(points), made)
     return scores
 
 
@@ -84,13 +95,12 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
     return np.hstack(parts)
 
 
-def _models(seed: int, pairs: Pairs) -> dict[str, Any]:
-    share = 1.0 if pairs.X.shape[1] < WIDE else "sqrt"
-    folds = folds_of(np.arange(pairs.n) if pairs.groups is None else pairs.groups, FOLDS)
-    fewest = pairs.n - int(np.bincount(folds).max())  # rows that a model learns from
+def _models(seed: int, width: int, rows: int) -> dict[str, Any]:
+    """The models, for so many columns and at least so many rows to learn from."""
+    share = 1.0 if width < WIDE else "sqrt"
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
-        "nearest neighbours": KNeighborsRegressor(min(10, fewest), weights="distance"),
+        "nearest neighbours": KNeighborsRegressor(min(10, rows), weights="distance"),
         "extra trees": ExtraTreesRegressor(TREES, max_features=share, random_state=seed),
     }

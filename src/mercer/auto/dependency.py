@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -62,8 +61,8 @@ class AutoDependency(LearntFromTable):
     random_state
         What forests and samples are drawn by.
     verbose
-        Whether to tell on standard error how far the fit is and how long it will take: a bar in a
-        terminal, lines in a log.
+        Whether to write lines on standard error that tell how far the fit is and how long it will
+        take. A terminal shows a bar instead, asked for or not.
 
     Attributes
     ----------
@@ -183,7 +182,7 @@ class AutoDependency(LearntFromTable):
 
     def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int, compared: Callable) -> None:
         search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
-        with clock.telling(search.planned(pairs)) if self.verbose else nullcontext():
+        with clock.telling(search.planned(pairs), lines=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = compared()
         self.leaderboard_ = sorted(search.board, key=lambda row: -row["score"])

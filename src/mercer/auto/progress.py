@@ -60,17 +60,19 @@ class Clock:
         return rest if self.limit is None else min(rest, max(0.0, self.limit - self.spent))
 
     @contextmanager
-    def telling(self, planned: dict[str, int]) -> Iterator[None]:
+    def telling(self, planned: dict[str, int], lines: bool) -> Iterator[None]:
         """Tell on standard error how far the steps are: by a bar in a terminal, lines in a log.
 
         Parameters
         ----------
         planned
             How many steps of each kind there are to be.
+        lines
+            Whether to write lines where there is no terminal.
         """
         self.left = dict(planned)
         if sys.stderr is None or not sys.stderr.isatty():
-            self.tell = self._line
+            self.tell = self._line if lines else None
             yield
             return
         from rich.console import Console

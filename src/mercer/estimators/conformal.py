@@ -219,6 +219,11 @@ class ConformalSets(FromFile, BaseEstimator):
         points; the labels are ``labels_.classes_``.
         """
         check_is_fitted(self, "shape_")
+        if vars(self).get("inclusion_") is not None:
+            raise ValueError(
+                "an older mercer fitted these sets: they have no label probabilities any more. "
+                "Fit them again."
+            )
         if vars(self).get("labels_") is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
         return self.labels_.predict(self.view_.embed(X))

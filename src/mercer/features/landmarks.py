@@ -42,7 +42,7 @@ class LandmarkMap(FeatureMap):
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
         """Bare kernel values, and the weights."""
-        return Spanned(self.kernel_, self.landmarks_, None), self.weights_
+        return Spanned(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
         """The same landmarks under other weights: one product at prediction, not two."""
@@ -59,10 +59,13 @@ class Spanned(LandmarkMap):
 
     kernel: Kernel
     landmarks: Items
-    weights: Array | None
+    weights: Array | None = None
     kernel_ = property(lambda self: self.kernel)
     landmarks_ = property(lambda self: self.landmarks)
     weights_ = property(lambda self: self.weights)
+
+
+KernelValues = Spanned  # its name without weights, in models of streams that are older
 
 
 def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
