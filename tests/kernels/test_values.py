@@ -1,14 +1,18 @@
 """Every kernel against a loop over pairs, and what all of them promise."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import naive
+from mercer import KernelDependency
+from mercer.features import Nystroem
 from mercer.kernels import (
     RBF,
     Centered,
@@ -20,6 +24,7 @@ from mercer.kernels import (
     Normalized,
     Polynomial,
     Precomputed,
+    VectorKernel,
     as_kernel,
 )
 from tolerances import IDENTITY
@@ -207,3 +212,37 @@ def test_functions_without_a_finite_value(value):
     ):
         with pytest.raises(ValueError, match="returned NaN or infinity"):
             function(["a", "b"])
+
+
+class Returned(VectorKernel):
+    """The linear kernel by a container that its author chose."""
+
+    def __init__(self, form):
+        self.form = form
+
+    def _gram(self, A, B):
+        return self.form(A @ B.T)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize(
+    "form", [np.ndarray.tolist, np.matrix, csr_array, pd.DataFrame, np.ma.asarray, lambda K: None]
+)
+def test_gram_matrices_that_are_no_arrays_are_refused(form):
+    X, kernel = np.random.default_rng(0).normal(size=(9, 2)), Returned(form)
+    for model in (
+        KernelDependency(kernel),
+        KernelDependency("rbf", kernel),
+        KernelDependency(Normalized(kernel)),
+        KernelDependency(kernel, features=Nystroem(3)),
+    ):
+        with pytest.raises(TypeError, match=r"Returned\(.* must return a plain array of numbers"):
+            model.fit(X, X).predict(X)
+
+
+def test_flat_gram_matrices_are_refused():
+    X, kernel = np.random.default_rng(0).normal(size=(9, 2)), Returned(np.ravel)
+    with pytest.raises(ValueError, match=r"gave a Gram matrix of shape \(81,\) for 9 items"):
+        KernelDependency(kernel).fit(X, X)
+    with pytest.raises(ValueError, match=r"gave a Gram matrix of shape \(1,\) for 1 items"):
+        KernelDependency("rbf", kernel).fit(X, X).predict(X)

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import SequenceTransducer
@@ -214,3 +215,18 @@ def test_few_lists_that_are_all_right_do_not_promise_one_error_in_many_thousands
     fitted = Confidence.fitted(scores, lengths, np.zeros(30, dtype=int))
     none = np.exp(fitted.log_probabilities(scores, lengths)[:, -1]).mean()
     assert 1e-3 < none < 1 / 30
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_top", "predict_proba"])
+def test_candidates_in_other_containers_are_rows_or_refused(model, method):
+    predict = getattr(model, method)
+    lists = [["KSAN", "KAN"], ["B", "zzz"]]
+    wanted = list(predict(["can", "b"], candidates=lists))
+    series = pd.Series(lists, index=["p", "q"])
+    for same in (series, [iter(row) for row in lists], map(iter, lists)):
+        assert list(predict(["can", "b"], candidates=same)) == wanted
+    for table in (pd.DataFrame(lists), dict(enumerate(lists)), "KB", 5):  # names, not rows
+        with pytest.raises(TypeError, match="list of outputs for each input, got"):
+            predict(["can", "b"], candidates=table)
+    with pytest.raises(TypeError, match=r"candidates\[1\] must be a list of outputs, got None"):
+        predict(["can", "b"], candidates=[["KAN"], None])

@@ -7,6 +7,7 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
@@ -103,6 +104,8 @@ class Kernel(BaseEstimator):
             F = self.features(A)
             return namespace(F).sum(F * F, axis=1)
         rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
+        if rows and (type(rows[0]) is not np.ndarray or rows[0].shape != (1, 1)):
+            self.checked_gram(take(A, [0]))  # refuses what is no matrix
         return namespace(*rows).concat([row[:, 0] for row in rows])
 
     # -- what it can do beside: an object, or None ----------------------------------------------
@@ -145,6 +148,12 @@ class Kernel(BaseEstimator):
         """The Gram matrix that a fit stands on: of the right shape and finite, or refused."""
         A = self.check(A, "A")
         K, n = self._gram(A, A), count(A)
+        plain = isinstance(K, np.ndarray) and not isinstance(K, np.matrix | np.ma.MaskedArray)
+        if not plain and not is_foreign(K):
+            raise TypeError(
+                f"{self} gave a {type(K).__name__}: its _gram(A, B) must return a plain array of "
+                "numbers, with a row for each item of A and a column for each of B."
+            )
         if tuple(K.shape) != (n, n):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
         return self.finite_values(K)

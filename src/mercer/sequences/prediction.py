@@ -14,6 +14,7 @@ from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
 from .transduction.calibration import LISTED
+from .transduction.checks import checked_candidates
 from .transduction.confidence import Confidence, with_probabilities
 from .transduction.decoding import Decoding, output_of, top_of_both
 from .transduction.inputs import InputCoder
@@ -81,8 +82,7 @@ class TransducerPrediction:
         The probabilities are calibrated on pairs left out of the fit; what is left to one is the
         probability of any other output. Those of all `candidates` of an input sum to one.
         """
-        if candidates is not None:
-            candidates = list(candidates)
+        candidates = checked_candidates(candidates)
         many = max([whole(k, "k", 1), LISTED, *map(len, candidates or [])])
         ranked = self._top(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
@@ -95,8 +95,7 @@ class TransducerPrediction:
         check_is_fitted(self)
         if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
             return []
-        if candidates is not None and not hasattr(candidates, "__len__"):
-            candidates = list(candidates)
+        candidates = checked_candidates(candidates)
         decoder, X = self._decoding, as_sequences(X)
         context = None if context is None else as_context(context, len(X))
         twin = self.__dict__.get("backward_")

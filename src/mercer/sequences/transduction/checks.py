@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Set
 from numbers import Real
 from typing import Any
 
@@ -98,3 +99,20 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
             f"and {len(y)} outputs."
         )
     return X, y
+
+
+def checked_candidates(candidates: Items | None) -> list[Any] | None:
+    """A list of outputs for each input, from any iterable of lists; None stays None."""
+    if candidates is None:
+        return None
+    by_name = hasattr(candidates, "columns") or isinstance(candidates, str | Mapping | Set)
+    if by_name or not np.iterable(candidates):
+        raise TypeError(
+            f"candidates must be a list with a list of outputs for each input, got "
+            f"{type(candidates).__name__}: of a table take table.values.tolist()."
+        )
+    lists = [list(row) if isinstance(row, Iterator) else row for row in candidates]
+    for i, row in enumerate(lists):
+        if not hasattr(row, "__len__"):
+            raise TypeError(f"candidates[{i}] must be a list of outputs, got {row!r:.60}.")
+    return lists
