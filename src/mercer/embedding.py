@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._arrays import Array, Items, blocks, count, like, namespace, take
-from .features import FeatureMap
+from .features import Explicit, FeatureMap
 from .kernels import Kernel
 
 BLOCK = 4096
@@ -36,6 +36,8 @@ class Frame:
     """Whether the vectors are orthonormal coordinates rather than the training outputs."""
     whole = False
     """Whether outputs are vectors and distances those of their coordinates."""
+    explicit = False
+    """Whether the coordinates are the explicit features of the output kernel."""
 
     def evaluate(self, Y: Items) -> Array:
         """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
@@ -78,6 +80,11 @@ class OrthonormalFrame(Frame):
     def whole(self) -> bool:  # type: ignore[override]
         """As the map says."""
         return self.map.projects and self.kernel.on_vectors
+
+    @property
+    def explicit(self) -> bool:  # type: ignore[override]
+        """Whether the coordinates are the explicit features of the output kernel."""
+        return isinstance(self.map, Explicit)
 
     def evaluate(self, Y: Items) -> Array:
         """The coordinates of the outputs."""

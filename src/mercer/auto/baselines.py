@@ -21,6 +21,7 @@ from ..estimators import RegressorDependency
 from ..estimators.choice import calibrated
 from ..estimators.pairs import folds_of, group_labels
 from ..features import Explicit
+from ..kernels import Kernel
 from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
@@ -39,6 +40,7 @@ MOST = 5000
 def baselines(
     inputs: Inputs,
     outputs: Outputs,
+    kernel: Kernel,
     pairs: Pairs,
     score: Callable[..., float],
     clock: Clock,
@@ -52,7 +54,7 @@ def baselines(
     most = MOST // 4 if inputs.texts or inputs.width_ >= WIDE else MOST
     if pairs.n > most:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:most]))
-    kernel, scores = outputs.kernel(), {}
+    scores: dict[str, float] = {}
     A = _features(inputs, pairs.X) if clone(kernel).fit(pairs.y).features is not None else None
     if A is None or not A.shape[1]:
         return {}

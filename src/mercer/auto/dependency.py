@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._arrays import Items
@@ -16,6 +17,7 @@ from ..estimators.base import warn_if_constant
 from ..estimators.doubts import doubts_of
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
+from ..kernels import Kernel
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded
 from .frames import as_table, named, outputs_table
@@ -170,18 +172,23 @@ class AutoDependency(LearntFromTable):
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        warn_if_constant(self.outputs_.kernel().fit(pairs.y), pairs.y)
-        compared = partial(baselines, self.inputs_, self.outputs_, pairs, self._metric, clock, seed)
+        kernel = self.outputs_.kernel(pairs.y, pairs.weights)
+        warn_if_constant(clone(kernel).fit(pairs.y), pairs.y)
+        compared = partial(
+            baselines, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
+        )
         if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._by_letters(pairs)
             self.baselines_ = compared()
         else:
-            self._by_kernels(pairs, clock, seed, compared)
+            self._by_kernels(kernel, pairs, clock, seed, compared)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
 
-    def _by_kernels(self, pairs: Pairs, clock: Clock, seed: int, compared: Callable) -> None:
-        search = Search(self.inputs_, self.outputs_, self._metric, clock, seed)
+    def _by_kernels(
+        self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, compared: Callable
+    ) -> None:
+        search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed)
         with clock.telling(search.planned(pairs), lines=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = compared()

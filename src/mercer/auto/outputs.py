@@ -94,10 +94,16 @@ class Outputs(BaseEstimator):
             return table
         return table.filled(names, drop=False)
 
-    def kernel(self) -> Kernel:
-        """The output kernel."""
+    def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
+        """Return the output kernel for all models of a search.
+
+        Numbers are scaled by the mean and standard deviation of all training outputs `y`. The
+        scaler is fitted here, once, because models that scaled outputs by their own sample could
+        not be blended.
+        """
         if self.kind_ == "number":
-            return Mapped(StandardScaler(), Linear(), Vectors(), inverse=True)
+            scaler = StandardScaler().fit(y, sample_weight=weights)
+            return Mapped(scaler, Linear(), Vectors(), inverse=True)
         return self.space_.kernel()
 
     def decoder(self) -> Decoder | None:

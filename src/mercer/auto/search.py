@@ -88,6 +88,8 @@ class Search:
     ----------
     inputs, outputs, score, clock, seed
         How columns are read, what predictions are scored by, the time, and a seed.
+    output_kernel
+        The output kernel that all candidates share, so that they can be blended.
     board
         A row of the leaderboard for each candidate.
     models, rows
@@ -97,6 +99,7 @@ class Search:
 
     inputs: Inputs
     outputs: Outputs
+    output_kernel: Kernel
     score: Callable[..., float]
     clock: Clock
     seed: int
@@ -205,7 +208,7 @@ class Search:
         return pairs.fitted(
             KernelDependencyCV(
                 kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
-                self.outputs.kernel(),
+                self.output_kernel,
                 scoring="auto" if self.outputs.kind_ == "labels" else None,
                 decoder=self.outputs.decoder(),
                 features=None if exact else _map_of(kernel, rank),
@@ -223,7 +226,7 @@ class Search:
         steps = TREES * n * log2(n) * share * d * q
         common: dict[str, Any] = {
             "kernel": kernel,
-            "output_kernel": self.outputs.kernel(),
+            "output_kernel": self.output_kernel,
             "n_trees": TREES if steps < STEPS else TREES // 2,
             "min_samples_leaf": max(1, n // 5000),
             "decoder": self.outputs.decoder(),

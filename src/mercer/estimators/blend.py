@@ -240,28 +240,41 @@ def _left_out(model: Any, folds: np.ndarray | None) -> Embedding:
 
 
 def common_frame(frames: list[Frame], y: Items) -> Frame:
-    """One frame for all: coordinates where a model has them; refuse coordinates that differ."""
+    """Return the frame that the points of all models are converted to.
+
+    It is the explicit features of the output kernel if a model uses them, because points in any
+    other frame can be converted to these; else the coordinates that a model has; else weights on
+    the training outputs. Models whose output kernels differ are refused.
+    """
     compact = [frame for frame in frames if frame.compact]
     if not compact:
         return frames[0]
+    common = next((frame for frame in compact if frame.explicit), compact[0])
     few = y[:CHECKED] if not hasattr(y, "tocsr") else y.tocsr()[:CHECKED]
-    expected = host(compact[0].evaluate(few))
-    for frame in compact[1:]:
-        found = host(frame.evaluate(few))
-        if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6):
+    expected = host(common.evaluate(few))
+    for frame in compact:
+        found = _converted(host(frame.evaluate(few)), frame, common)
+        if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6, atol=1e-9):
             raise ValueError(
-                "the models write outputs in different coordinates, so that their points cannot "
-                "be averaged: give all of them the same output_kernel and output_features."
+                "the models have different output kernels or output features, so that their "
+                "points cannot be averaged: give all of them the same output_kernel and "
+                "output_features. A kernel that learns from data, such as Mapped(StandardScaler(), "
+                "...), must be fitted beforehand."
             )
-    return compact[0]
+    return common
 
 
 def in_frame(points: Embedding, frame: Frame) -> np.ndarray:
-    """The coordinates of points in the frame of others."""
+    """Return the coordinates of points, converted to another frame."""
     C = host(points.coordinates)
     if points.frame.compact or not frame.compact:
-        return C
+        return _converted(C, points.frame, frame)
     return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
+
+
+def _converted(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
+    """Convert coordinates to explicit features if the other frame has those and this one not."""
+    return host(own.kernel_features(C)) if other.explicit and not own.explicit else C
 
 
 def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
