@@ -49,8 +49,6 @@ class Kernel(BaseEstimator):
 
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix, one row an item."""
-    centered = False
-    """Whether it subtracts the mean of what it was fitted on."""
     semi_supervised = False
     """Whether it learns from inputs whose outputs are not known."""
     unit_norm = False
