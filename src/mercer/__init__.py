@@ -7,8 +7,6 @@ operator-valued kernel, and decode the predicted point back into an output.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import _moved  # noqa: F401  finds modules under their old names
-
 if TYPE_CHECKING:
     from .auto import AutoDependency
     from .estimators import (

@@ -95,15 +95,6 @@ def test_features_of_an_expression(rng):
     assert_allclose(scaled.features.inverse(scaled.features(A)), A, rtol=0, atol=IDENTITY)
 
 
-def test_former_names_still_answer_with_a_warning():
-    with pytest.warns(FutureWarning, match="features, radial, fourier or item_gradient"):
-        assert Linear().finite and not RBF().finite
-    with pytest.warns(FutureWarning):
-        assert Linear().preimage([[1.0]]) == [[1.0]]
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = Linear().nonsense
-
-
 def test_capabilities_are_decided_before_a_fit_and_used_after_it():
     kernel = RBF() * Matern(nu=2.5) + 2.0 * RBF()
     assert kernel.radial and kernel.radial.curvature and kernel.fourier and kernel.item_gradient

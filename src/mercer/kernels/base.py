@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from ..spaces.base import resolve
-from .capabilities import FORMER, Features, Former, ItemGradient, Multiple
+from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
 VECTORS = Vectors()
@@ -202,10 +202,6 @@ class Kernel(BaseEstimator):
         from .algebra import Power
 
         return Power(self, exponent)
-
-
-for _name in FORMER:
-    setattr(Kernel, _name, Former(_name))
 
 
 def _is_zero(value: Any) -> bool:

@@ -48,7 +48,7 @@ class Model:
         must(similar is None or len(similar.coordinates) == symbols, "similar is of other inputs")
         for joint in filter(None, (self.joint, self.outline)):
             chunks = len(self.emissions.chunk)
-            must(len(joint.events(chunks)) > chunks, "joint models are of other chunks")
+            must(len(joint.number) > chunks, "joint models are of other chunks")
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
         """Argument of the compiled loops: n-gram model and tier, empty where there is none."""
@@ -125,8 +125,7 @@ class Model:
 
         total = np.zeros(len(owner))
         for joint in filter(None, (self.joint, self.outline)):
-            events = joint.events(len(self.emissions.chunk))
-            counts = Counts(joint.keys, joint.table, joint.values, joint.size, events)
+            counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
             values = np.empty(len(owner))
             joint_scores(inputs, counts, outputs.flat, outputs.starts, owner, values)
             total += values
