@@ -42,7 +42,6 @@ class Wrapper(Kernel):
 
     space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    centered = property(lambda self: self.inner.centered)
 
 
 class OfValues(Wrapper):
