@@ -124,7 +124,7 @@ PUBLIC = {
         "VectorKernel", "as_kernel",
     },
     ".features": {
-        "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
+        "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
         "RandomFourier", "RandomPivotedCholesky",
     },
     ".operators": {
