@@ -19,7 +19,6 @@ ORDER = [
         "_loops",
         "_memory",
         "_plan",
-        "_speed",
         "_extras",
         "_files",
         "_from_file",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,13 @@ class Side:
         if self.features is None or self.features.operator_valued:
             return Side(self.kernel, self.items, self.features, self.sample)
         return Side(self.kernel, self.items, self.features, self.sample, self.map)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of an item; 1 if the items are not arrays."""
+        if not self.kernel.on_vectors or self.kernel.pairwise:
+            return 1
+        return math.prod(int(size) for size in self.items.shape[1:])
 
     @cached_property
     def width(self) -> int | None:
