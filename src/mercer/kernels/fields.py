@@ -57,6 +57,8 @@ class FieldL2(Kernel):
             F = xp.permute_dims(xp.reshape(flat, (grid.size, A.shape[0], -1)), (1, 0, 2))
         return xp.reshape(F, A.shape)
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> FieldL2:
         """Remember the shape of the arrays, which `features` undoes into."""
         self.shape_ = tuple(int(s) for s in self.check(A, "A").shape[1:])
