@@ -119,7 +119,7 @@ def test_public_names_exist_once(name):
 PUBLIC = {
     "": {"KernelDependency", "KernelDependencyCV", "__version__"},
     ".kernels": {
-        "RBF", "Centered", "Function", "Gaussian", "Kernel", "Laplacian", "Linear", "Matern",
+        "RBF", "Function", "Gaussian", "Kernel", "Laplacian", "Linear", "Matern",
         "Normalized", "Polynomial", "Power", "Precomputed", "Product", "Scaled", "Sum",
         "VectorKernel", "as_kernel",
     },
@@ -129,7 +129,7 @@ PUBLIC = {
     },
     ".operators": {
         "ConditionalCovariance", "Covariance", "CurlFree", "DivergenceFree", "Identity", "Matrix",
-        "Moments", "Operator", "OperatorKernel", "Separable", "Transformed", "as_operator_kernel",
+        "Moments", "Operator", "OperatorKernel", "Separable", "as_operator_kernel",
     },
     ".solvers": {"BlockConjugateGradient", "Cholesky", "LeaveOneOut", "Moments", "Spectral"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},

@@ -57,10 +57,6 @@ class ExpectedLoss:
         return np.concatenate(found)
 
 
-OwnLoss = ExpectedLoss
-"""The name in pickles of older versions."""
-
-
 class LabelLoss(ExpectedLoss):
     """One minus F1, Hamming accuracy or subset accuracy of label sets; all searches are exact.
 

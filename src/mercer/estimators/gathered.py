@@ -162,7 +162,7 @@ def separated(kernel: OperatorKernel) -> Separable:
         raise ValueError(
             f"{kernel} does not separate: learn it from a stream with "
             "KernelDependency(features=mercer.features.RandomOperatorFourier(rank)) where it is a "
-            "function of x - x', else with mercer.OnlineKernelDependency."
+            "function of x - x', else fit arrays of fewer examples."
         )
     return kernel.separated()
 

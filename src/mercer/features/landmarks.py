@@ -65,9 +65,6 @@ class Spanned(LandmarkMap):
     weights_ = property(lambda self: self.weights)
 
 
-KernelValues = Spanned  # its name without weights, in models of streams that are older
-
-
 def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
     """The map to sum moments of, the matrix to turn their sums by, and the coordinates of a few.
 

@@ -84,7 +84,6 @@ class Pair(Kernel):
         return left.under("left"), right.under("right")
 
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
-    centered = property(lambda self: any(k.centered for k in self.parts))
 
 
 class Sum(Pair):

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from ..spaces.base import resolve
-from .capabilities import FORMER, Features, Former, ItemGradient, Multiple
+from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
 VECTORS = Vectors()
@@ -49,8 +49,6 @@ class Kernel(BaseEstimator):
 
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix, one row an item."""
-    centered = False
-    """Whether it subtracts the mean of what it was fitted on."""
     semi_supervised = False
     """Whether it learns from inputs whose outputs are not known."""
     unit_norm = False
@@ -213,10 +211,6 @@ class Kernel(BaseEstimator):
         from .algebra import Power
 
         return Power(self, exponent)
-
-
-for _name in FORMER:
-    setattr(Kernel, _name, Former(_name))
 
 
 def _is_zero(value: Any) -> bool:

@@ -43,7 +43,6 @@ class Wrapper(Kernel):
     depends_on_data = property(lambda self: self._given().depends_on_data)
     space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    centered = property(lambda self: self.inner.centered)
 
 
 class OfValues(Wrapper):
