@@ -35,6 +35,8 @@ class FeatureMap(BaseEstimator):
     """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
+    depends_on_data: Any = True
+    """Whether the coordinates change with the items that the map is fitted on."""
     weighs = False
     """Whether `fit` takes a `sample_weight`: items that count more change the coordinates."""
     trace_error_ = nan

@@ -54,6 +54,11 @@ class Pair(Kernel):
         left, right = self.parts
         return right.as_outputs(left.as_outputs(self._rows(Y, name), name), name)
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether one of the two kernels does."""
+        return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
+
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
         A = self._rows(A, "A")
