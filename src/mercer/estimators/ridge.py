@@ -48,6 +48,11 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
     n_iter_: int | None = None
     residual_: float | None = None
 
+    @property
+    def selected(self) -> str | None:
+        """What was selected on the data, in words; None where everything was given."""
+        return None
+
     # -- data ---------------------------------------------------------------------------------
 
     def _as_source(

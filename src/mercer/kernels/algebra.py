@@ -72,6 +72,11 @@ class Pair(Kernel):
         left, right = self.parts
         return right.as_outputs(left.as_outputs(Y, name), name)
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether one of the two kernels does."""
+        return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
+
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
         if are_joint(A):
@@ -103,7 +108,6 @@ class Pair(Kernel):
         )
 
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
-    centered = property(lambda self: any(k.centered for k in self.parts))
 
 
 class Sum(Pair):

@@ -178,6 +178,8 @@ class Delta(Kernel):
 
     space = Classes()
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> Delta:
         """Keep the classes."""
         A = self.check(A if self.classes is None else self.classes, "classes")

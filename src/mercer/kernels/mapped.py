@@ -148,6 +148,11 @@ class Mapped(After, Lean):
     def space(self, space: Space | None) -> None:
         self.__dict__["space"] = space
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the transformer is yet to be fitted, or the kernel behind it depends on data."""
+        return _unfitted(self.function) or self._given().depends_on_data
+
     def fit(self, A: Items) -> Kernel:
         """Fit the transformer, where it is not, and the kernel on what it makes of the items."""
         if _unfitted(self.function):

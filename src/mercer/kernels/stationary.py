@@ -74,6 +74,11 @@ class Stationary(VectorKernel):
         D2 = squared(A / unit, B / unit)
         return namespace(D2).sqrt(D2) * unit
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the length scale is a rule such as "median" and not a number."""
+        return isinstance(self.length_scale, str)
+
     def fit(self, A: Items) -> Stationary:
         """Determine the length scale from the items where it is "median" or "ard"."""
         A = self.check(A, "A")

@@ -35,6 +35,9 @@ class Operator(BaseEstimator):
     learnt = False
     """Whether B comes of the fit itself, so that `learn` has to see the ridge."""
 
+    depends_on_data: Any = True
+    """Whether B changes with the data; a custom operator that does not says False."""
+
     uniform: float | None = None
     """The number that B is times the identity, whatever the data; None where it is no such."""
 
@@ -100,6 +103,7 @@ class SumOperator(Operator):
         return f"({self.left} + {self.right})"
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    depends_on_data = property(lambda self: self.left.depends_on_data or self.right.depends_on_data)
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
@@ -128,6 +132,7 @@ class ScaledOperator(Operator):
         return f"{self.scale:g} * {self.operator}"
 
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    depends_on_data = property(lambda self: self.operator.depends_on_data)
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
