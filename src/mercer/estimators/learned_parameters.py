@@ -292,7 +292,6 @@ def _held(side: Side) -> Side:
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]
-    map = getattr(map, "map", map)
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
         raise Refused(
             f"features={side.features} have no landmarks to be held: use Nystroem, "

@@ -84,7 +84,7 @@ class FeatureMap(BaseEstimator):
         """Weights and items with Σ weight · Φ(item) = the point of coordinates C, row by row."""
         raise ValueError(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
-            "this decoder or these weights need: use features built on items, such as Exact()."
+            "this decoder or these weights need: use features built on items, such as Nystroem."
         )
 
     def kernel_features(self, C: Array) -> Array:
