@@ -68,6 +68,15 @@ class ParameterGradient:
             prefixed(part, self.most),
         )
 
+    def on(self, form: Callable[[Items], Items]) -> ParameterGradient:
+        """The same of items that are first brought into a form."""
+
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            left = form(A)
+            return self.vjp(left, left if A is B else form(B), C)
+
+        return self.through(vjp, lambda A, c: self.diag_vjp(form(A), c))
+
     def plus(self, other: ParameterGradient) -> ParameterGradient:
         """Both, of a sum of two kernels or of a kernel with parameters of its own."""
         return ParameterGradient(
@@ -128,17 +137,6 @@ def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) 
         lambda A: slopes(lambda k: k._diag(A)),
         most,
     )
-
-
-def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:
-    """Of a kernel on what is made of the items."""
-    named = inner.under("kernel")
-
-    def vjp(A: Items, B: Items, C: Array) -> Values:
-        left = made(A)
-        return named.vjp(left, left if A is B else made(B), C)
-
-    return named.through(vjp, lambda A, c: named.diag_vjp(made(A), c))
 
 
 def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
