@@ -19,7 +19,6 @@ ORDER = [
         "_loops",
         "_memory",
         "_plan",
-        "_speed",
         "_extras",
         "_files",
         "_from_file",
@@ -124,7 +123,7 @@ PUBLIC = {
         "VectorKernel", "as_kernel",
     },
     ".features": {
-        "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
+        "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA", "Nystroem",
         "RandomFourier", "RandomPivotedCholesky",
     },
     ".operators": {

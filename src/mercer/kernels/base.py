@@ -84,6 +84,15 @@ class Kernel(BaseEstimator):
         """Settle what depends on data, such as a length scale given as "median"."""
         return self
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether fitting on other items changes the values of the kernel.
+
+        Shapes and vocabularies do not count. A custom kernel with a `fit` of its own depends on
+        data unless it says otherwise.
+        """
+        return type(self).fit is not Kernel.fit
+
     def informed(self, unlabelled: Items) -> Kernel:
         """The kernel told of further inputs; itself, unless it is `semi_supervised`."""
         return self

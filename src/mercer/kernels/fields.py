@@ -41,6 +41,8 @@ class FieldL2(Kernel):
         F = F / xp.where(R > 0, R, xp.ones_like(R)) if inverse else F * R
         return xp.reshape(F, A.shape)
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> FieldL2:
         """Store the array shape that `features.inverse` restores."""
         self.shape_ = tuple(int(s) for s in self.check(A, "A").shape[1:])

@@ -101,6 +101,11 @@ class Gaussian(OfValues):
         self.kernel = kernel
         self.length_scale = length_scale
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the length scale is a rule, or the kernel inside depends on data."""
+        return isinstance(self.length_scale, str) or self._given().depends_on_data
+
     def fit(self, A: Items) -> Gaussian:
         """Fit the kernel inside and settle the length scale."""
         super().fit(A)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import Array, Items, concatenated, host, like, namespace, take
 from ..embedding import Embedding
-from ..problem import Problem, Side, Want
+from ..problem import Problem, Want
 from ..spaces.symmetries import Group
 from .by_direction import ByDirection
 from .factorization import Cache, Factorization, LeftOut, Solution, Variances
@@ -24,8 +24,8 @@ def with_images(problem: Problem) -> Problem:
     number = len(group)
     return replace(
         problem,
-        inputs=Side(problem.inputs.kernel, concatenated(X), problem.inputs.features),
-        outputs=Side(problem.outputs.kernel, concatenated(Y), problem.outputs.features),
+        inputs=replace(problem.inputs, items=concatenated(X), sample=None),
+        outputs=replace(problem.outputs, items=concatenated(Y), sample=None),
         labels=np.tile(problem.left_out_labels, number),
         weights=None if problem.weights is None else np.tile(problem.weights, number),
         given=None,
