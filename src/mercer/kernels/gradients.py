@@ -175,15 +175,10 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 def _set(part: Any, path: list[str], value: Any) -> None:
     if len(path) == 1:
         setattr(part, path[0], value)
-        if hasattr(part, "normalise"):
-            part.normalise()
         return
     from .base import as_kernel
 
     inner = getattr(part, path[0])
-    if isinstance(inner, list | tuple):  # the operators of a mixture
-        _set(inner[int(path[1])], path[2:], value)
-        return
     if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
         inner = part._given() if inner is None else as_kernel(inner)
         setattr(part, path[0], inner)
