@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import AutoDependency, save
 from .._arrays import take
-from ..auto.guess import input_kind
+from ..auto.kinds.guess import input_kind
 from ..tables import BadTable, Table, read
 
 SECONDS = 60.0
@@ -146,7 +146,7 @@ class Tables:
         """The inputs of a row of the table, to fill the form, and its outputs."""
         job = self._fitted()
         model, number = job.model, int(request.get("number", 0)) % len(job.table)
-        truth = model.outputs_.space_.write(take(model.training_.pairs.y, [number]))
+        truth = model.outputs_.cells_.write(take(model.training_.pairs.y, [number]))
         cells = {name: job.table.columns[name][number] for name in model.inputs_.kinds_}
         return {
             "number": number,
@@ -234,17 +234,34 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
     answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
     if kind in ("number", "curve", "image"):
         if model.coverage is not None:
-            low, high = model.predict_set(row)
-            answer["band"] = [plain(np.asarray(low)[0]), plain(np.asarray(high)[0])]
+            found = model.predict_set(row)
+            answer["band"] = [
+                _joined([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
+                for end in ("lower", "upper")
+            ]
         return answer
     try:
         answer["top"] = [[_text(y), plain(score)] for y, score in model.predict_top(row, k=5)[0]]
     except (ValueError, TypeError):
         pass  # a decoder with one answer for each input
     if model.coverage is not None and "sets_" in vars(model):
-        members = [_text(y) for y in model.predict_set(row)[0]]
+        members = _members(model, row)
         answer["set"], answer["members"] = members[:LISTED], len(members)
     return answer
+
+
+def _joined(ends: list) -> Any:
+    """Return the ends of several columns as a list; those of one array alone."""
+    return plain(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
+
+
+def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
+    """Return the outputs in the prediction set of a row, in words."""
+    found = model.predict_set(row)
+    columns = [cells[0] for name, cells in found.items() if name != model.id]
+    if model.outputs_.kind_ == "labels":
+        return [_text(cell) for cell in columns]
+    return [_text(y) for y in columns[0]]
 
 
 def _text(output: Any) -> str:
