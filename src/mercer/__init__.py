@@ -7,8 +7,6 @@ operator-valued kernel, and decode the predicted point back into an output.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import _moved  # noqa: F401  finds modules under their old names
-
 if TYPE_CHECKING:
     from .auto import AutoDependency
     from .estimators import (
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
         KernelDependency,
         KernelDependencyCV,
         LocalLaw,
-        OnlineKernelDependency,
         RegressorDependency,
     )
     from .estimators.train_network import train_network
@@ -31,8 +28,8 @@ __version__ = "0.2.0"
 __all__ = [
     "AutoDependency", "Blend", "ConformalSets", "DamagedModel", "ForestDependency",
     "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits", "LocalLaw",
-    "MaxMarginMarkovNetwork", "OnlineKernelDependency", "RegressorDependency",
-    "SequenceTransducer", "__version__", "load", "register", "save", "train_network", "tune",
+    "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer", "__version__",
+    "load", "register", "save", "train_network", "tune",
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "sequences", "auto")

@@ -1,4 +1,4 @@
-"""Which classes a model file may name, under the names that they had when it was written."""
+"""The classes that a model file may name."""
 
 from __future__ import annotations
 
@@ -15,46 +15,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._checks import Limits, is_whole, must
-from ._moved import present_name
 
 ROOMS = (
     "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
     "estimators", "sequences", "embedding", "curves", "tables", "auto", "symmetric", "problem",
 )  # fmt: skip
 """Where the parts of a model live; no other module is ever imported for a file."""
-RENAMED: dict[str, str] = {
-    "estimators.regression:PointMap": "embedding:PointMap",
-    "estimators.regression:DualWeights": "solvers.weights:DualWeights",
-    "estimators.regression:LeastWeights": "solvers.weights:LeastWeights",
-    "estimators.streamed:NoWeights": "solvers.weights:NoWeights",
-    "estimators.coupled:CoupledMap": "solvers.weights:CoupledMap",
-    "estimators.low_rank:LowRankWeights": "solvers.spanned:LowRankWeights",
-    "estimators.streamed:Gathered": "estimators.gathered:Gathered",
-    **{
-        f"kernels._labelled_graphs:{name}": f"spaces._labelled_graphs:{name}"
-        for name in ("Alphabet", "Form", "LabelledGraph")
-    },
-    "tables.spaces.words:Words": "kernels.tf_idf:Words",
-    "estimators.prediction_sets:Candidates": "estimators.set_shapes:CandidateShape",
-    "estimators.prediction_sets:Balls": "estimators.set_shapes:BallShape",
-    "estimators.prediction_sets:Bands": "estimators.set_shapes:BandShape",
-    "features.landmarks:IncompleteCholesky": "features.pivoted:IncompleteCholesky",
-    "kernels.linear:Linear": "kernels.base:Linear",
-    "operators.separable:OperatorSum": "operators.sums:OperatorSum",
-    "solvers.spectral:OneLowRank": "solvers.low_rank:LowRank",
-    "solvers.inputs:LowRankRows": "solvers.low_rank_inputs:LowRankRows",
-    "solvers.inputs:LowRankInputs": "solvers.low_rank_inputs:LowRankInputs",
-}
-"""Parts that have moved since they could first be saved: old name in files, present name.
-
-A name is ``module:Class``, the module without ``mercer.``. Whoever moves or renames a class that
-models are made of adds a line, so that files of older versions load.
-"""
-DROPPED: dict[str, set[str]] = {
-    "features.landmarks:Spanned": {"kernel_", "landmarks_", "weights_"},
-    "solvers.inputs:InputGram": {"shared"},
-}
-"""Attributes of parts in older files that nothing needs any more and are passed over."""
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
 }  # fmt: skip
@@ -133,8 +99,7 @@ def part_type(name: str) -> type:
         return _REGISTERED[name]
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_.]+:[A-Za-z0-9_.]+", name):
         raise ValueError(f"{name!r:.60} is no name of a part")
-    module, _, qualified = RENAMED.get(name, name).partition(":")
-    module = present_name(module)
+    module, _, qualified = name.partition(":")
     path = f"mercer.{module}"
     if module.split(".")[0] not in ROOMS:
         raise ValueError(f"{name!r:.60} is an unknown type: it is no part of mercer's models")
@@ -156,7 +121,6 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     out that is older than a parameter has its default.
     """
     parameters, hints = defaults(kind), _hints(kind)
-    state = {k: v for k, v in state.items() if k not in DROPPED.get(str(part_name(kind)), ())}
     for name, value in state.items():
         _check_name(kind, name)
         if is_whole(value) and name not in UNBOUNDED:

@@ -29,8 +29,8 @@ from ._parts import Reader, Writer
 
 __all__ = ["DamagedModel", "Limits", "load", "register", "save"]
 
-FORMAT = 1
-"""Raised when files of this version cannot be read by an older mercer."""
+FORMAT = 2
+"""The only format that is read and written; raised when the meaning of a file changes."""
 TREE = "model.json"
 SMALL, RATIO = 2**28, 50
 """Bytes that any file may unpack to, and those for each byte that it has on disk."""
@@ -120,6 +120,8 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None) -> Any:
     try:
         with zipfile.ZipFile(path) as file:
             return _loaded(file, limits or Limits())
+    except _OtherFormat as problem:
+        raise DamagedModel(f"{path} {problem}") from None
     except DamagedModel as problem:
         raise DamagedModel(f"{path} is no model, or is damaged: {problem}. {_WAY_OUT}") from None
     except Exception as problem:  # whatever a broken file makes zip, json or numpy say
@@ -127,6 +129,10 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None) -> Any:
             f"{path} is no mercer model, or is damaged ({type(problem).__name__}: {problem!s:.200})"
             f". {_WAY_OUT}"
         ) from None
+
+
+class _OtherFormat(DamagedModel):
+    """A file in a format that this version does not read."""
 
 
 _WAY_OUT = (
@@ -199,11 +205,10 @@ def _unpacked(data: bytes, name: str) -> np.ndarray:
 
 def _check_format(tree: dict) -> None:
     number = tree["format"]
-    if not is_whole(number) or not 1 <= number <= FORMAT:
-        raise DamagedModel(
-            f"it was written by mercer {tree['mercer']!s:.20} in format {number!s:.20}; this is "
-            f"mercer {__version__}, which reads formats 1 to {FORMAT}. Upgrade mercer"
-        )
+    if not is_whole(number) or number != FORMAT:
+        newer = is_whole(number) and number > FORMAT
+        way_out = "upgrade mercer" if newer else "fit the model again and save it"
+        raise _OtherFormat(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 
 
 def _npy(array: np.ndarray) -> bytes:

@@ -5,7 +5,6 @@ from sklearn.base import clone
 
 from mercer.kernels import (
     RBF,
-    Centered,
     Gaussian,
     Kernel,
     Laplacian,
@@ -85,7 +84,6 @@ def test_properties_pass_through():
     assert not (RBF(1.0) + Linear()).radial and (RBF(1.0) * RBF(1.0)).radial
     assert (2 * Linear()).features.inverse and not (0 * Linear()).features.inverse
     assert (Linear() + 3 * Linear()).features.inverse and (Linear() + RBF()).features is None
-    assert (2 * Centered(Linear())).centered and Centered(Linear()).item_gradient
 
 
 def test_features_of_an_expression(rng):
@@ -95,15 +93,6 @@ def test_features_of_an_expression(rng):
         assert_allclose(F @ G.T, kernel(A, B), rtol=0, atol=IDENTITY)
     scaled = 3 * Linear()
     assert_allclose(scaled.features.inverse(scaled.features(A)), A, rtol=0, atol=IDENTITY)
-
-
-def test_former_names_still_answer_with_a_warning():
-    with pytest.warns(FutureWarning, match="features, radial, fourier or item_gradient"):
-        assert Linear().finite and not RBF().finite
-    with pytest.warns(FutureWarning):
-        assert Linear().preimage([[1.0]]) == [[1.0]]
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = Linear().nonsense
 
 
 def test_capabilities_are_decided_before_a_fit_and_used_after_it():

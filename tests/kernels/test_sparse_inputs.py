@@ -5,7 +5,6 @@ from scipy import sparse
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import (
     RBF,
-    Centered,
     Function,
     Gaussian,
     Laplacian,
@@ -27,7 +26,6 @@ KERNELS = [
     Gaussian(Linear()),
     Gaussian(Normalized(Linear()), 0.7),
     2.0 * RBF(1.0) + Linear(),
-    Centered(RBF(1.0)),
     RBF(1.0) * Linear(),
     Linear() ** 2,
 ]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer._part_types import part_type
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.sources import Rows, Stream
@@ -84,21 +83,3 @@ def test_the_number_of_pairs():
         len(stream)
     KernelDependency(Linear()).fit(stream)
     assert len(stream) == 60
-
-
-def test_the_former_name_warns():
-    import importlib
-    import sys
-
-    sys.modules.pop("mercer.streams", None)
-    with pytest.warns(DeprecationWarning, match="mercer.streams is called mercer.sources now"):
-        streams = importlib.import_module("mercer.streams")
-    assert importlib.import_module("mercer.streams.expected").Expected is streams.Expected
-    assert streams.Stream is Stream
-    for name in ("Stream", "DaskStream", "Shards", "BadBlock", "BadCheckpoint"):
-        assert hasattr(streams, name)
-
-
-def test_files_that_name_former_modules():
-    for name in ("expected:Expected", "sample:Sample", "gathering:Gathering"):
-        assert part_type(f"streams.{name}").__module__.startswith("mercer.sources")

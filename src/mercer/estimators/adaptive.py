@@ -24,10 +24,6 @@ DOUBT = 7.0
 """The residual model is to make sets narrower by this over the number of groups, as a share."""
 
 
-class PosteriorScale:
-    """What older files and pickles of sets with scale="posterior" hold; nothing asks it."""
-
-
 @dataclass(frozen=True)
 class ResidualScale:
     """exp(trust · h(x)), times place^power for bands; h is learnt from left-out residuals.

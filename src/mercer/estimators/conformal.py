@@ -130,13 +130,6 @@ class ConformalSets(FromFile, BaseEstimator):
     radius_: float = field(init=False)
     jackknife_: Fitted | None = field(init=False)
 
-    def check_loaded(self, limits: Any) -> None:
-        """Complete what files of version 0.1 hold."""
-        if hasattr(self, "shape_") and not hasattr(self, "view_"):
-            self.view_, self.scaling_ = self.model_, None
-            if self.jackknife_ is None:
-                self.radii_ = self.radius_
-
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> ConformalSets:
@@ -219,11 +212,6 @@ class ConformalSets(FromFile, BaseEstimator):
         points; the labels are ``labels_.classes_``.
         """
         check_is_fitted(self, "shape_")
-        if vars(self).get("inclusion_") is not None:
-            raise ValueError(
-                "an older mercer fitted these sets: they have no label probabilities any more. "
-                "Fit them again."
-            )
         if vars(self).get("labels_") is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
         return self.labels_.predict(self.view_.embed(X))

@@ -98,12 +98,12 @@ class Gathered:
     def problem(self, number: int, kernel: OperatorKernel, intercept: bool) -> Problem:
         """The ridge problem of one of its scalar kernels, under an operator-valued kernel."""
         gathering, sample = self.gatherings[number], self.sample
-        scalar = self.expected.kernels[number]
+        scalar, output_kernel = self.expected.kernels[number], self.expected.output_kernel
         if not gathering.inputs.operator_valued:
             kernel = Separable(scalar, separated(kernel).operator)
         return Problem(
-            Side(scalar, sample.X, gathering.inputs),
-            Side(self.expected.output_kernel, sample.y, gathering.outputs),
+            Side(scalar, sample.X, gathering.inputs, fitted=gathering.inputs),
+            Side(output_kernel, sample.y, gathering.outputs, fitted=gathering.outputs),
             kernel,
             intercept,
             labels=np.arange(count(sample.y)),
@@ -162,7 +162,7 @@ def separated(kernel: OperatorKernel) -> Separable:
         raise ValueError(
             f"{kernel} does not separate: learn it from a stream with "
             "KernelDependency(features=mercer.features.RandomOperatorFourier(rank)) where it is a "
-            "function of x - x', else with mercer.OnlineKernelDependency."
+            "function of x - x', else fit arrays of fewer examples."
         )
     return kernel.separated()
 

@@ -185,7 +185,8 @@ class KernelDependency(RidgeEstimator):
     def _solve(self, problem: Problem, want: Want) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
         calibrates = self.decoder_.calibrates
-        want = replace(want, left_out=calibrates or problem.symmetry is not None)
+        left_out = calibrates or self._wants_left_out or problem.symmetry is not None
+        want = replace(want, left_out=left_out)
         factorization = route(problem, want).factor(problem, want, Cache())
         if problem.symmetry is not None:
             check_symmetries(factorization, want.alphas[0], want)

@@ -14,10 +14,6 @@ from ..spaces import Rankings
 from .set_shapes import CandidateShape
 
 
-class Inclusion:
-    """What label probabilities came from in older files and pickles, which load without them."""
-
-
 def may_stand(lists: Sequence[list], space: Any) -> np.ndarray:
     """Which positions each label has in the rankings of a list, (lists, labels, positions).
 

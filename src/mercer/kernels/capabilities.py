@@ -6,7 +6,6 @@ raises where it needs data. Kernels made of others map the objects of those.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -246,39 +245,3 @@ class Multiple:
             return (self.scale / total) * left + (other.scale / total) * right
 
         return Multiple(self.kernel, total, read, copies)
-
-
-FORMER: dict[str, Callable[[Any], Any]] = {
-    "finite": lambda k: k.features is not None,
-    "invertible": lambda k: k.features is not None and k.features.inverse is not None,
-    "smooth": lambda k: k.radial is not None and k.radial.curvature is not None,
-    "differentiable": lambda k: k.item_gradient is not None,
-    "spectral": lambda k: k.fourier is not None,
-    "isotropic": lambda k: k.fourier is not None and k.fourier.isotropic,
-    "sparse_features": lambda k: k.features.rows,
-    "preimage": lambda k: k.features.inverse,
-    "slope": lambda k: k.radial.slope,
-    "curvature": lambda k: k.radial.curvature,
-    "vjp": lambda k: k.item_gradient.vjp,
-    "diag_vjp": lambda k: k.item_gradient.diag_vjp,
-    "frequencies": lambda k: k.fourier.sample,
-}
-"""Names of version 0.1, and where they went."""
-
-
-@dataclass(frozen=True)
-class Former:
-    """A capability under its former name, with a warning; what a kernel sets itself goes first."""
-
-    name: str
-
-    def __get__(self, kernel: Any, owner: Any = None) -> Any:
-        if kernel is None:
-            return self
-        warnings.warn(
-            f"{self.name} of a kernel is now part of features, radial, fourier or item_gradient: "
-            "see mercer.kernels.Kernel.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        return FORMER[self.name](kernel)

@@ -61,6 +61,8 @@ class Standardized(After):
         self.units = units
         self.slopes = slopes
 
+    depends_on_data = True
+
     def fit(self, A: Items) -> Kernel:
         """Settle the units, and fit the kernel on what is scaled."""
         A = self.check(A, "A")

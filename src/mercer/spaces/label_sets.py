@@ -60,8 +60,15 @@ class LabelSets(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """The set of labels; an indicator row as bytes."""
-        return super().key(item) if isinstance(item, np.ndarray) else frozenset(item)
+        """The set of labels; a row of indicators as bytes."""
+        indicators = isinstance(item, np.ndarray) and item.dtype.kind in "biuf"
+        return super().key(item) if indicators else frozenset(item)
+
+    def keys(self, items: Items) -> list[Hashable]:
+        """The key of every set; arrays of numbers among objects hold labels, not indicators."""
+        if isinstance(items, np.ndarray) and items.dtype == object:
+            return [frozenset(item) for item in items]
+        return super().keys(items)
 
     def every(self, sample: Items) -> Items | None:
         """All sets of few labels, as indicator rows or as lists."""

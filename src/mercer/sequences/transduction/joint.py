@@ -41,14 +41,13 @@ class JointNGram:
     size
         The number of distinct events.
     number
-        The event that each symbol with a chunk is; the last is for all that are very rare. None in
-        older files, where each is one of its own.
+        The event that each symbol with a chunk is; the last is for all that are very rare.
     """
 
     keys: np.ndarray
     values: np.ndarray
     size: int
-    number: np.ndarray | None = None
+    number: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
         """A value for each key."""
@@ -56,12 +55,7 @@ class JointNGram:
         finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         bounded(self.size, "size", 1, limits.size)
-        if self.number is not None:
-            indices(self.number, "number", 0, limits.size)
-
-    def events(self, chunks: int) -> np.ndarray:
-        """The event of each of so many symbols with chunks, and that of very rare ones."""
-        return np.arange(chunks + 1) if self.number is None else self.number
+        indices(self.number, "number", 0, limits.size)
 
     @cached_property
     def table(self) -> np.ndarray:
