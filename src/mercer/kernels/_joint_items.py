@@ -40,6 +40,11 @@ def separated(A: np.ndarray) -> tuple[Items, Items]:
     return _batch([item.left for item in A]), _batch([item.right for item in A])
 
 
+def first_form(A: Items) -> Items:
+    """Checked items in the form of the first kernel of a sum or product."""
+    return first_form(separated(A)[0]) if are_joint(A) else A
+
+
 def _batch(items: list) -> Items:
     if issparse(items[0]):
         return vstack(items, format="csr")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from numbers import Real
 from typing import Any
 
@@ -135,11 +135,10 @@ class Sum(Pair):
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
     def _side_by_side(self, left: Features, right: Features) -> Features:
-        first, second = (
-            features.before(lambda A, side=side: separated(A)[side] if are_joint(A) else A)
-            for side, features in enumerate((left, right))
-        )
-        return first.plus(second)
+        def form(A: Items, side: int) -> Items:
+            return separated(A)[side] if are_joint(A) else A
+
+        return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
 
     radial = property(lambda self: self._both("radial", Radial.plus))
     fourier = property(lambda self: self._both("fourier", Fourier.plus))
