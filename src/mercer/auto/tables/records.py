@@ -65,7 +65,8 @@ def _table(records: list[Any], lines: list[int], name: str, unit: str, seen: str
     for record, line in zip(records, lines, strict=True):
         if not isinstance(record, dict):
             raise BadTable(
-                f"{name}, {unit} {line}: {json.dumps(record)!r:.40} is not an object with named values."
+                f"{name}, {unit} {line}: {json.dumps(record)!r:.40} is not an object with named "
+                "values."
             )
     names = list(dict.fromkeys(key for record in records for key in record))
     columns = {key: [record.get(key) for record in records] for key in names}
