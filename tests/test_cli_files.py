@@ -71,7 +71,7 @@ def test_images(run, tmp_path, rng):
         (["fit", "tags.csv", "--space", "text=song"], "must be one of number, category"),
         (["fit", "tags.csv", "--space", "txt=text"], "did you mean 'text'"),
         (["fit", "tags.csv", "--input", "tags"], "cannot be both input and output"),
-        (["fit", "tags.csv", "--scoring", "beauty"], "'beauty' is no scorer"),
+        (["fit", "tags.csv", "--scoring", "beauty"], "'beauty' is neither a scorer"),
         (["fit", "tags.csv", "--report", "tags.csv"], "is the file that is read"),
         (["fit", "tags.csv", "--report", "report.pdf"], "let it end in .html"),
         (["fit", "tags.csv", "--coverage", "0.99"], "need at least 99"),
