@@ -123,6 +123,37 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
     return np.fromiter(items, dtype=object, count=len(items))
 
 
+def own_copy(value: Any) -> Any:
+    """Return a copy of the arrays in a value, so that nobody else can change them.
+
+    Arrays that cannot be written to, and those on disk, are returned unchanged; so is everything
+    that is not an array, a table, or a list of those.
+    """
+    if isinstance(value, list):
+        return [own_copy(item) for item in value]
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.memmap) or not _writable(value):
+            return value
+        return object_array([own_copy(a) for a in value]) if _is_batch(value) else value.copy()
+    if is_foreign(value):
+        return namespace(value).asarray(value, copy=True)
+    table = hasattr(type(value), "iloc")  # not of the object: lazy ones have every attribute
+    return value.copy() if table or sparse.issparse(value) else value
+
+
+def _is_batch(A: np.ndarray) -> bool:
+    return A.dtype == object and A.ndim == 1
+
+
+def _writable(A: Any) -> bool:
+    """Whether an array, or one that it is a view of, can be written to."""
+    while isinstance(A, np.ndarray):
+        if A.flags.writeable:
+            return True
+        A = A.base
+    return False
+
+
 def take(items: Items, index: Array) -> Items:
     """The items at the given positions, in a container that survives cross-validation."""
     if is_foreign(items):
