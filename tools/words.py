@@ -12,7 +12,7 @@ from pathlib import Path
 USUAL = {
     r"settle[ds]?|settling": "fit, resolve, determine",
     r"told|tells": "reported, shows, returns",
-    r"(is|are) no (?!longer|more|better|worse|less|fewer|closed form|free|room)\w+": "is not a ..., are not ...",
+    r"(is|are) no (?!longer|more|better|worse|less|fewer|room)\w+": "is not a ..., are not ...",
     r"ha(s|ve) none": "has no ...",
     r"held whole|holds? whole": "in memory",
     r"beside|besides": "next to, compared with",
