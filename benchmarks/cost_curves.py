@@ -6,8 +6,7 @@
     python cost_curves.py peaks                          # peak memory at low rank
 
 A curve ends where its next point would take more than `--longest` seconds. Every point is measured
-in a process of its own; the last column has the time over the planned one. The constants of the
-planner (`mercer._plan`) are these numbers.
+in a process of its own. The constants of the planner (`mercer._plan`) are these numbers.
 """
 
 import argparse
@@ -59,8 +58,7 @@ def exact_fit(name, n):
         model = KernelDependency(RBF(4.0) * operators[name], RBF(4.0), alpha=0.1)
     else:
         model = KernelDependencyCV(RBF(4.0), Linear(), alphas=np.logspace(-6, 1, 20))
-    route = model.plan(n, p=20, q=20).exact
-    return lambda: model.fit(X[:300], Y[:300]), lambda: model.fit(X, Y), route
+    return lambda: model.fit(X[:300], Y[:300]), lambda: model.fit(X, Y)
 
 
 def low_rank_fit(name, rank):
@@ -75,8 +73,7 @@ def low_rank_fit(name, rank):
         map = kind(rank, random_state=0)
         return KernelDependency(RBF(4.0), alpha=0.1, features=map).fit(X[:n], Y[:n])
 
-    route = KernelDependency(RBF(4.0)).plan(LOW_RANK_N, p=20, q=20, rank=rank)["low rank"]
-    return lambda: fit(5000, 50), lambda: fit(LOW_RANK_N, rank), route
+    return lambda: fit(5000, 50), lambda: fit(LOW_RANK_N, rank)
 
 
 def stream_fit(name, n):
@@ -101,8 +98,7 @@ def stream_fit(name, n):
     def fit(n):
         return model.fit(Stream(lambda: blocks(n), sample=256))
 
-    route = model.plan(n, p=20, q=20, rank=STREAM_RANK)["streamed"]
-    return lambda: fit(5000), lambda: fit(n), route
+    return lambda: fit(5000), lambda: fit(n)
 
 
 def scoring(name, candidates):
@@ -117,7 +113,7 @@ def scoring(name, candidates):
     points, outputs = rng.normal(size=(INPUTS, 16)), rng.normal(size=(candidates, 16))
     embedding = Embedding(points, OrthonormalFrame(Explicit().fit(Linear(), outputs[:2])))
     decoder = Candidates(outputs).fit(Linear(), outputs[:2])
-    return lambda: decoder.decode(embedding[:2]), lambda: decoder.decode(embedding), None
+    return lambda: decoder.decode(embedding[:2]), lambda: decoder.decode(embedding)
 
 
 def string_gram(name, length):
@@ -128,11 +124,11 @@ def string_gram(name, length):
     kernel = Spectrum(3) if name.startswith("Spectrum") else Subsequences(3, 0.5)
     letters = np.random.default_rng(0).integers(97, 117, size=(STRINGS, length), dtype=np.uint32)
     words = ["".join(map(chr, word)) for word in letters]
-    return lambda: kernel([word[:10] for word in words]), lambda: kernel(words), None
+    return lambda: kernel([word[:10] for word in words]), lambda: kernel(words)
 
 
 def prepared(name, size):
-    """Two functions, to warm up and to measure, and the planned route or None."""
+    """Two functions, to warm up and to measure."""
     if name in EXACT or name.startswith("choice"):
         return exact_fit(name, size)
     if name.startswith("rank"):
@@ -144,7 +140,7 @@ def prepared(name, size):
 def one_point(name, size):
     from _measure import best_times, clock, peak_mib  # first: it sets the number of threads
 
-    warm_up, run, route = prepared(name, size)
+    warm_up, run = prepared(name, size)
     warm_up()
     before, start = peak_mib(), clock()
     run()
@@ -152,10 +148,7 @@ def one_point(name, size):
     extra = peak_mib() - before
     if seconds < 2.0:  # a short run is made again: other processes disturb it
         seconds = min(seconds, best_times({"run": run}, 3)["run"])
-    planned = None
-    if route is not None:
-        planned = route.seconds
-    found = {"curve": name, "size": size, "seconds": seconds, "mib": extra, "planned": planned}
+    found = {"curve": name, "size": size, "seconds": seconds, "mib": extra}
     print(json.dumps(found))
 
 
@@ -220,14 +213,9 @@ def show(name, points):
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("size", "seconds", "MiB", "over the plan", title=name)
+    table = Table("size", "seconds", "MiB", title=name)
     for point in points:
-        over = point["seconds"] / point["planned"] if point["planned"] else None
-        shown = "–" if over is None else f"{over:.2f}"
-        cells = f"{point['size']:,}", f"{point['seconds']:.3g}", f"{point['mib']:.0f}", shown
-        table.add_row(*cells)
-        if over is not None:
-            record(f"{name}, {point['size']:,}: time over the plan", over, "from .5 to 2")
+        table.add_row(f"{point['size']:,}", f"{point['seconds']:.3g}", f"{point['mib']:.0f}")
     last = points[-3:]
     end = slope(*([point[key] for point in last] for key in ("size", "seconds")))
     record(f"{name}: slope of the last {len(last)} points", end, "no goal")

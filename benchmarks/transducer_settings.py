@@ -44,7 +44,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "decay 0.7": {"kernel": LocalWindow(decay=0.7)},
     "beam 24": {"beam": 24},
     "folds 10": {"folds": 10},
-    "chosen": {"choose": True},
 }
 
 
@@ -107,7 +106,7 @@ def measured(task: str, setting: str, quick: bool) -> dict[str, Any]:
         "more_errors": character_error_rate(y_more, more),
         "test": exact_match(y_test, test),
         "test_errors": character_error_rate(y_test, test),
-        "chosen": [model.temperature_, model.lm_weight_, model.joint_weight_, model.setting_],
+        "chosen": [model.temperature_, model.lm_weight_, model.joint_weight_],
         "left_out": model.left_out_accuracy_,
     }
 

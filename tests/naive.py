@@ -54,17 +54,6 @@ def gaussian(k, ell):
     return lambda a, b: exp(-(k(a, a) - 2 * k(a, b) + k(b, b)) / (2 * ell**2))
 
 
-def centered(k, kept):
-    """⟨Φ(a) - m, Φ(b) - m⟩ with m the mean of Φ over the kept items."""
-
-    def value(a, b):
-        mean_a = np.mean([k(a, c) for c in kept])
-        mean_b = np.mean([k(b, c) for c in kept])
-        return k(a, b) - mean_a - mean_b + np.mean([[k(c, d) for c in kept] for d in kept])
-
-    return value
-
-
 def solve(A, b, refinements=2):
     """A⁻¹b, refined with residuals in extended precision: the reference must not be the error."""
     x = np.linalg.solve(A, b)

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._arrays import host
 from mercer.decoders import Candidates, FixedPoint, Gradient
-from mercer.estimators import OnlineKernelDependency
 from mercer.features import (
     IncompleteCholesky,
     KernelPCA,
@@ -23,7 +22,6 @@ from mercer.features import (
 )
 from mercer.kernels import (
     RBF,
-    Centered,
     Gaussian,
     Laplacian,
     Linear,
@@ -41,7 +39,6 @@ from mercer.operators import (
     DivergenceFree,
     Identity,
     Matrix,
-    Transformed,
 )
 from mercer.solvers import BlockConjugateGradient
 from mercer.spaces import Vectors
@@ -105,7 +102,7 @@ def data(rng):
 @pytest.mark.parametrize(
     "kernel",
     [Linear(), RBF(1.0), RBF(), Laplacian(1.0), Matern(), Matern(1.0, nu=2.5), Polynomial(2),
-     Normalized(Linear()), Gaussian(Linear()), Centered(RBF(1.0)), RBF(1.0) + 2 * Linear() ** 2],
+     Normalized(Linear()), Gaussian(Linear()), RBF(1.0) + 2 * Linear() ** 2],
     ids=str,
 )  # fmt: skip
 def test_kernels(kernel, data, strict, same_kind):
@@ -327,7 +324,6 @@ COUPLED = [
     CurlFree(1.0), DivergenceFree(1.0) + RBF(1.0) * Covariance(),
     RBF(0.5) + Linear() * Covariance(),
     RBF(0.5) * Covariance() + RBF(1.0) * ConditionalCovariance() + Linear(),
-    Transformed(RBF(1.0), [np.eye(2), -np.eye(2)]),
 ]  # fmt: skip
 
 
@@ -354,11 +350,3 @@ def test_random_waves(kernel, data, strict, same_kind):
     model.fit(A, B)
     same_kind(model.predict(A_new), wanted[0])
     same_kind(model.loo_predict(), wanted[1])
-
-
-def test_online_learning(data, strict, same_kind):
-    X, Y, X_new = data[0], data[1][:, :2], data[2]
-    A, B, A_new = strict(X, Y, X_new)
-    model = OnlineKernelDependency(CurlFree(1.0), budget=6)
-    wanted = model.fit(X, Y).predict(X_new)
-    same_kind(model.fit(A, B).predict(A_new), wanted)

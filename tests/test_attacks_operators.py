@@ -6,7 +6,7 @@ import pytest
 from mercer import ConformalSets, JointKernelMap, KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF
 from mercer.losses import EpsilonInsensitive
-from mercer.operators import Blocks, Patchwise, Pointwise, Transformed
+from mercer.operators import Blocks, Patchwise, Pointwise
 from mercer.solvers import BlockConjugateGradient
 from tolerances import IDENTITY
 
@@ -51,20 +51,6 @@ def test_blocks_that_are_no_kernel_are_refused(pairs):
     kernel = Blocks(lambda A, C: RBF(1.0)(A, C)[:, :, None, None] * B)
     with pytest.raises(ValueError, match="must be the transpose"):
         KernelDependency(kernel).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("transforms", "match"),
-    [
-        (None, "one transform for each of the 2"),
-        ([lambda A: None, lambda A: A], r"transforms\[0\] made NoneType"),
-        ([np.eye(6), np.eye(6)[:2]], r"lengths \[6, 2\]"),
-        ([lambda A: A, lambda A: A * np.nan], r"transforms\[1\] made contains NaN"),
-    ],
-)
-def test_bad_transforms_are_named(pairs, transforms, match):
-    with pytest.raises(ValueError, match=match):
-        KernelDependency(Transformed(RBF(1.0), transforms)).fit(pairs[0], pairs[1][:, :2])
 
 
 def test_an_epsilon_is_one_number(pairs):

@@ -1,5 +1,6 @@
 """The losses that every space shares, against their formulas."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -32,6 +33,14 @@ def test_feature_risk_is_the_distance_of_points(outputs):
 
 def test_exact_match_of_ragged_outputs():
     assert exact_match([[1, 2], [3]], [[1, 2], [4]]) == 0.5
+
+
+def test_exact_match_of_graphs_compares_edges_and_labels():
+    path, ring = nx.path_graph(3), nx.cycle_graph(3)
+    assert exact_match([path, path], [ring, nx.path_graph(3)]) == 0.5
+    pair = nx.to_numpy_array(path), ["a", "b", "c"]
+    other = nx.to_numpy_array(ring), ["a", "b", "c"]
+    assert exact_match([pair, pair], [other, (pair[0].copy(), ["a", "b", "c"])]) == 0.5
 
 
 @pytest.mark.parametrize("loss", [squared_error, rbf_loss, exact_match])

@@ -23,7 +23,7 @@ WALK = {
     "a table of one's own": "auto.md",
     "a ranking": "rankings.md",
     "an image": "start.md",
-    "a curve with bands": "functional_data.md",
+    "a curve with bands": "curves.md",
     "an inflected word": "plot_plurals",
     "a field": "fields.md",
 }

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import mercer.datasets
 from mercer import KernelDependency
 from mercer._arrays import object_array
 from mercer.features import Nystroem
@@ -31,20 +30,6 @@ def pairs(rng, n=40):
 def network(rng, patch):
     pytest.importorskip("torch")
     return {"X": rng.normal(size=(40, 20)), "y": rng.normal(size=(40, 4))}
-
-
-def inflection(rng, patch):
-    tags = object_array([("pos=V", "tense=PST"), ("pos=V", "tense=PRS")] * 4)
-    forms = np.array([word[:-1] + "te"[i % 2 :] for i, word in enumerate(WORDS)], dtype=object)
-    small = np.array(WORDS, dtype=object), tags, forms
-    patch.setattr(mercer.datasets, "load_inflection", lambda language: small)
-    return {}
-
-
-def pronunciation(rng, patch):
-    small = np.array(WORDS, dtype=object), object_array([tuple(word.upper()) for word in WORDS])
-    patch.setattr(mercer.datasets, "load_cmudict", lambda stress: small)
-    return {"SequenceTransducer": mercer.SequenceTransducer}
 
 
 def spectra(rng, patch):
@@ -92,7 +77,8 @@ def streamed():
 
 NAMES = {
     "learning.md": [network],
-    "recipes.md": [inflection, pronunciation, spectra, handwriting],
+    "molecules.md": [spectra],
+    "strings.md": [handwriting],
     "streams.md": [checkpoints, cluster],
 }
 SMALL = {

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         KernelDependency,
         KernelDependencyCV,
         LocalLaw,
-        OnlineKernelDependency,
         RegressorDependency,
     )
     from .estimators.train_network import train_network
@@ -29,8 +28,8 @@ __version__ = "0.2.0"
 __all__ = [
     "AutoDependency", "Blend", "ConformalSets", "DamagedModel", "ForestDependency",
     "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits", "LocalLaw",
-    "MaxMarginMarkovNetwork", "OnlineKernelDependency", "RegressorDependency",
-    "SequenceTransducer", "__version__", "load", "register", "save", "train_network", "tune",
+    "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer", "__version__",
+    "load", "register", "save", "train_network", "tune",
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "sequences", "auto")

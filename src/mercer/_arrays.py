@@ -123,6 +123,37 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
     return np.fromiter(items, dtype=object, count=len(items))
 
 
+def own_copy(value: Any) -> Any:
+    """Return a copy of the arrays in a value, so that nobody else can change them.
+
+    Arrays that cannot be written to, and those on disk, are returned unchanged; so is everything
+    that is not an array, a table, or a list of those.
+    """
+    if isinstance(value, list):
+        return [own_copy(item) for item in value]
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.memmap) or not _writable(value):
+            return value
+        return object_array([own_copy(a) for a in value]) if _is_batch(value) else value.copy()
+    if is_foreign(value):
+        return namespace(value).asarray(value, copy=True)
+    table = hasattr(type(value), "iloc")  # not of the object: lazy ones have every attribute
+    return value.copy() if table or sparse.issparse(value) else value
+
+
+def _is_batch(A: np.ndarray) -> bool:
+    return A.dtype == object and A.ndim == 1
+
+
+def _writable(A: Any) -> bool:
+    """Whether an array, or one that it is a view of, can be written to."""
+    while isinstance(A, np.ndarray):
+        if A.flags.writeable:
+            return True
+        A = A.base
+    return False
+
+
 def take(items: Items, index: Array) -> Items:
     """The items at the given positions, in a container that survives cross-validation."""
     if is_foreign(items):
@@ -207,6 +238,22 @@ def power(A: Array, exponent: int) -> Array:
 def dense(A: Array) -> Array:
     """The same matrix, dense: products of sparse rows are sparse."""
     return A.toarray() if sparse.issparse(A) else A
+
+
+def canonical(A: Any) -> sparse.csr_array:
+    """A sparse matrix as CSR without duplicates, stored zeros or unsorted rows; `A` stays as it is.
+
+    Compiled loops read the stored entries, and scikit-learn's sort them in place.
+    """
+    csr = sparse.csr_array(A)
+    if not csr.has_canonical_format or (csr.data == 0).any():
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    if csr.indices.dtype != np.int32 and max(csr.nnz, *csr.shape) < np.iinfo(np.int32).max:
+        parts = csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
+        csr = sparse.csr_array(parts, csr.shape)
+    return csr
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

@@ -1,8 +1,7 @@
 """What a fit costs by each route, and what to do where it has no room: one place for both.
 
-Memory is in float64 numbers at the peak, as benchmarks/cost_curves.py measures it; work in
-products, kernel values and eigendecompositions. To compare routes all three are counted in
-multiplications of a matrix product; seconds are told by what each takes on this machine.
+Memory is in float64 numbers at the peak, as benchmarks/cost_curves.py measures it. Products, kernel
+values and eigendecompositions are all counted in multiplications of a matrix product.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _memory
 from ._memory import GIB, SHARE
-from ._speed import speed
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
@@ -39,19 +37,6 @@ SMALL = 2.0**20
 """Bytes that there is always room for: free memory is not even looked up."""
 
 
-class Work(NamedTuple):
-    """Multiplications in products, kernel values, and n³ summed over eigendecompositions."""
-
-    products: float
-    values: float = 0.0
-    spectra: float = 0.0
-
-    @property
-    def multiplications(self) -> float:
-        """All of it at the speed of a matrix product, on a machine of one core."""
-        return self.products + ENTRY * self.values + EIGH * self.spectra
-
-
 @dataclass(frozen=True)
 class Route:
     """One way to fit, what it costs, and whether it fits into memory.
@@ -62,8 +47,8 @@ class Route:
         "cholesky", "spectral", "low rank" or "streamed".
     memory
         Bytes at the peak, beyond the data.
-    work
-        What is to be computed.
+    multiplications
+        The work, in multiplications of a matrix product.
     rank
         Of the input coordinates; None for an exact fit.
     free
@@ -72,22 +57,9 @@ class Route:
 
     name: str
     memory: float
-    work: Work
+    multiplications: float
     rank: int | None
     free: float = field(repr=False)
-
-    @property
-    def multiplications(self) -> float:
-        """The work in multiplications of a matrix product."""
-        return self.work.multiplications
-
-    @property
-    def seconds(self) -> float:
-        """About how long it takes on this machine, whose speed is measured when first asked for.
-
-        For kernels on vectors, and fits of half a second or more: threads keep short ones waiting.
-        """
-        return sum(amount * each for amount, each in zip(self.work, speed(), strict=True))
 
     @property
     def feasible(self) -> bool:
@@ -209,22 +181,21 @@ class Sizes:
         """One Cholesky factorisation of n × n."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
-        work = Work(n * n * self.p + n**3 / 4 + solves, n * n)
+        work = n * n * (self.p + ENTRY) + n**3 / 4 + solves
         return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
     def spectral(self) -> Route:
         """Eigendecompositions of the inputs, and of an operator that is not diagonal."""
         n, q = float(self.n), float(self._width(self.n))
-        products, spectra = self._operators(q)
-        products += n * n * (self.p + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
-        work = Work(products, n * n, n**3 + spectra)
+        products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
+        work = products + EIGH * n**3 + self._operators(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
     def tridiagonal(self) -> Route:
         """Two thirds of an eigendecomposition."""
         spectral = self.spectral()
-        work = spectral.work._replace(spectra=spectral.work.spectra - float(self.n) ** 3 / 3)
-        return replace(spectral, name="tridiagonal", work=work)
+        work = spectral.multiplications - EIGH * float(self.n) ** 3 / 3
+        return replace(spectral, name="tridiagonal", multiplications=work)
 
     def low_rank(self) -> Route:
         """Coordinates and moments of the rank, all rows held."""
@@ -238,19 +209,18 @@ class Sizes:
         memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
         return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)
 
-    def _operators(self, q: float) -> tuple[float, float]:
-        """Products and spectra for operators that are no multiple of the identity."""
+    def _operators(self, q: float) -> float:
+        """Products and spectra of operators that are not a multiple of the identity."""
         if self.identity:
-            return 0.0, 0.0
-        return (1 + self.conditional) * self.n * q * q / 2, q**3
+            return 0.0
+        return (1 + self.conditional) * self.n * q * q / 2 + EIGH * q**3
 
-    def _low_rank_work(self, m: float) -> Work:
+    def _low_rank_work(self, m: float) -> float:
         n, q = float(self.n), float(self._width(int(m)))
         sides = 1.0 if self._no_outputs() else 2.0
-        factored = self.identity and not self.choice  # by Cholesky's method
-        products, spectra = self._operators(q)
-        products += n * m * (sides * (self.p + 1.5 * m) + q) + (m**3 / 6 if factored else 0.0)
-        return Work(products, sides * n * m, spectra + (0.0 if factored else m**3))
+        cholesky = self.identity and not self.choice
+        moments = n * m * (sides * (self.p + ENTRY + 1.5 * m) + q)
+        return moments + self._operators(q) + (1 / 6 if cholesky else EIGH) * m**3
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:

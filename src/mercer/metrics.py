@@ -19,6 +19,7 @@ from .embedding import Embedding
 from .kernels import Kernel, Labels
 from .kernels.rankings import Hamming, Kendall, Spearman
 from .spaces import Classes, Opaque, Vectors
+from .spaces._equality import equal
 from .spaces.rankings import as_rankings
 from .spaces.sequences import as_sequences
 
@@ -114,7 +115,7 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     0.5
     """
     _same_length(y_true, y_pred)
-    hits = [np.array_equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
+    hits = [equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
     return _averaged(np.array(hits, dtype=float), average)
 
 

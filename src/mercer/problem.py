@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,6 @@ from sklearn.base import clone
 from ._arrays import Array, Items, count, is_foreign, take
 from ._plan import SMALL, require_exact, require_low_rank
 from .features import FeatureMap
-from .features.fixed import Fixed
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, OperatorKernel
@@ -40,34 +40,46 @@ class Side:
         The feature map as given; None for an exact fit.
     sample
         The rows that the feature map is fitted on; None for all.
+    fitted
+        The feature map if it was fitted before; None to fit a clone of `features`.
     """
 
     kernel: Kernel
     items: Items
     features: FeatureMap | None = None
     sample: np.ndarray | None = None
+    fitted: FeatureMap | None = None
 
     @cached_property
     def map(self) -> FeatureMap:
-        """The feature map, fitted; drawn once for all uses."""
+        """The fitted feature map; drawn once for all uses."""
+        if self.fitted is not None:
+            return self.fitted
         if self.sample is None:
             return self.coordinates[0]
         return clone(self.features).fit(self.kernel, take(self.items, self.sample))
 
     @cached_property
     def coordinates(self) -> tuple[FeatureMap, Array]:
-        """The feature map, fitted, and the coordinates of the items."""
-        if self.sample is None:
+        """The fitted feature map and the coordinates of the items."""
+        if self.sample is None and self.fitted is None:
             map = clone(self.features)
             return map, map.fit_transform(self.kernel, self.items)
         require_low_rank(count(self.items), self.map.transform(take(self.items, [0])).shape[1])
         return self.map, self.map.transform(self.items)
 
     def fixed(self) -> Side:
-        """The same side with its feature map as it was drawn, the coordinates let go."""
-        if self.features is None or self.features.operator_valued:
-            return Side(self.kernel, self.items, self.features, self.sample)
-        return Side(self.kernel, self.items, Fixed(self.map))
+        """Return this side with the feature map that was drawn, without the coordinates."""
+        drawn = self.features is not None and not self.features.operator_valued
+        map = self.map if drawn else self.fitted
+        return Side(self.kernel, self.items, self.features, self.sample, map)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of an item; 1 if the items are not arrays."""
+        if not self.kernel.on_vectors or self.kernel.pairwise:
+            return 1
+        return math.prod(int(size) for size in self.items.shape[1:])
 
     @cached_property
     def width(self) -> int | None:
@@ -274,11 +286,12 @@ class Data:
                 fitted.check(seen)
             except ValueError:
                 fitted = clone(kernel).fit(seen)
+        map = None
         if features is not None and features.weighs and self.weights is not None:
-            map: Any = clone(features)
+            weighted: Any = clone(features)
             every = np.arange(count(items)) if self.sample is None else self.sample
-            features = Fixed(map.fit(fitted, take(items, every), self.weights[every]))
-        return Side(fitted, items, features, self.sample)
+            map = weighted.fit(fitted, take(items, every), self.weights[every])
+        return Side(fitted, items, features, self.sample, map)
 
 
 def repeats(weights: np.ndarray) -> np.ndarray:

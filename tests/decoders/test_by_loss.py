@@ -50,7 +50,7 @@ def test_searches_of_label_sets_are_exact(name):
 
 @pytest.mark.parametrize("name", ["kendall", "spearman"])
 def test_searches_of_rankings_are_exact(name):
-    loss, C = RankingLoss(name, RANKS), weights()
+    loss, C = RankingLoss(name, Kendall(), RANKS), weights()
     wanted = naive(name, ALL_RANKS, RANKS)
     np.testing.assert_allclose(loss.pairs(ALL_RANKS), wanted, atol=1e-12)
     found, _ = loss.search(C)
@@ -58,7 +58,7 @@ def test_searches_of_rankings_are_exact(name):
 
 
 def test_sequences_are_searched_beyond_the_training_outputs():
-    loss = EditLoss(WORDS)
+    loss = EditLoss("edit", Spectrum(), WORDS)
     C = np.abs(weights(6)) * (RNG.random((6, 30)) < 0.3)
     C[0] = 0.0
     C[0, [0, 1, 2]] = 1.0
@@ -70,7 +70,7 @@ def test_sequences_are_searched_beyond_the_training_outputs():
         every = ["".join(w) for n in range(5) for w in product("abxy", repeat=n)]
         least = (c @ loss.pairs(every).T).min(axis=1)
         assert (bounds <= least + 1e-9).all()
-    tokens = EditLoss([("A", "BB"), ("A",), ("C", "BB")])
+    tokens = EditLoss("edit", Spectrum(), [("A", "BB"), ("A",), ("C", "BB")])
     assert tokens.search(np.ones((1, 3)))[0][0] == ("A", "BB")
 
 
@@ -138,7 +138,7 @@ def test_a_choice_may_decode_so():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="loss must be one of"):
         KernelDependency(RBF(1.0), Labels(), decoder=ByLoss("gini")).fit(X, SETS)
-    with pytest.raises(ValueError, match="name one, or give a function"):
+    with pytest.raises(ValueError, match="have no default loss"):
         KernelDependency(RBF(1.0), RBF(1.0), decoder=ByLoss()).fit(X, X)
     with pytest.raises(ValueError, match="candidates must be"):
         KernelDependency(RBF(1.0), Labels(), decoder=ByLoss("f1", "all")).fit(X, SETS)

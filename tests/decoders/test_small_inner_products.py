@@ -5,7 +5,7 @@ import pytest
 
 from mercer.decoders import Candidates, FixedPoint, Lexicon
 from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
-from mercer.features import Exact
+from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Function
 
 Y = np.linspace(0.0, 3.0, 7)[:, None]
@@ -32,7 +32,7 @@ def test_the_best_output_is_found_however_small_the_point(decoder, size):
 
 def test_an_index_finds_the_same():
     pytest.importorskip("faiss")
-    map = Exact()
+    map = IncompleteCholesky()
     C = 1e-20 * map.fit_transform(RBF(0.2), Y)
     frame = OrthonormalFrame(map)
     found = Candidates(index="faiss").fit(RBF(0.2), Y).decode(Embedding(C, frame))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -92,6 +93,27 @@ def test_coverage_holds_within_each_category():
     assert np.mean(together, axis=0)[0] < 0.7
     unknown = ConformalSets(KernelDependency(RBF(0.7)), 0.8, by=lambda X: np.round(X[:, 0]))
     assert np.isinf(unknown.fit(X, Y).sizes(np.array([[7.0, 0.0]]))).all()
+
+
+def hard_groups(rng, groups):
+    """Rows of groups: hard groups have large outputs and many rows of the category."""
+    hard = rng.uniform(size=groups) < 0.3
+    labels = np.repeat(np.arange(groups), 12)
+    category = np.tile(np.arange(12), groups) < np.where(hard, 10, 1)[labels]
+    y = rng.normal(size=len(labels)) * np.where(hard, 3.0, 1.0)[labels]
+    return category[:, None].astype(float), y, labels
+
+
+def test_categories_that_groups_share_unevenly_are_covered(rng):
+    """A row of the category is most likely one of a hard group."""
+    found = []
+    for seed in range(10):
+        sets = ConformalSets(DummyRegressor(), 0.8, by=lambda X: X[:, 0], random_state=seed)
+        sets.fit(*hard_groups(rng, 120))
+        X, y, _ = hard_groups(rng, 200)
+        own = X[:, 0] == 1
+        found.append(sets.covers(X[own], y[own]).mean())
+    assert 0.8 < np.mean(found) < 0.93
 
 
 def test_every_class_is_covered():

@@ -7,8 +7,17 @@ from mercer import ConformalSets, KernelDependency, KernelDependencyCV
 from mercer.estimators.guarantees import made_of_data
 from mercer.estimators.prediction_sets import largest_share
 from mercer.features import IncompleteCholesky, Nystroem, RandomFourier
-from mercer.kernels import RBF, Centered, Kendall, Labels, Linear, Spectrum
-from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Mixture
+from mercer.kernels import RBF, Kendall, Labels, Spectrum
+from mercer.operators import (
+    ConditionalCovariance,
+    Covariance,
+    Identity,
+    Local,
+    Matrix,
+    Mixture,
+    Patchwise,
+    Shared,
+)
 
 LETTERS = list("abcdefghij")
 
@@ -106,11 +115,11 @@ GIVEN = [
     KernelDependency(RBF(1.0), features=Nystroem(landmarks=[[0.0, 0.0], [1.0, 1.0]])),
     KernelDependency(RBF(1.0), features=RandomFourier(6)),
     KernelDependencyCV(RBF(1.0), alphas=[0.1]),
+    KernelDependency(Local(RBF(1.0), width=1.0)),
 ]
 SEEN = [
     (KernelDependency(), "input kernel was fitted"),
     (KernelDependency(2.0 * RBF("median")), "input kernel was fitted"),
-    (KernelDependency(Centered(Linear())), "input kernel was fitted"),
     (KernelDependency(RBF(1.0) * Covariance()), "operator is made of the outputs"),
     (KernelDependency(RBF(1.0) * ConditionalCovariance()), "operator is made of the outputs"),
     (
@@ -125,6 +134,11 @@ SEEN = [
     (KernelDependency(RBF(1.0), features=IncompleteCholesky(5)), "drawn from the data"),
     (KernelDependencyCV(RBF(1.0)), "was chosen among 21"),
     (KernelDependencyCV([RBF(1.0), RBF(2.0)], alphas=[1.0]), "was chosen among 2"),
+    (KernelDependencyCV(alphas=[1.0]), "chosen among the defaults"),
+    (KernelDependencyCV(RBF(1.0), alphas=[1.0], search="gradient"), "learnt by gradient"),
+    (KernelDependency(Local(width=1.0)), "operator-valued kernel was fitted"),
+    (KernelDependency(Patchwise(shape=(1, 2), size=1, overlap=0)), "kernel was fitted on the data"),
+    (KernelDependency(Shared(RBF(1.0), None, 1.0, 0.1, rank=5)), "kernel was fitted on the data"),
 ]
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, _memory
-from mercer._plan import GIB, SHARE, Route, Sizes, Work
-from mercer._speed import Speed, speed
+from mercer._plan import GIB, SHARE, Sizes
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance
@@ -98,16 +97,12 @@ def test_the_table_reads(room):
         KernelDependency().plan(10)["magic"]
 
 
-def test_seconds_are_those_of_this_machine(monkeypatch):
-    monkeypatch.setattr("mercer._plan.speed", lambda: Speed(1e-10, 1e-8, 1e-9))
-    work = Work(products=1e10, values=1e8, spectra=1e9)
-    assert Route("spectral", 0.0, work, None, 0.0).seconds == pytest.approx(3.0)
-    for plan in (KernelDependency().plan(2000), KernelDependencyCV().plan(2000)):
-        assert all(route.seconds >= 1e-10 * route.work.products for route in plan)
-
-
-def test_speed_is_measured():
-    assert all(0 < each < 1e-3 for each in speed())
+def test_pairs_are_planned_like_their_sizes(room):
+    room(8)
+    X, Y = np.random.default_rng(0).normal(size=(300, 40)), np.ones((300, 2))
+    Y[0] = 2.0
+    for model in (KernelDependency(RBF(1.0)), KernelDependencyCV(RBF(1.0))):
+        assert model.plan(X=X, y=Y) == model.plan(300, p=40, q=2)
 
 
 @pytest.mark.parametrize("bad", [{"n": 0}, {"n": 2.5}, {"n": 9, "p": 0}, {"n": 9, "rank": -1}])

@@ -46,7 +46,6 @@ from mercer.operators import (
     Patchwise,
     Pointwise,
     Positionwise,
-    Transformed,
 )
 from mercer.solvers import BlockConjugateGradient
 from mercer.sources import Stream
@@ -211,7 +210,6 @@ COUPLED = {
     "curl-free": (CurlFree(0.7), FIELDS),
     "divergence-free": (DivergenceFree(0.7), FIELDS),
     "fields": (CurlFree(0.7) + DivergenceFree(0.9) + 0.2 * RBF(0.7) * Identity(), FIELDS),
-    "transformed": (Transformed(RBF(0.7), [np.eye(2), lambda A: A[:, ::-1] + 0.4]), FIELDS),
     "blocks": (Blocks(rotating), FIELDS),
 }
 for name, (kernel, data) in COUPLED.items():

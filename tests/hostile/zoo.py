@@ -15,7 +15,6 @@ from mercer import (
     AutoDependency,
     KernelDependency,
     KernelDependencyCV,
-    OnlineKernelDependency,
     SequenceTransducer,
 )
 from mercer import decoders as d
@@ -92,10 +91,6 @@ def fitted():
     for X, y in BLOCKS:
         streamed.partial_fit(X, y)
     yield "streamed", streamed, NUMBERS
-    online = OnlineKernelDependency(k.RBF(1.0), budget=4)
-    for X, y in BLOCKS:
-        online.partial_fit(X, y)
-    yield "online", online, NUMBERS
     for outputs in ("size", "word"):
         columns = {"x": list("012345"), "size": list("012301"), "word": SPELT, "text": LONGER}
         table = Table("a table", columns, range(1, 7))

@@ -5,7 +5,6 @@ from sklearn.base import clone
 
 from mercer.kernels import (
     RBF,
-    Centered,
     Gaussian,
     Kernel,
     Laplacian,
@@ -85,7 +84,6 @@ def test_properties_pass_through():
     assert not (RBF(1.0) + Linear()).radial and (RBF(1.0) * RBF(1.0)).radial
     assert (2 * Linear()).features.inverse and not (0 * Linear()).features.inverse
     assert (Linear() + 3 * Linear()).features.inverse and (Linear() + RBF()).features is None
-    assert (2 * Centered(Linear())).centered and Centered(Linear()).item_gradient
 
 
 def test_features_of_an_expression(rng):

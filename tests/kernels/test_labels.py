@@ -6,7 +6,7 @@ from sklearn.model_selection import cross_val_predict
 
 from mercer import KernelDependency
 from mercer._arrays import object_array
-from mercer.decoders import Candidates
+from mercer.decoders import Candidates, Threshold
 from mercer.kernels import RBF, Gaussian, Labels, Linear, Normalized, Tanimoto
 
 SETS = [["sea", "sun"], ["sun"], [], ["fog", "sea"]]
@@ -106,3 +106,18 @@ def test_sets_on_both_sides_and_under_cross_validation():
     )
     assert [*model.fit(SETS * 3, y).predict(SETS)] == SETS
     assert [*cross_val_predict(clone(model), y, y, cv=3)] == SETS * 3
+
+
+@pytest.mark.parametrize("dtype", [object, "U4"])
+def test_label_sets_as_arrays_are_compared_by_their_labels(dtype):
+    sets = [np.array(s, dtype=dtype) for s in (["sea", "sun"], ["sun", "sea"], ["sea"], [])]
+    y = object_array(sets)
+    assert Labels().space.keys(y)[0] == Labels().space.keys(y)[1]
+    assert len(Candidates().fit(Labels().fit(y), y).outputs_) == 3
+    model = KernelDependency(RBF(0.1), Labels(), 1e-6, Threshold(0.5)).fit(
+        np.arange(4.0)[:, None], y
+    )
+    for found, own in zip(model.predict(np.arange(4.0)[:, None]), sets, strict=True):
+        assert isinstance(found, np.ndarray)
+        assert found.dtype == own.dtype
+        assert set(found) == set(own)

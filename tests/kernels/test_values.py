@@ -15,7 +15,6 @@ from mercer import KernelDependency
 from mercer.features import Nystroem
 from mercer.kernels import (
     RBF,
-    Centered,
     Function,
     Gaussian,
     Laplacian,
@@ -24,6 +23,7 @@ from mercer.kernels import (
     Normalized,
     Polynomial,
     Precomputed,
+    Standardized,
     VectorKernel,
     as_kernel,
 )
@@ -93,20 +93,6 @@ def test_symmetric_and_positive_semidefinite(name, A):
     K = CASES[name][0](A)
     assert_allclose(K, K.T, rtol=0, atol=1e-12 * np.abs(K).max())
     assert np.linalg.eigvalsh(K).min() >= -1e-9 * max(1.0, np.abs(K).max())
-
-
-def test_centered_equals_the_loop(rng):
-    kept, A, B = rng.normal(size=(7, 3)), rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
-    kernel = Centered(RBF(1.5)).fit(kept)
-    function = naive.centered(naive.rbf(1.5), kept)
-    assert_allclose(kernel(A, B), naive.matrix_of(function, A, B), rtol=0, atol=IDENTITY)
-    assert_allclose(kernel.diag(A), [function(a, a) for a in A], rtol=0, atol=IDENTITY)
-    assert_allclose(kernel(kept).sum(axis=0), 0, atol=IDENTITY)
-
-
-def test_centered_needs_a_fit():
-    with pytest.raises(ValueError, match="fit it first"):
-        Centered(RBF(1.0))([[1.0]])
 
 
 def test_normalized_zero_has_no_direction():
@@ -246,3 +232,13 @@ def test_flat_gram_matrices_are_refused():
         KernelDependency(kernel).fit(X, X)
     with pytest.raises(ValueError, match=r"gave a Gram matrix of shape \(1,\) for 1 items"):
         KernelDependency("rbf", kernel).fit(X, X).predict(X)
+
+
+def test_polynomials_warn_where_items_lie_far_from_zero():
+    Z = np.random.default_rng(0).normal(size=(60, 3))
+    y = Z[:, 0] ** 2 + Z[:, 1] * Z[:, 2]
+    with pytest.warns(UserWarning, match="times their spread from zero.*Standardized"):
+        KernelDependency(Polynomial(2), fit_intercept=True).fit(1e4 + Z, y)
+    for kernel, X in ((Polynomial(2), 100.0 + Z), (Standardized(Polynomial(2)), 1e4 + Z)):
+        model = KernelDependency(kernel, fit_intercept=True, alpha=1e-3).fit(X, y)
+        assert model.score(X, y) > 0.95

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from sklearn.base import clone
 
 from laws.cases import B, off, vectors
-from mercer import ConformalSets, KernelDependency
+from mercer import ConformalSets, KernelDependency, KernelDependencyCV
 from mercer.estimators.prediction_sets import row_weights, weighted_quantile
 from mercer.features import Explicit, Nystroem, RandomFourier
 from mercer.kernels import RBF, Linear
@@ -202,3 +203,29 @@ def test_posterior_scales_are_those_of_refits(operator, grouped, band):
     found = sets.predict(X_new)
     found = (found.upper - found.lower) / 2 if band else [ball.radius for ball in found]
     np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("n", [24, 260], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelDependency(KERNEL),
+        KernelDependency(KERNEL * POSITIVE),
+        KernelDependencyCV(KERNEL * POSITIVE, alphas=[0.1]),
+    ],
+    ids=["identity", "operator", "one choice"],
+)
+def test_fit_left_out_variance_and_sets_take_one_factorisation(model, n, monkeypatch):
+    X, Y = vectors(n)
+    made, eigh = [], scipy.linalg.eigh
+
+    def counted(A, **options):
+        made.append(len(A))
+        return eigh(A, **options)
+
+    monkeypatch.setattr(scipy.linalg, "eigh", counted)
+    sets = ConformalSets(model, LEVEL, "jackknife+").fit(X, Y)
+    sets.predict(X[:3])
+    sets.model_.loo_predict()
+    sets.model_.embed(X[:3]).variance()
+    assert len([size for size in made if size > 3]) == 1

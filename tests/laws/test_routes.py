@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from laws.cases import TELLING, crossed, off, posed, size, under
 from mercer import KernelDependency, KernelDependencyCV
+from mercer.operators import as_operator_kernel
 from mercer.solvers import BlockConjugateGradient
 
 AGREE = 1e-9
@@ -17,37 +18,31 @@ AGREE = 1e-9
 RELATIVE = 1e-6
 FLOOR = 1e-11
 """Closer than this to the reference is close enough whatever a Cholesky solve does."""
-SOLVERS = {
-    "auto": "auto",
-    "cholesky": "cholesky",
-    "spectral": "spectral",
-    "tridiagonal": "tridiagonal",
-    "dense": "dense",
-    "conjugate gradients": BlockConjugateGradient(1e-14),
-}
+
+
+def solvers(problem):
+    """Every solver that takes the problem, by the name that `solver=` has for it."""
+    kernel = as_operator_kernel(problem.params["kernel"])
+    if not kernel.separable:
+        return ["auto", "dense", BlockConjugateGradient(1e-14)]
+    plain = kernel.separated().operator.uniform is not None
+    return ["auto", "spectral", "cholesky"] if plain else ["auto", "spectral"]
 
 
 def point_maps(problem, alpha):
     """Points at the new inputs by every route that takes the problem."""
-    for name, solver in SOLVERS.items():
+    for solver in solvers(problem):
         model = KernelDependency(alpha=alpha, solver=solver, **problem.params)
-        found = accepted(model, problem)
-        if found is not None:
-            yield f"solver {name}", found
+        yield f"solver {solver}", points_of(model, problem)
     model = KernelDependencyCV(alphas=[alpha], **problem.params)
-    yield "a choice of one", accepted(model, problem)
+    yield "a choice of one", points_of(model, problem)
 
 
-def accepted(model, problem):
-    """The points of a fit as inner products with the training outputs; None if refused."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # they cannot reach 1e-14
-            model.fit(problem.X, problem.Y, **problem.fit)
-    except ValueError as refused:
-        if "solver" not in str(refused):
-            raise
-        return None
+def points_of(model, problem):
+    """The points of a fit as inner products with the training outputs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # they cannot reach 1e-14
+        model.fit(problem.X, problem.Y, **problem.fit)
     return model.embed(problem.X_new).inner(problem.Y)
 
 
@@ -65,7 +60,6 @@ def test_all_solvers_agree(name, condition):
     alpha = RELATIVE * size(problem)
     wanted = problem.ridge(alpha).predict() @ problem.outputs.T
     errors = {route: off(found, wanted) for route, found in point_maps(problem, alpha)}
-    assert len(errors) >= 2
     assert max(errors.values()) <= AGREE, errors
 
 

@@ -12,7 +12,6 @@ from mercer.operators import (
     CurlFree,
     DivergenceFree,
     Identity,
-    Transformed,
 )
 from mercer.testing import check_operator_kernel
 from tolerances import IDENTITY
@@ -35,7 +34,6 @@ KERNELS = {
     "divergence-free, Matérn": DivergenceFree(kernel=Matern(1.0, nu=2.5)),
     "both": CurlFree(1.0) + DivergenceFree(2.0) + RBF(1.0) * Covariance(),
     "scaled": 0.5 * CurlFree(1.0) + 2.0 * (0.1 * DivergenceFree(2.0)),
-    "transformed": Transformed(RBF(1.0), [np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])]),
     "function": Blocks(rotating),
     "function and scalar": Blocks(rotating) + Linear(),
 }

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import naive
 from mercer import KernelDependency, KernelDependencyCV
-from mercer.features import Exact, Nystroem
+from mercer.features import IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments, Operator
 from tolerances import IDENTITY, ROOT
@@ -49,11 +49,10 @@ def test_a_power_of_zero_is_the_projection_on_the_span(rng):
 
 
 def test_moments_known_to_be_diagonal_give_the_same(rng):
-    """Exact coordinates travel with their diagonal moment only."""
+    """Principal components have a diagonal moment, which can be given alone."""
     X, Y = rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
-    maps = Exact(), Exact()
-    U, V = (map.fit_transform(RBF(1.0), A) for map, A in zip(maps, (X, Y), strict=True))
-    short = Moments(N, maps[0].spectrum_, V.T @ U, maps[1].spectrum_)
+    U, V = (KernelPCA().fit_transform(RBF(1.0), A) for A in (X, Y))
+    short = Moments(N, (U * U).sum(axis=0), V.T @ U, (V * V).sum(axis=0))
     full = Moments.of(U, V)
     for operator in (Identity(), Covariance(), Covariance(0.5), ConditionalCovariance(0.1)):
         B, wanted = operator.matrix(short), operator.matrix(full)
@@ -216,17 +215,17 @@ def test_generalised_kernel_trick(rng):
     # As a function: [T l(y₁, ·)](y₂) = (1/n) Σ_i l(y_i, y₁) l(y_i, y₂).
     value = naive.rbf(2.0)
     function = naive.matrix_of(lambda a, b: sum(value(c, a) * value(c, b) for c in Y) / N, y, y)
-    map = Exact().fit(l, Y)
+    map = IncompleteCholesky().fit(l, Y)
     V, B = map.transform(y), Covariance().matrix(Moments.of(map.transform(Y), map.transform(Y)))
     assert_allclose(V @ B @ V.T, function, rtol=0, atol=IDENTITY)
-    plain = Exact().fit_transform(l, y)  # with T the identity, the usual kernel trick
+    plain = IncompleteCholesky().fit_transform(l, y)  # with T the identity, the usual kernel trick
     assert_allclose(plain @ plain.T, l(y), rtol=0, atol=IDENTITY)
 
 
 def test_covariance_identity_in_the_dual(rng):
     """⟨φ, C_YY φ'⟩ = E[φ(Y) φ'(Y)] for functions φ, φ' of the output space."""
     l, Y = RBF(2.0), rng.normal(size=(N, 2))
-    V = Exact().fit_transform(l, Y)
+    V = IncompleteCholesky().fit_transform(l, Y)
     B = Covariance().matrix(Moments.of(V, V))
     a, b = rng.normal(size=(2, N))
     left = (a @ V) @ B @ (b @ V)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from mercer import SequenceTransducer, load, save
-from mercer.kernels import RBF, Function, Labels, LocalWindow
+from mercer.kernels import RBF, Labels, LocalWindow
 from mercer.kernels._sequences import Alphabet, Codes
 from mercer.sequences.transduction.inputs import InputCoder, reversed_codes
 from mercer.sequences.transduction.side_information import LabelContext
@@ -80,7 +80,7 @@ def test_context_is_asked_for_and_refused_by_name(model, forms):
         SequenceTransducer().fit(X, y, context=tags[1:])
     with pytest.raises(ValueError, match="without a context"):
         SequenceTransducer(temperature=0.2, lm_weight=0.1).fit(X, y).predict(X, context=tags)
-    with pytest.raises(ValueError, match=r"context\[0\] is .* a context is a label"):
+    with pytest.raises(ValueError, match=r"context\[0\] must be a label"):
         SequenceTransducer().fit(X, y, context=[{"a": 1}] * len(X))
     with pytest.raises(ValueError, match="context_kernel is given but no context"):
         SequenceTransducer(context_kernel=RBF(1.0)).fit(X, y)
@@ -88,7 +88,10 @@ def test_context_is_asked_for_and_refused_by_name(model, forms):
 
 def test_a_context_of_another_kind_is_named(forms):
     X, tags, y = parts(forms[0])
-    model = SequenceTransducer(LocalWindow(1)).fit(X, y, context=np.eye(len(X))[:, :3])
+    rows = np.eye(len(X))[:, :3]
+    with pytest.raises(ValueError, match=r"context\[0\] must be a label.* Pass context_kernel"):
+        SequenceTransducer().fit(X, y, context=rows)
+    model = SequenceTransducer(LocalWindow(1), context_kernel=RBF(1.0)).fit(X, y, context=rows)
     with pytest.raises(ValueError, match="context does not fit what the model was fitted with"):
         model.predict(X, context=tags)
 
@@ -106,15 +109,23 @@ def test_order_of_a_set_of_labels_does_not_matter():
     assert set(one[0]) == set(other[0])
 
 
-def test_vectors_and_kernels_are_contexts(forms):
+def test_any_items_with_a_kernel_are_contexts(forms):
     X, tags, y = parts(forms[0])
-    V = np.array([[("num=PL" in t), ("case=IN" in t)] for t in tags], dtype=float)
     X_new, tags_new, y_new = parts(forms[1])
-    V_new = np.array([[("num=PL" in t), ("case=IN" in t)] for t in tags_new], dtype=float)
-    vectors = SequenceTransducer(LocalWindow(2), max_chunk=6).fit(X, y, context=V)
-    assert vectors.score(X_new, y_new, context=V_new) > 0.7
-    kernel = SequenceTransducer(LocalWindow(2), context_kernel=Labels()).fit(X, y, context=tags)
-    assert kernel.score(X_new, y_new, context=tags_new) > 0.7
+    model = SequenceTransducer(LocalWindow(2), context_kernel=Labels()).fit(X, y, context=tags)
+    assert model.score(X_new, y_new, context=tags_new) > 0.7
+
+
+def test_models_do_not_share_a_context_kernel(forms):
+    X, _, y = parts(forms[0][:20])
+    kernel = RBF("median")
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    first = SequenceTransducer(LocalWindow(1), context_kernel=kernel, temperature=0.2, lm_weight=0)
+    second = clone(first)
+    before = first.fit(X, y, context=rows).predict_top(X, context=rows)
+    second.set_params(context_kernel=kernel).fit(X, y, context=100 * rows)
+    assert first.predict_top(X, context=rows) == before
+    assert vars(kernel) == vars(RBF("median"))
 
 
 def test_tables_and_rows_of_labels_are_contexts(forms):
@@ -264,50 +275,11 @@ def test_models_with_context_are_saved(model, forms, tmp_path):
     )
 
 
-# -- similar symbols --------------------------------------------------------------------------
-
-
-def test_unknown_symbols_are_taken_for_similar_ones():
-    """Phonemes are tuples of features; one that was never seen shares most of them with another."""
-    features = {"p": ("stop", "lips"), "k": ("stop", "velum"), "a": ("vowel", "open"),
-                "i": ("vowel", "close")}  # fmt: skip
-    words = ["pa", "ka", "pi", "ki", "papi", "kapa", "kiki", "apa", "ika", "piki"] * 3
-    X = [[features[c] for c in word] for word in words]
-    y = [word.upper() for word in words]
-    kernel = Function(lambda a, b: len(set(a) & set(b)), of_items=True)
-    model = SequenceTransducer(LocalWindow(1), symbol_kernel=kernel).fit(X, y)
-    new = [("stop", "lips", "voiced"), ("vowel", "open")]
-    assert model.predict([new])[0] == "PA"
-    assert model.model_.contexts.similar.nearest(("click",)) == -1
-
-
-def _equal(a, b):
-    return float(a == b)
-
-
-def test_similar_neighbours_are_the_kernel(forms):
-    X, _, y = parts(forms[0][:8])
-    model = SequenceTransducer(
-        LocalWindow(1), tiers=None, ends=0, history=0, temperature=0.2, lm_weight=0.1,
-        unalignable="skip", max_chunk=5, symbol_kernel=Function(_equal, of_items=True),
-    ).fit(X, y)  # fmt: skip
-    similar = model.model_.contexts.similar
-    K = similar.coordinates @ similar.coordinates.T
-    assert np.all(np.linalg.eigvalsh(K) > -1e-12)
-    codes = model.coder_.encode(X).source
-    beside = similar.beside(codes, 1)
-    for n in range(len(codes.flat) - 1):
-        inside = codes.rows[n] == codes.rows[n + 1]
-        expected = similar.coordinates[codes.flat[n + 1]] if inside else 0.0
-        np.testing.assert_allclose(beside[n], expected * np.ones(beside.shape[1]))
-
-
 def test_both_directions_agree_on_the_mean_of_their_scores(forms):
     X, tags, y = parts(forms[0])
     X_new, tags_new, _ = parts(forms[1][:6])
     given = {"temperature": 0.2, "lm_weight": 0.1}
     both = SequenceTransducer(LocalWindow(2), direction="both", **given).fit(X, y, context=tags)
-    assert SequenceTransducer(**given).fit(X, y, context=tags).setting_["direction"] == "both"
     lists = [[o for o, _ in row] for row in both.predict_top(X_new, 4, context=tags_new)]
     scores = []
     for direction in ("forward", "backward"):

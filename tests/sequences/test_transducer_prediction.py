@@ -1,4 +1,4 @@
-"""Candidates, lexicons, probabilities, more outputs, the choice of a setting, and memory."""
+"""Candidates, lexicons, probabilities, more outputs, and memory."""
 
 import itertools
 
@@ -10,9 +10,7 @@ from mercer import SequenceTransducer
 from mercer.kernels import LocalWindow
 from mercer.kernels._sequences import Alphabet
 from mercer.sequences.transduction import alignment
-from mercer.sequences.transduction.choice import variants
 from mercer.sequences.transduction.confidence import Confidence
-from mercer.sequences.transduction.setting import Setting
 from mercer.sequences.transduction.trie import prefix_tree
 
 
@@ -167,30 +165,6 @@ def test_no_inputs_have_no_outputs(model):
     assert empty.shape == (0,)
     assert empty.dtype == object
     assert model.predict_top([]) == model.predict_proba([]) == []
-
-
-def test_a_setting_is_chosen_on_left_out_pairs():
-    words = made_up(90, 0)
-    y = [spelt(x) for x in words]
-    model = SequenceTransducer(LocalWindow(0), max_chunk=2, choose=True).fit(words, y)
-    accuracies = [accuracy for _, accuracy in model.trials_]
-    chosen = next(accuracy for setting, accuracy in model.trials_ if setting == model.setting_)
-    assert max(accuracies) - 1 / 300 <= chosen
-    assert all(0 <= accuracy <= 1 for accuracy in accuracies)
-    assert dict(model.trials_[0][0]) == {
-        "radius": 0, "decay": 0.45, "alpha": 1.5, "max_chunk": 2, "history": 2,
-        "direction": "both",
-    }  # fmt: skip
-    assert model.score(words, y) > 0.9
-
-
-def test_variants_differ_in_one_parameter_and_stay_valid():
-    setting = Setting(1, 0.9, 1.5, 1, 0, "forward")
-    for name in ("radius", "decay", "alpha", "max_chunk", "history", "direction"):
-        for other in variants(setting, name):
-            changed = [k for k, v in vars(other).items() if v != getattr(setting, k)]
-            assert changed in ([], [name])
-            assert 0 < other.decay <= 1 and other.max_chunk >= 1 and other.history >= 0
 
 
 def test_pairs_too_long_for_memory_are_refused(monkeypatch):

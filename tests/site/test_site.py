@@ -98,7 +98,7 @@ def test_examples_can_be_downloaded_as_notebooks():
     ("words", "wanted"),
     [
         ("pandas", "frames.html"),
-        ("multilabel", "multilabel.html"),
+        ("multi-label", "label_sets.html"),
         ("sample_weight", "from_scikit_learn.html"),
         ("predict", "Dependency.predict"),
     ],

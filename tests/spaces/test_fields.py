@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.kernels import FieldL2, FieldSobolev
+from mercer.kernels import FieldL2
 from mercer.spaces import Fields
 
 
@@ -59,12 +59,10 @@ def test_inner_products_are_integrals():
     circle = Fields(periodic=("x",), spacing=1 / 64)
     f = np.stack([np.sin(2 * np.pi * x), np.cos(2 * np.pi * x)])
     assert np.allclose(FieldL2(circle)(f), np.eye(2) / 2)
-    slopes = FieldSobolev(circle, length=1.0)(f) - FieldL2(circle)(f)
-    assert np.allclose(slopes, (2 * np.pi) ** 2 / 2 * np.eye(2), rtol=0.01)
 
 
-@pytest.mark.parametrize("kernel", [FieldL2(), FieldSobolev(length=0.7)])
-def test_features_can_be_undone(kernel):
+def test_features_can_be_undone():
+    kernel = FieldL2()
     A = np.random.default_rng(0).normal(size=(3, 4, 5))
     kernel.fit(A)
     F = kernel.features(A)

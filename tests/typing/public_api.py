@@ -14,7 +14,6 @@ from mercer import (
     KernelDependency,
     KernelDependencyCV,
     MaxMarginMarkovNetwork,
-    OnlineKernelDependency,
     SequenceTransducer,
 )
 from mercer.datasets import load_digit_halves
@@ -50,7 +49,6 @@ report: Path = auto.report("report.html")
 words = SequenceTransducer(max_chunk=2).fit(["ab"], ["AB"]).predict(["ba"])
 blend = Blend([chosen, ForestDependency(output_kernel=Labels())]).fit(upper, lower)
 chain = MaxMarginMarkovNetwork()
-online = OnlineKernelDependency(RBF(1.0))
 joint = JointKernelMap()
 decoder: Decoder = Candidates()
 text = Normalized(Spectrum(3))

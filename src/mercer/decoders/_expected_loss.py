@@ -160,7 +160,7 @@ class RankingLoss(ExpectedLoss):
 
     searches = True
 
-    def __init__(self, name: str, y: Items):
+    def __init__(self, name: str, kernel: Kernel, y: Items):
         self.kernel: Any = (Kendall() if name == "kendall" else Spearman()).fit(y)
         self.decoder: Any = (Kemeny() if name == "kendall" else Borda()).fit(self.kernel, y)
         self.y, self.F = y, self.kernel.features(y)
@@ -190,7 +190,7 @@ class EditLoss(ExpectedLoss):
     searches = True
     SUPPORT, STARTS, ROUNDS = 48, 24, 8
 
-    def __init__(self, y: Items):
+    def __init__(self, name: str, kernel: Kernel, y: Items):
         require("rapidfuzz", "strings")
         symbols = dict.fromkeys(symbol for item in y for symbol in item)
         self.code = {symbol: chr(0xF0000 + i) for i, symbol in enumerate(symbols)}

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..kernels._trees import nested
+from ..kernels._trees import FlatTree, flattened, nested, pair_hashes
 
 Below = tuple[int, int, int]
-"""A production, a place on its right side, and the production that is there."""
-MIXED = 1024
-"""Productions that are made of those of one label, at most."""
+"""A production, a position among its children, and the production at that position."""
 
 
 @dataclass(frozen=True)
@@ -29,129 +24,207 @@ class Production:
     children: tuple[tuple[bool, Hashable], ...]
 
     @property
-    def leafy(self) -> bool:
+    def only_leaves(self) -> bool:
         """Whether all children are leaves."""
         return all(leaf for leaf, _ in self.children)
 
+    @property
+    def single(self) -> bool:
+        """Whether the only child is an inner node."""
+        return len(self.children) == 1 and not self.children[0][0]
+
 
 class Grammar:
-    """The productions of some trees, numbered, and the features that trees have under it.
+    """The productions of some trees, and pairs of productions of which one is below the other.
 
-    Features are the productions, and where `pairs`, two productions of which one is below the
-    other at a place.
+    Productions and pairs are the features of a tree, numbered in this order. They have the hashes
+    that the kernel `Productions` gives them, so that points written as sums over flat trees are
+    read as well.
 
     Parameters
     ----------
     trees
         Bracketed strings or nested tuples.
-    pairs
-        The weight of a pair of productions; 0 leaves pairs out.
-    mixed
-        Whether productions are added of which each child stands at its place in some production
-        of the same label.
+    pair_weight
+        The weight of a pair of productions in the objective; a production has weight 1.
     """
 
-    def __init__(self, trees: Sequence[Any], pairs: float, mixed: bool = False):
-        self.pair_weight = float(pairs)
+    def __init__(self, trees: Sequence[Any], pair_weight: float):
+        self.pair_weight = float(pair_weight)
         self.number: dict[Production, int] = {}
-        self.roots: set[int] = set()
         self.below: dict[Below, int] = {}
-        bags = [self._read(tree) for tree in trees]
-        for made in _mixtures(list(self.number)) if mixed else []:
-            self.number.setdefault(made, len(self.number))
+        self._hash: list[int] = []
+        read = [self._read(tree, f"y[{i}]") for i, tree in enumerate(trees)]
         self.productions = list(self.number)
-        tops = {self.productions[p].label for p in self.roots}
-        if mixed:
-            self.roots = {p for made, p in self.number.items() if made.label in tops}
+        self.roots = np.array([root for root, _, _ in read])
+        self.sizes = np.array([size for _, size, _ in read])
+        self.chains = np.array([_longest_chain(nested(tree, "y")) for tree in trees])
+        self.by_label: dict[Hashable, list[int]] = {}
+        for p, made in enumerate(self.productions):
+            self.by_label.setdefault(made.label, []).append(p)
+        pairs = [pair_hashes(self._hash[p], place, self._hash[q]) for p, place, q in self.below]
+        self._keys = np.array([*self._hash, *pairs], dtype=np.uint64)
+        self._order = np.argsort(self._keys)
         width = len(self.productions)
-        self.width = width + len(self.below)
+        self.weights = np.where(np.arange(len(self._keys)) < width, 1.0, self.pair_weight)
+        self.counts = self._counted([bag for _, _, bag in read])
+
+    def _read(self, tree: Any, name: str) -> tuple[int, int, Counter]:
+        """The production at the root (-1 for a single leaf), the number of nodes, the features."""
+        (flat,) = flattened([tree], name)
+        hashes = flat.productions()
+        number = np.full(len(hashes), -1)
+        bag: Counter = Counter()
+        for i, node, children in _in_postorder(nested(tree, name)):
+            if not is_inner(node):
+                continue
+            p = number[i] = self.number.setdefault(production(node), len(self.number))
+            if p == len(self._hash):
+                self._hash.append(int(hashes[i]))
+            bag[int(p)] += 1
+            for place, child in enumerate(children):
+                if number[child] >= 0:
+                    below = int(p), place, int(number[child])
+                    self.below.setdefault(below, len(self.below))
+                    bag[below] += 1
+        return int(number[-1]), len(hashes), bag
+
+    def _counted(self, bags: list[Counter]) -> sparse.csr_array:
         entries = [
-            (row, f if isinstance(f, int) else width + self.below[f], count)
+            (row, self.feature(f), count)
             for row, bag in enumerate(bags)
             for f, count in bag.items()
         ]
         rows, columns, counts = np.array(entries, dtype=np.int64).reshape(-1, 3).T
-        shape = (len(bags), self.width)
-        self.counts = sparse.csr_array((counts.astype(float), (rows, columns)), shape=shape)
-        self.weights = np.where(np.arange(self.width) < width, 1.0, self.pair_weight)
+        shape = (len(bags), len(self._keys))
+        return sparse.csr_array((counts.astype(float), (rows, columns)), shape=shape)
 
-    def _features(self, tree: Any) -> Iterator[int | Below]:
-        """The productions of a tree, its root first, and the pairs; productions are numbered."""
-        top: list[Any] = [(nested(tree, "y"), None)]
-        while top:
-            node, above = top.pop()
-            if isinstance(node, tuple | list):
-                p = self.number.setdefault(production(node), len(self.number))
-                yield p
-                if above is not None:
-                    yield (*above, p)
-                top.extend((child, (p, place)) for place, child in enumerate(node[1:]))
+    def feature(self, feature: int | Below) -> int:
+        """The number of a production or pair among the features; -1 for a pair never seen."""
+        if isinstance(feature, int):
+            return feature
+        at = self.below.get(feature, -1)
+        return at if at < 0 else len(self.productions) + at
 
-    def _read(self, tree: Any) -> Counter:
-        """The features of a training tree, pairs numbered as they are met."""
-        features = list(self._features(tree))
-        self.roots.update(f for f in features[:1] if isinstance(f, int))
-        for f in features:
-            if isinstance(f, tuple):
-                self.below.setdefault(f, len(self.below))
-        return Counter(f for f in features if isinstance(f, int) or self.pair_weight)
-
-    def feature(self, below: Below) -> int:
-        """The number of a pair among the features; -1 where trees had none such, or none count."""
-        at = self.below.get(below, -1)
-        return -1 if at < 0 or not self.pair_weight else len(self.productions) + at
-
-    @cached_property
-    def by_label(self) -> dict[Hashable, list[int]]:
-        """The productions of each label."""
-        found: dict[Hashable, list[int]] = {}
-        for p, made in enumerate(self.productions):
-            found.setdefault(made.label, []).append(p)
-        return found
-
-    @cached_property
-    def _seen(self) -> set[tuple[int, int, Any]]:
-        return {(p, place, self._kind(q)) for p, place, q in self.below}
-
-    def _kind(self, p: int) -> Any:
-        """What of a production decides where it may stand: words of one label are all alike."""
-        made = self.productions[p]
-        return made.label if made.leafy else p
-
-    def allowed(self, p: int, place: int, seen: bool) -> list[int]:
-        """The productions that may stand below one: any of the label, or those that did."""
-        own = self.by_label.get(self.productions[p].children[place][1], [])
-        return [q for q in own if not seen or (p, place, self._kind(q)) in self._seen]
+    def counts_of(self, trees: Iterable[FlatTree]) -> sparse.csr_array:
+        """Counts of the features in flat trees; what the grammar has not seen is left out."""
+        found = []
+        for row, tree in enumerate(trees):
+            inner = tree.productions()[np.diff(tree.pointer) > 0]
+            keys = np.concatenate([inner, tree.pairs()])
+            at = np.searchsorted(self._keys, keys, sorter=self._order)
+            columns = self._order[np.minimum(at, len(self._order) - 1)]
+            columns = columns[self._keys[columns] == keys]
+            found.append((np.full(len(columns), row), columns))
+        rows, columns = (np.concatenate(part) for part in zip(*found, strict=True))
+        shape = (len(found), len(self._keys))
+        return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
-        """Counts of the features of a tree of the grammar, and Σ c² over pairs never met."""
-        counts, others = np.zeros(self.width), 0.0
-        for f, c in Counter(self._features(tree)).items():
-            at = f if isinstance(f, int) else self.feature(f)
+        """Counts of the features of a tree of the grammar, and Σ c² over pairs never seen."""
+        bag: Counter = Counter()
+        top: list[Any] = [(tree, None)]
+        while top:
+            node, above = top.pop()
+            if is_inner(node):
+                p = self.number[production(node)]
+                bag[p] += 1
+                if above is not None:
+                    bag[*above, p] += 1
+                top.extend((child, (p, place)) for place, child in enumerate(node[1:]))
+        counts, others = np.zeros(len(self._keys)), 0.0
+        for f, c in bag.items():
+            at = self.feature(f)
             if at >= 0:
                 counts[at] = c
             else:
                 others += c * c
         return counts, others
 
+    def rules(self, rows: np.ndarray) -> Rules:
+        """What the trees of some rows allow."""
+        return Rules(self, np.asarray(self.counts[rows].sum(axis=0)) > 0, rows)
 
-def _mixtures(productions: list[Production]) -> Iterator[Production]:
-    """Productions whose children are mixed of those of one label, leaves at the same places."""
-    alike: dict[Any, list[Production]] = {}
-    for made in productions:
-        alike.setdefault((made.label, *(leaf for leaf, _ in made.children)), []).append(made)
-    for group in alike.values():
-        children = zip(*(made.children for made in group), strict=True)
-        places = [list(dict.fromkeys(place)) for place in children]
-        if prod(map(len, places)) <= MIXED:
-            yield from (Production(group[0].label, mixture) for mixture in product(*places))
+
+class Rules:
+    """The productions that a search may use, and where.
+
+    Parameters
+    ----------
+    grammar
+        The grammar.
+    known
+        Which features occur in the trees that the search may know.
+    rows
+        Those trees.
+    """
+
+    def __init__(self, grammar: Grammar, known: np.ndarray, rows: np.ndarray):
+        self.grammar = grammar
+        width = len(grammar.productions)
+        self.productions = np.flatnonzero(known[:width]).tolist()
+        self.roots = sorted({int(p) for p in grammar.roots[rows]} - {-1})
+        self.longest_chain = int(grammar.chains[rows].max(initial=0))
+        self.largest = int(grammar.sizes[rows].max(initial=0))
+        self._allowed = set(self.productions)
+        seen = zip(grammar.below, known[width:], strict=True)
+        self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
+
+    def _kind(self, p: int) -> Any:
+        """What decides where a production may stand: those with only leaves by their label."""
+        made = self.grammar.productions[p]
+        return made.label if made.only_leaves else p
+
+    def below(self, p: int, place: int, seen: bool) -> list[int]:
+        """The productions that may stand below another: those seen there, or any of the label."""
+        grammar = self.grammar
+        own = grammar.by_label.get(grammar.productions[p].children[place][1], [])
+        own = [q for q in own if q in self._allowed]
+        return [q for q in own if not seen or (p, place, self._kind(q)) in self._seen]
+
+
+def is_inner(node: Any) -> bool:
+    """Whether a nested node has children; a label in brackets alone is a leaf."""
+    return isinstance(node, tuple | list) and len(node) > 1
 
 
 def production(node: Sequence[Any]) -> Production:
     """The production at the root of a nested tree."""
-    inner = [isinstance(child, tuple | list) for child in node[1:]]
-    children = [(not i, c[0] if i else c) for i, c in zip(inner, node[1:], strict=True)]
+    children = ((not is_inner(c), c[0] if isinstance(c, tuple | list) else c) for c in node[1:])
     return Production(node[0], tuple(children))
+
+
+def _in_postorder(tree: Any) -> Iterator[tuple[int, Any, list[int]]]:
+    """Number, node and numbers of the children of every node, children first, as in `FlatTree`."""
+    number = 0
+    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(tree)]
+    while waiting:
+        node, done, rest = waiting[-1]
+        if rest:
+            waiting.append(_opened(rest.pop(0)))
+            continue
+        waiting.pop()
+        yield number, node, done
+        if waiting:
+            waiting[-1][1].append(number)
+        number += 1
+
+
+def _opened(node: Any) -> tuple[Any, list[int], list[Any]]:
+    return node, [], list(node[1:]) if isinstance(node, tuple | list) else []
+
+
+def _longest_chain(tree: Any) -> int:
+    """The most nodes in a row that have a single child which is an inner node."""
+    longest, waiting = 0, [(tree, 0)]
+    while waiting:
+        node, above = waiting.pop()
+        if is_inner(node):
+            single = len(node) == 2 and is_inner(node[1])
+            chain = above + 1 if single else 0
+            longest = max(longest, chain)
+            waiting.extend((child, chain) for child in node[1:])
+    return longest
 
 
 def bracketed(node: Any) -> str:
@@ -164,148 +237,3 @@ def bracketed(node: Any) -> str:
 def listed(node: Any) -> Any:
     """A nested tree as lists."""
     return [listed(child) for child in node] if isinstance(node, tuple) else node
-
-
-Item = tuple[int, int, int]
-"""Where a subtree begins and ends, and the production at its root."""
-
-
-class Chart:
-    """The best derivation of every span, smallest spans first.
-
-    Parameters
-    ----------
-    grammar
-        The grammar.
-    symbols
-        The symbols that the leaves must spell; None for trees of at most `size` nodes, where a
-        span is a number of nodes.
-    size
-        The largest number of nodes, where there are no symbols.
-    seen
-        Whether productions stand only where such did in a training tree.
-    gains
-        What each feature adds to the value of a tree, the last that of a pair never met.
-    """
-
-    def __init__(
-        self,
-        grammar: Grammar,
-        symbols: Sequence[Hashable] | None,
-        size: int,
-        seen: bool,
-        gains: np.ndarray,
-    ):
-        self.grammar, self.symbols, self.gains, self.seen = grammar, symbols, gains, seen
-        self.length = size if symbols is None else len(symbols)
-        self.value: dict[Item, float] = {}
-        self.parts: dict[Item, tuple[tuple[int, int, int] | None, ...]] = {}
-        self.ends: dict[int, dict[int, set[int]]] = {}
-        self.places: dict[tuple[int, int], dict[int, float]] = {}
-        self.memory: dict[tuple[int, int], dict[tuple[int, int], tuple[float, int]]] = {}
-
-    def best(self) -> tuple[float, Any] | None:
-        """Value and nested tree of the best derivation; None where there is none."""
-        first = 1 if self.symbols is not None else 2
-        for width in range(first, self.length + 1):
-            for start in range(0, self.length - width + 1 if self.symbols is not None else 1):
-                self._fill(start, start + width)
-        spans = [self.length] if self.symbols is not None else range(first, self.length + 1)
-        tops = [(0, end, p) for end in spans for p in sorted(self.grammar.roots)]
-        found = [item for item in tops if item in self.value]
-        if not found:
-            return None
-        top = max(found, key=lambda item: self.value[item])
-        return self.value[top], self._tree(top)
-
-    def _fill(self, start: int, end: int) -> None:
-        """All productions over one span; single children, which span as much, until none gains."""
-        unary = []
-        for p, made in enumerate(self.grammar.productions):
-            single = len(made.children) == 1 and not made.children[0][0]
-            if single and self.symbols is not None:
-                unary.append(p)
-            else:
-                self._put(start, end, p)
-        for _ in unary:
-            gained = [self._put(start, end, p) for p in unary]
-            if not any(gained):
-                break
-
-    def _put(self, start: int, end: int, p: int) -> bool:
-        found = self._over(start, end, p)
-        if found is None:
-            return False
-        value, parts = found
-        item = (start, end, p)
-        value += float(self.gains[p])
-        if value <= self.value.get(item, -np.inf) or self._inside(item, parts):
-            return False
-        self.value[item], self.parts[item] = value, parts
-        self.ends.setdefault(start, {}).setdefault(end, set()).add(p)
-        self.memory.pop((start, end), None)
-        return True
-
-    def _inside(self, item: Item, parts: tuple) -> bool:
-        """Whether a chain of single children would come back to where it began."""
-        while len(parts) == 1 and parts[0] is not None:
-            if parts[0] == item:
-                return True
-            parts = self.parts[parts[0]]
-        return False
-
-    def _over(self, start: int, end: int, p: int) -> tuple[float, tuple] | None:
-        """The best children of a production over a span, from left to right."""
-        children = self.grammar.productions[p].children
-        first = start if self.symbols is not None else start + 1  # the node itself has a size
-        states: dict[int, tuple[float, tuple]] = {first: (0.0, ())}
-        for place, (leaf, name) in enumerate(children):
-            rest = len(children) - place - 1
-            after: dict[int, tuple[float, tuple]] = {}
-            for at, (value, parts) in states.items():
-                if leaf:
-                    fits = self.symbols is None or (at < end and self.symbols[at] == name)
-                    steps = [(at + 1, 0.0, None)] if fits and at + 1 + rest <= end else []
-                else:
-                    steps = self._steps(at, end - rest, p, place)
-                for to, gain, part in steps:
-                    if to not in after or value + gain > after[to][0]:
-                        after[to] = (value + gain, (*parts, part))
-            states = after
-        return states.get(end)
-
-    def _steps(self, at: int, last: int, p: int, place: int) -> list[tuple[int, float, Any]]:
-        """Where a child of a production that begins at a place can end, and what it gains."""
-        start = at if self.symbols is not None else 0
-        found = []
-        for end, own in self.ends.get(start, {}).items():
-            to = end if self.symbols is not None else at + end
-            if to <= last:
-                value, q = self._child(start, end, p, place, own)
-                if q >= 0:
-                    found.append((to, value, (start, end, q)))
-        return found
-
-    def _child(self, start: int, end: int, p: int, place: int, own: set) -> tuple[float, int]:
-        """The best production of a span as the child of another."""
-        known = self.memory.setdefault((start, end), {})
-        if (p, place) not in known:
-            pairs = self._pairs(p, place)
-            values = [(self.value[start, end, q] + pairs[q], q) for q in own if q in pairs]
-            known[p, place] = max(values, default=(-np.inf, -1))
-        return known[p, place]
-
-    def _pairs(self, p: int, place: int) -> dict[int, float]:
-        """The productions that may stand at a place of another, and what the pair gains."""
-        if (p, place) not in self.places:
-            allowed, grammar = self.grammar.allowed(p, place, self.seen), self.grammar
-            gains = {q: float(self.gains[grammar.feature((p, place, q))]) for q in allowed}
-            self.places[p, place] = gains
-        return self.places[p, place]
-
-    def _tree(self, item: Item) -> Any:
-        """The nested tree of an item."""
-        made = self.grammar.productions[item[2]]
-        parts = zip(made.children, self.parts[item], strict=True)
-        children = [name if part is None else self._tree(part) for (_, name), part in parts]
-        return (made.label, *children)

@@ -9,16 +9,20 @@ from .._arrays import Items, host, part, take
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
+from ..spaces import LabelSets, Rankings, Sequences, Space
 from ._expected_loss import ENTRIES, EditLoss, ExpectedLoss, LabelLoss, RankingLoss
 from .base import Decoder
 from .candidates import Candidates
 
-LOSSES = {
-    "f1": "label sets", "hamming": "label sets", "subset": "label sets", "kendall": "rankings",
-    "spearman": "rankings", "edit": "sequences",
-}  # fmt: skip
-"""The losses that have a name, and the outputs that they are for."""
-USUAL = {"LabelSets": "f1", "Rankings": "kendall", "Sequences": "edit"}
+LOSSES: dict[str, tuple[type[Space], Callable[[str, Kernel, Items], ExpectedLoss]]] = {
+    **dict.fromkeys(("f1", "hamming", "subset"), (LabelSets, LabelLoss)),
+    **dict.fromkeys(("kendall", "spearman"), (Rankings, RankingLoss)),
+    "edit": (Sequences, EditLoss),
+}
+"""The losses that have a name: the outputs that they are for, and what computes them.
+
+The first loss of a space is its default.
+"""
 
 
 @parameters
@@ -122,13 +126,13 @@ def _expected(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
     """The loss by name, by the space of the outputs, or a function."""
     if callable(loss):
         return ExpectedLoss(loss, y)
-    space = type(kernel.space).__name__
-    name = USUAL.get(space) if loss is None else loss
-    if name is None:
-        raise ValueError(f"{kernel.space.name} have no loss of their own here: name one, or give a "
-                         "function of two outputs.")  # fmt: skip
-    if name not in LOSSES:
+    if loss is not None and loss not in LOSSES:
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a function, got {loss!r}.")
-    if LOSSES[name] == "label sets":
-        return LabelLoss(name, kernel, y)
-    return RankingLoss(name, y) if LOSSES[name] == "rankings" else EditLoss(y)
+    own = [name for name, (space, _) in LOSSES.items() if isinstance(kernel.space, space)]
+    if loss is None and not own:
+        raise ValueError(
+            f"{kernel.space.name} have no default loss: name one of {sorted(LOSSES)}, or pass a "
+            "function of two outputs."
+        )
+    name = own[0] if loss is None else loss
+    return LOSSES[name][1](name, kernel, y)

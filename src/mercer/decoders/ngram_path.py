@@ -82,9 +82,11 @@ class NGramPath(Decoder):
         bounded(self.min_length, "min_length", 0, limits.steps)
         if not hasattr(self, "graph_"):
             return
-        graph, kernel = self.graph_, self.kernel_
+        graph = self.graph_
         must(isinstance(graph, PathGraph), "graph_ is no graph of n-grams")
-        must(isinstance(kernel, Spectrum), "kernel_ is no Spectrum")
+        must(isinstance(self.kernel_, Kernel), "kernel_ is no kernel")
+        kernel = self._spectrum
+        must(isinstance(kernel, Spectrum), "kernel_ is no multiple of a Spectrum")
         bounded(kernel.longest_, "longest_", 1, limits.steps)
         finite(self.bonus_, "bonus_")
         n, ngrams = bounded(kernel.n, "n", len(graph.roots), len(graph.roots)), kernel.ngrams_

@@ -219,9 +219,11 @@ class Gradient(Refinement):
         return namespace(Y).concat(ends, axis=0)
 
     def _climb_one(self, objective: Objective, y: Array) -> Array:
+        unit = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
+
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
             at = like(flat[None, :], y)
-            return -float(objective.values(at)[0]), -host(objective.gradient(at))[0]
+            return -float(objective.values(at)[0]) / unit, -host(objective.gradient(at))[0] / unit
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-14}
         found = minimize(loss, host(y)[0], jac=True, method="L-BFGS-B", options=options)

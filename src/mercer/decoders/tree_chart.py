@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Callable, Hashable, Iterator
+from functools import cached_property, partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -9,41 +10,18 @@ import numpy as np
 from .._arrays import Items, host, object_array
 from .._parameters import parameters
 from ..embedding import Embedding
-from ..kernels import Kernel, Productions
+from ..kernels import Kernel, Normalized, Productions
+from ..kernels._joint_items import first_form
 from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
-from ._grammar import Chart, Grammar, bracketed, listed
+from ._chart import Chart
+from ._grammar import Grammar, Rules, bracketed, listed
+from ._tree_search import Search
 from .base import Decoder, Found, Ranked, unsuited
+from .candidates import Candidates
 
-ROUNDS = 12
-"""Charts that are filled for one point before its best tree is left unproved."""
-
-
-def _climb(
-    grammar: Grammar, g: np.ndarray, chart: Callable[[np.ndarray], Chart]
-) -> tuple[dict[Any, float], float]:
-    """Fill charts under one bound after the other, until a tree is the best of its own.
-
-    Return the trees found with their scores, and the least upper bound of all.
-    """
-    found: dict[Any, float] = {}
-    least, w, below = np.inf, grammar.weights, np.maximum(np.floor(g), 0.0)
-    for _ in range(ROUNDS):
-        gains = np.append(w * (2.0 * g - (2.0 * below + 1.0)), -grammar.pair_weight)
-        best = chart(gains).best()
-        if best is None:
-            break
-        value, tree = best
-        counts, others = grammar.features_of(tree)
-        score = float(w @ (2.0 * g * counts - counts**2)) - grammar.pair_weight * others
-        bound = value + float(w @ (below * (below + 1.0)))
-        least = min(least, bound)
-        known = tree in found
-        found[tree] = score
-        if known or bound - score <= 1e-9 * max(1.0, abs(score)):
-            break
-        below = np.maximum(np.where(2.0 * g > 2.0 * counts + 1.0, counts, counts - 1.0), 0.0)
-    return found, least
+LONG = 100
+"""Symbols or nodes up to which further trees of a chart are listed."""
 
 
 @parameters
@@ -74,13 +52,18 @@ class TreeChart(Decoder):
     m_f + 1. The search begins with m_f = ⌊g_f⌋ and goes on with the counts of the tree that it
     found; a tree that is the best of its own bound is the best of all.
 
-    For other tree kernels the trees of that search are compared by the kernel itself; then the best
-    need not be among them.
+    Where no tree is proved to be the best so, the trees of the chart with the least bound are
+    listed in the order of their bounds, until no further tree can be better, or at most 2,000 of
+    them. `certify` says how much better another tree can be.
+
+    For other tree kernels the trees of the first search are compared by the kernel itself; then
+    the best need not be among them.
 
     A production stands only where one did in a training tree: below the same production, at the
-    same place. Inputs that cannot be derived so are derived without that rule, then with further
-    productions, each child of which stands at its place in some production of the same label.
-    Inputs that cannot be derived at all get the best training tree.
+    same position. Inputs that cannot be derived so are derived without that rule. Inputs that
+    cannot be derived at all get the best training tree. Single children stand in a row at most as
+    often as in a training tree. With free leaves the training trees compete with those of the
+    chart. For left-out points, trees that were left out with a point count for none of this.
 
     Examples
     --------
@@ -102,63 +85,94 @@ class TreeChart(Decoder):
     def fit(self, kernel: Kernel, y: Items) -> TreeChart:
         """Keep the training trees; the grammar is read when it is first used."""
         plain = kernel.multiple.kernel
-        inner = getattr(plain, "kernel", plain)  # of a normalised one
+        inner = plain.inner if isinstance(plain, Normalized) else plain
         if not isinstance(inner, TreeKernel):
             raise unsuited(self, kernel, "on trees")
         if self.leaves not in ("input", None):
             raise ValueError(f'leaves must be "input" or None, got {self.leaves!r}.')
         self.kernel_: Any = kernel
-        self.trees_ = object_array(list(y))
+        self.pool_ = Candidates().fit(kernel, y)
         return self
 
     def __getstate__(self) -> dict:
-        return {k: v for k, v in super().__getstate__().items() if k != "_read"}
+        return {k: v for k, v in super().__getstate__().items() if k != "_grammar"}
 
     @property
     def _exact(self) -> bool:
         """Whether the features of the kernel are those of the grammar."""
         return isinstance(self.kernel_.multiple.kernel, Productions)
 
-    def _grammar(self, trees: Items, mixed: bool) -> Grammar:
-        """The grammar of some trees, read once."""
-        held: tuple[Items, dict[bool, Grammar]] | None = self.__dict__.get("_read")
-        if held is None or held[0] is not trees:
-            held = self.__dict__["_read"] = (trees, {})
-        if mixed not in held[1]:
-            kernel = self.kernel_.multiple.kernel
-            pairs = (kernel.decay if kernel.height > 1 else 0.0) if self._exact else 0.5
-            held[1][mixed] = Grammar(trees, pairs, mixed)
-        return held[1][mixed]
+    @cached_property
+    def _grammar(self) -> Grammar:
+        """The grammar of the distinct training trees."""
+        kernel = self.kernel_.multiple.kernel
+        pairs = (kernel.decay if kernel.height > 1 else 0.0) if self._exact else 0.5
+        return Grammar(self.pool_.outputs_, pairs)
 
     def decode(self, points: Embedding) -> np.ndarray:
         """The best tree of each point."""
         return self.certify(points).outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best trees that the search came by, at most `k`."""
-        return [rows[:k] for rows, _ in self._ranked(points)]
+        """The best trees that the search found, at most `k`."""
+        return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
         """The best tree of each point, its score, and a bound on what it misses.
 
         The bound is NaN where the kernel has other features than productions.
         """
-        ranked = self._ranked(points)
+        ranked = self._ranked(points, 1)
         return Found(
             object_array([rows[0][0] for rows, _ in ranked]),
             np.array([rows[0][1] for rows, _ in ranked]),
             np.array([gap for _, gap in ranked]),
         )
 
-    def _ranked(self, points: Embedding) -> list[tuple[Ranked, float]]:
-        weights, trees = points.frame.expansion(points.coordinates)
-        weights = host(weights)
-        size = self.max_size or max(len(tree.label) for tree in flattened(trees, "y"))
+    def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
+        """Trees with their scores, best first, and the gap of the best, for each point."""
+        weights, items = points.frame.expansion(points.coordinates)
+        G = host(weights) @ self._grammar.counts_of(flattened(first_form(items), "y"))
+        competing = self._competing(points, k)
         ranked = []
-        for t in range(len(points)):
-            found, bound = self._searched(weights[t], trees, self._spelled(points, t), size)
-            ranked.append(self._settled(found, bound, points, t))
+        for t, rules in enumerate(self._rules(points)):
+            incumbent = competing[t][0][1] if self.leaves is None else -np.inf
+            search = self._searched(G[t], rules, self._spelled(points, t), incumbent)
+            made = self._scored(search.found, points, t)
+            if self.leaves is None or not made:
+                made = self._merged(made, competing[t])
+            made.sort(key=lambda row: -row[1])
+            ranked.append((made, self._gap(search, made[0][1])))
         return ranked
+
+    def _competing(self, points: Embedding, k: int) -> list[Ranked]:
+        """The best training trees of each point; those of at most `max_size` nodes if it is set."""
+        if self.max_size is None or self.leaves == "input":
+            return self.pool_.decode_top(points, k)
+        sizes = dict(zip(self._keys(self.pool_.outputs_), self._grammar.sizes, strict=True))
+        every = self.pool_.decode_top(points, len(sizes))
+        return [
+            [pair for pair in row if sizes[self._keys([pair[0]])[0]] <= self.max_size][:k]
+            or [(row[0][0], -np.inf)]
+            for row in every
+        ]
+
+    def _keys(self, trees: Items) -> list[Hashable]:
+        return self.kernel_.space.keys(trees)
+
+    def _merged(self, made: Ranked, competing: Ranked) -> Ranked:
+        """Both lists, a tree that is in both once."""
+        known = set(self._keys([tree for tree, _ in made]))
+        return made + [row for row in competing if self._keys([row[0]])[0] not in known]
+
+    def _rules(self, points: Embedding) -> Iterator[Rules]:
+        """What the training trees allow that were not left out with each point."""
+        owners = self.pool_._owners(points)
+        if owners is None or points.left_out is None:
+            yield from repeat(self._grammar.rules(np.arange(len(self._grammar.sizes))), len(points))
+            return
+        for group in points.left_out:
+            yield self._grammar.rules(np.flatnonzero(owners != group))
 
     def _spelled(self, points: Embedding, t: int) -> list[Hashable] | None:
         """The symbols that the leaves of a point's tree must spell."""
@@ -174,37 +188,41 @@ class TreeChart(Decoder):
         return list(x)
 
     def _searched(
-        self, weights: np.ndarray, trees: Items, symbols: list[Hashable] | None, size: int
-    ) -> tuple[dict[Any, float], float]:
-        """Search trees whose productions stand where such did; else wherever they may; else all."""
-        found: dict[Any, float] = {}
-        for mixed, seen in ((False, True), (False, False), (True, False)):
-            grammar = self._grammar(trees, mixed)
-            chart = partial(Chart, grammar, symbols, size, seen)
-            found, bound = _climb(grammar, weights @ grammar.counts, chart)
-            if found:
-                break
-        return found, bound
+        self, g: np.ndarray, rules: Rules, symbols: list[Hashable] | None, incumbent: float
+    ) -> Search:
+        """Search trees whose productions stand where such did; else wherever their label allows."""
+        size = self.max_size or rules.largest
+        for seen in (True, False):
+            search = Search(self._grammar, g, partial(Chart, rules, symbols, size, seen))
+            last = search.climb()
+            if last is None:
+                continue
+            best = max(search.best, incumbent / self.kernel_.multiple.scale)
+            small = (size if symbols is None else len(symbols)) <= LONG
+            if self._exact and small and not search.proved(best):
+                search.list_trees(*last, best)
+            break
+        return search
 
-    def _settled(
-        self, found: dict[Any, float], bound: float, points: Embedding, t: int
-    ) -> tuple[Ranked, float]:
-        """Trees as they were given, best first, and the gap of the best."""
+    def _scored(self, found: dict[Any, float], points: Embedding, t: int) -> Ranked:
+        """The trees of a search in the form of the training trees, scored by the kernel."""
+        outputs = [self._given(tree) for tree in found]
+        if self._exact or not outputs:
+            scale = self.kernel_.multiple.scale
+            return [(y, scale * s) for y, s in zip(outputs, found.values(), strict=True)]
+        scores = host(points[t : t + 1].scores(object_array(outputs)))[0]
+        return [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
+
+    def _gap(self, search: Search, best: float) -> float:
+        """How much better another tree can be; NaN where nothing is known of it."""
+        if not search.found or not self._exact:
+            return np.nan
         scale = self.kernel_.multiple.scale
-        made = [(self._given(tree), scale * score) for tree, score in found.items()]
-        if not made or not self._exact:
-            outputs = object_array([y for y, _ in made] or list(self.trees_))
-            scores = host(points[t : t + 1].scores(outputs))[0]
-            made = [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
-        made.sort(key=lambda row: -row[1])
-        if not found or not self._exact:
-            return made, np.nan
-        gap = scale * bound - made[0][1]
-        return made, 0.0 if gap <= 1e-9 * max(1.0, abs(made[0][1])) else gap
+        return 0.0 if search.proved(best / scale) else scale * search.bound - best
 
     def _given(self, tree: Any) -> Any:
         """A tree of the kind that was learnt from."""
-        like = self.trees_[0]
+        like = self.pool_.outputs_[0]
         if isinstance(like, str):
             return bracketed(tree)
         return listed(tree) if isinstance(like, list) else tree

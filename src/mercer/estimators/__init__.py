@@ -10,14 +10,13 @@ from .head import RegressorDependency
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .local_law import LocalLaw
-from .online import OnlineKernelDependency
 from .train_network import train_network
 from .tune import tune
 
 __all__ = [
     "Blend", "ConformalSets", "ForestDependency", "JointKernelMap", "KernelDependency",
-    "KernelDependencyCV", "LocalLaw", "MaxMarginMarkovNetwork", "OnlineKernelDependency",
-    "RegressorDependency", "SequenceTransducer", "train_network", "tune",
+    "KernelDependencyCV", "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency",
+    "SequenceTransducer", "train_network", "tune",
 ]  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from typing import Any, ClassVar, TypeVar, cast
@@ -25,6 +27,7 @@ from .._arrays import (
     is_foreign,
     like,
     namespace,
+    own_copy,
     part,
 )
 from .._from_file import MARK, FromFile, Lean
@@ -46,11 +49,37 @@ BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
+_copied: ContextVar[bool] = ContextVar("copied", default=False)
+"""Whether a fit is running that has made its own copy of the data."""
+
+
+@contextmanager
+def own_data(*given: Any) -> Iterator[list[Any]]:
+    """Copy the arrays of the user once, for this fit and for those that it starts.
+
+    What a model keeps then cannot be changed from outside.
+    """
+    data = list(given) if _copied.get() else [own_copy(value) for value in given]
+    token = _copied.set(True)
+    try:
+        yield data
+    finally:
+        _copied.reset(token)
+
+
 def afresh(fit: Fit) -> Fit:
-    """Fit a bare copy and take its state over last: a failed fit changes nothing."""
+    """Fit a bare copy, on data of its own, and take its state over last.
+
+    A fit that fails changes nothing.
+    """
 
     @wraps(fit)
     def fitted(self: Any, X: Items, y: Items = None, *args: Any, **params: Any) -> Any:
+        with own_data(X, y, *args, *params.values()) as data:
+            named = dict(zip(params, data[2 + len(args) :], strict=True))
+            return on_fresh_state(self, *data[: 2 + len(args)], **named)
+
+    def on_fresh_state(self: Any, X: Items, y: Items, *args: Any, **params: Any) -> Any:
         fresh = copy.copy(self)
         for name in vars(self):
             if name.endswith("_") or name == MARK:

@@ -51,9 +51,14 @@ def fit_split(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     _calibrate(sets, rows_of(X, held), sets._outputs(rows_of(y, held)), own)
 
 
-def _fit_model(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
+def _fit_model(sets: Any, X: Items, y: Items, labels: np.ndarray, left_out: bool = False) -> None:
     grouped = labels if len(np.unique(labels)) < len(labels) else None
-    sets.model_ = clone(sets.model).fit(X, y, **fit_parameters(sets.model, grouped))
+    model = clone(sets.model)
+    if left_out:
+        model._wants_left_out = True
+    sets.model_ = model.fit(X, y, **fit_parameters(sets.model, grouped))
+    if left_out:
+        del model._wants_left_out
     sets.view_ = as_points(sets.model_, y)
 
 
@@ -135,8 +140,9 @@ def _control(sets: Any, points: Any, y: Items, labels: np.ndarray) -> None:
 
 def fit_jackknife(sets: Any, X: Items, y: Items, labels: np.ndarray) -> None:
     """Fit on all pairs, and calibrate on left-out predictions."""
-    _fit_model(sets, X, y, labels)
-    sets.jackknife_ = sets.model_.fitted_.leaving_out(labels)
+    _fit_model(sets, X, y, labels, left_out=True)
+    # The model and the sets share one factorisation.
+    sets.model_.fitted_ = sets.jackknife_ = sets.model_.fitted_.leaving_out(labels)
     points = _left_out_points(sets)
     sets.shape_ = shape_of(sets, points, labels)
     sets.labels_ = _label_probabilities(sets, points, sets.model_.outputs_)

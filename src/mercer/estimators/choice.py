@@ -199,11 +199,10 @@ class Choices:
                 f'criterion="{model.criterion}" knows neither groups nor scoring: use "loo".'
             )
         self._check_refits(model)
-        given = [*scalars, *self.outputs, model.output_features]
-        centred = [part for part in given if part is not None and part.centered]
-        if centred and not model.fit_intercept:
+        features = model.output_features
+        if features is not None and features.centered and not model.fit_intercept:
             raise ValueError(
-                f"{centred[0]} centres one side alone, for which leave-one-out has no closed "
+                f"{features} centres the outputs alone, for which leave-one-out has no closed "
                 "form: use fit_intercept=True, which centres both."
             )
 

@@ -13,7 +13,7 @@ from .._memory import available
 from .._plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
-from ..solvers import Factorization, LeftOut, factor
+from ..solvers import Factorization, LeftOut, Spectral, factor
 from ..solvers.factorization import LeftOutModels
 from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import weighed
@@ -108,7 +108,11 @@ class Fitted:
     def leaving_out(self, labels: np.ndarray) -> Fitted:
         """The same model, prepared for the models that leave each of these groups out."""
         want = replace(self.want, moves=True)
-        return Fitted(replace(self.problem, labels=labels), want, self.alpha)
+        made = Fitted(replace(self.problem, labels=labels), want, self.alpha)
+        kept = self._kept.get("factorization")
+        if isinstance(kept, Spectral) and np.array_equal(labels, self.problem.left_out_labels):
+            made.keep(kept)
+        return made
 
 
 def _is_small(nbytes: float) -> bool:

@@ -8,14 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from .._arrays import Items, count, host, take
-from ..features import Explicit, FeatureMap, RandomFourier, RandomOperatorFourier
-from ..kernels import Kernel
-from ..kernels.base import as_output_kernel
-from ..operators import Operator, as_operator_kernel
-from .posterior import matrix_at
 from .prediction_sets import largest_share
 from .ridge import RidgeEstimator
 from .set_shapes import BandShape, CandidateShape, RankedShape
@@ -66,12 +59,12 @@ def unproven(why: str) -> float:
     return float("nan")
 
 
-def warn_if_few(coverage: float, groups: int) -> None:
+def warn_if_few(coverage: float, groups: float) -> None:
     """Say so where the sets must hold everything to be sure."""
     if groups < coverage * (groups + 1) - 1e-9:
         wanted = math.ceil(coverage / (1.0 - coverage) - 1e-9)
         warnings.warn(
-            f"{groups} groups to calibrate on cannot tell {coverage:g} from 1: every set holds "
+            f"{groups:.3g} groups to calibrate on cannot tell {coverage:g} from 1: every set holds "
             f"every output. At least {wanted} are needed, or a lower coverage.",
             stacklevel=CALLER,
         )
@@ -110,10 +103,6 @@ def _check_together(sets: Any) -> None:
         raise ValueError(f'{named[-1]} needs calibration="split".')
 
 
-SOME = 40
-"""Items on which two kernels are compared."""
-
-
 def made_of_data(model: RidgeEstimator) -> list[str]:
     """Reasons, in words, why a fitted model was not given before the data were seen.
 
@@ -121,66 +110,18 @@ def made_of_data(model: RidgeEstimator) -> list[str]:
     asks that they have not seen the example either.
     """
     problem = model.fitted_.problem
-    reasons = []
-    choices = model._most_steps()
-    if choices > 1:
-        reasons.append(f"kernel, operator or ridge was chosen among {choices}")
-    sides = (problem.inputs, "input"), (problem.outputs, "output")
-    for side, name in sides:
-        if _names_median(_as_given(model, name)) or _settled_on(side.kernel, side.items):
-            reasons.append(f"the {name} kernel was fitted on the data")
-    width = problem.outputs.width
-    if any(_depends(operator, width) for operator in _operators(problem.kernel)):
-        reasons.append("the operator is made of the outputs")
-    if not (_is_given(model.features) and _is_given(model.output_features)):
-        reasons.append("landmarks or coordinates are drawn from the data")
-    return reasons
-
-
-def _as_given(model: RidgeEstimator, name: str) -> list[Any]:
-    """The kernels of one side, unfitted."""
-    given = model.get_params(deep=False)["kernel" if name == "input" else "output_kernel"]
-    kernels = given if isinstance(given, list | tuple) else [given]
-    if name == "output":
-        return [as_output_kernel(kernel) for kernel in kernels]
-    return [as_operator_kernel(kernel) for kernel in kernels]
-
-
-def _names_median(kernels: list[Any]) -> bool:
-    values = [value for kernel in kernels for value in kernel.get_params().values()]
-    return any(isinstance(value, str) and value == "median" for value in values)
-
-
-def _settled_on(kernel: Kernel, items: Items) -> bool:
-    """Whether kernel values change where the kernel is fitted on half of the items."""
-    if kernel.pairwise or count(items) < 4:
-        return False
-    half, some = np.arange(0, count(items), 2), np.arange(min(SOME, count(items)))
-    try:
-        again = clone(kernel).fit(take(items, half))
-        A, B = (host(k(take(items, some))) for k in (kernel, again))
-    except (TypeError, ValueError):
-        return True
-    return not np.allclose(A, B, rtol=1e-9, atol=1e-12 * np.abs(A).max())
-
-
-def _operators(kernel: Any) -> list[Operator]:
-    parts = kernel.get_params(deep=True).values()
-    return [part for part in parts if isinstance(part, Operator)]
-
-
-def _depends(operator: Operator, width: int | None) -> bool:
-    """Whether the matrix of an operator changes with the moments of the data."""
-    if operator.uniform is not None:
-        return False
-    q = width if operator.own_coordinates and width is not None else 3
-    draw = np.random.default_rng(0).normal
-    A, B = (matrix_at(operator, draw(size=(8, 3)), draw(size=(8, q))) for _ in range(2))
-    return A is None or B is None or not np.allclose(A, B, rtol=1e-9)
-
-
-def _is_given(map: FeatureMap | None) -> bool:
-    """Whether coordinates are the same whatever the data."""
-    if map is None or isinstance(map, Explicit | RandomFourier | RandomOperatorFourier):
-        return True
-    return getattr(map, "landmarks", None) is not None
+    kernel = problem.kernel
+    reasons = [] if model.selected is None else [model.selected]
+    parts = {
+        "the input kernel was fitted on the data": kernel.separable
+        and problem.inputs.kernel.depends_on_data,
+        "the output kernel was fitted on the data": problem.outputs.kernel.depends_on_data,
+        "the operator is made of the outputs": kernel.separable and kernel.operator.depends_on_data,
+        "the operator-valued kernel was fitted on the data": not kernel.separable
+        and kernel.depends_on_data,
+        "landmarks or coordinates are drawn from the data": any(
+            map is not None and map.depends_on_data
+            for map in (model.features, model.output_features)
+        ),
+    }
+    return reasons + [reason for reason, holds in parts.items() if holds]

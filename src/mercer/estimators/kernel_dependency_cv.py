@@ -294,6 +294,16 @@ class KernelDependencyCV(RidgeEstimator):
         except (TypeError, ValueError):
             return 0  # they make no sense: the fit says why
 
+    @property
+    def selected(self) -> str | None:
+        """What was selected on the data, in words; None where there was one choice."""
+        if self.search == "gradient":
+            return "the parameters of the kernel were learnt by gradient"
+        if self.kernel is None:
+            return "the kernel was chosen among the defaults"
+        choices = self._most_steps()
+        return f"kernel, operator or ridge was chosen among {choices}" if choices > 1 else None
+
     # -- streams ------------------------------------------------------------------------------
 
     def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:

@@ -1,4 +1,4 @@
-"""Continuous parameters learnt by the gradient of the evidence or of the left-out error."""
+"""Kernel parameters learnt by the gradient of the evidence or of the left-out error."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from .._arrays import host, like, namespace
+from .._arrays import namespace
 from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.wrapper import OnDevice
 from ..operators import ComponentKernel, OperatorKernel, Separable
-from ..operators.gradients import OperatorGradient
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
 from ..solvers.coupled import fitted_kernel
 from ..solvers.factorization import Outputs
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
-from ..solvers.parameter_slopes import ParameterSlopes, moments_of, parameter_slopes
+from ..solvers.parameter_slopes import ParameterSlopes, parameter_slopes
 from .parameter_vector import Parameter, ParameterVector
 
+RIDGE = "alpha"
+"""The name of the ridge among the parameters; no kernel has a parameter of this name."""
 CRITERIA = ("auto", "evidence", "loo")
 RIDGES = tuple(np.logspace(-8, 2, 21))
 """The ridges that a search starts from, in units of the data."""
@@ -47,10 +48,9 @@ class Learnt:
     alpha
         The ridge.
     features
-        The feature map, with the landmarks that it was learnt with; None for an exact fit.
+        The feature map with the landmarks of the start; None for an exact fit.
     values
-        The parameters by name: those of the scalar kernel under "scalar", those of the operator
-        under "operator".
+        The kernel parameters by name; those of a scalar kernel are under "scalar".
     objective
         The penalised objective at every step of the best search: less is better.
     n_evaluations
@@ -66,7 +66,7 @@ class Learnt:
 
 
 class ParameterSearch:
-    """The penalised objective of a ridge problem as a function of the logarithms of parameters.
+    """Penalised objective of a ridge problem as a function of the logarithms of parameters.
 
     Parameters
     ----------
@@ -76,25 +76,17 @@ class ParameterSearch:
         "evidence", "loo", or "auto": the evidence where outputs have finite features.
     penalty
         The price of the spread of parameters that every feature has one of (see `tune`).
-    learn_landmarks
-        Whether landmarks move too.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        criterion: str = "auto",
-        penalty: float = PENALTY,
-        learn_landmarks: bool = False,
-    ):
+    def __init__(self, problem: Problem, criterion: str = "auto", penalty: float = PENALTY):
         _refuse(problem)
         self.criterion, self.penalty = _criterion(problem, criterion), penalty
         self.problem = replace(problem, inputs=_held(problem.inputs))
         outputs = _balanced(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = self._first_ridge()
-        self.vector = self._vector(learn_landmarks)
-        self.start, self.learn_landmarks = self.vector.start, learn_landmarks
+        self.vector = self._vector()
+        self.start = self.vector.start
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -103,60 +95,48 @@ class ParameterSearch:
         """Whether every output component has a kernel of its own."""
         return not self.problem.separable
 
-    def _gradients(self) -> tuple[Any, Any]:
-        """The parameters of the kernel and of the operator, with their largest values."""
+    def _gradient(self) -> Any:
+        """Return the parameters of the kernel, with their largest values."""
         if self._components:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
-            return kernel.component_gradient, OperatorGradient()
-        moments = moments_of(self._factored(self.problem))
-        kernel = self.problem.inputs.kernel.parameter_gradient
-        return kernel, self.problem.kernel.operator.gradient(moments)
+            return kernel.component_gradient
+        return self.problem.inputs.kernel.parameter_gradient
 
     @property
     def _scalar(self) -> Kernel:
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
 
-    def _vector(self, learn_landmarks: bool) -> ParameterVector:
-        """Every parameter in turn: kernel, operator, ridge, landmarks."""
+    def _vector(self) -> ParameterVector:
+        """Return the parameters of the kernel, followed by the ridge."""
+        gradient = self._gradient()
         found = [
-            Parameter(owner, name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
-            for owner, gradient in zip(("scalar", "operator"), self._gradients(), strict=True)
+            Parameter(name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
             for name, value in gradient.values.items()
         ]
-        found.append(Parameter("alpha", "alpha", np.array(self.alpha)))
-        if learn_landmarks:
-            if self.problem.inputs.features is None:
-                raise ValueError("learn_landmarks=True needs features= with landmarks: an exact "
-                                 "fit has none.")  # fmt: skip
-            landmarks = host(self.problem.inputs.features.landmarks)
-            found.append(Parameter("landmarks", "landmarks", np.array(landmarks, dtype=float)))
-        return ParameterVector(found)
+        return ParameterVector([*found, Parameter(RIDGE, np.array(self.alpha))])
 
     # -- the objective ------------------------------------------------------------------------
 
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
         """The problem and the ridge at a vector."""
         values, side = self.vector.values(vector), self.problem.inputs
-        kernel, alpha = self._kernel_at(values), values["alpha"]["alpha"]
+        alpha = values.pop(RIDGE)
+        kernel = self._kernel_at(values)
         if self._components:
             return replace(self.problem, kernel=kernel), alpha
-        scalar, features = kernel.scalar, side.features
+        scalar = kernel.scalar
         if isinstance(side.kernel, OnDevice):
             scalar = OnDevice(scalar, side.kernel.device)
-        if values["landmarks"]:
-            moved = like(values["landmarks"]["landmarks"], features.landmarks)  # type: ignore[union-attr]
-            features = Nystroem(landmarks=moved)
-        inputs = Side(scalar.fit(side.items), side.items, features)
+        inputs = Side(scalar.fit(side.items), side.items, side.features)
         kernel = Separable(inputs.kernel, kernel.operator)
         return replace(self.problem, inputs=inputs, kernel=kernel), alpha
 
-    def _kernel_at(self, values: dict[str, dict[str, Any]]) -> Any:
-        """The kernel at some parameters, not fitted."""
+    def _kernel_at(self, values: dict[str, Any]) -> Any:
+        """Return the kernel at some parameters, not fitted."""
         if self._components:
-            return with_parameters(self.problem.kernel, values["scalar"])
-        scalar = with_parameters(self._scalar, values["scalar"])
-        return Separable(scalar, with_parameters(self.problem.kernel.operator, values["operator"]))
+            return with_parameters(self.problem.kernel, values)
+        return Separable(with_parameters(self._scalar, values), self.problem.kernel.operator)
 
     def _factored(self, problem: Problem) -> Spectral:
         solver: Any = Spectral if problem.inputs.features is None else LowRank
@@ -179,8 +159,7 @@ class ParameterSearch:
             number = problem.n
             factor = 0.5 * number / max(found.value, 1e-300)
             value = 0.5 * number * log(max(found.value, 1e-300))
-        slopes = {"scalar": found.kernel, "operator": found.operator}
-        slopes |= {"alpha": {"alpha": found.alpha}, "landmarks": {"landmarks": found.landmarks}}
+        slopes = found.kernel | {RIDGE: found.alpha}
         gradient = factor * self.vector.in_order(slopes, vector)
         price, pull = self.vector.spread(vector)
         return value + self.penalty * price, gradient + self.penalty * pull
@@ -194,8 +173,7 @@ class ParameterSearch:
             except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
                 if self._components:
                     raise
-        parts = self._factored(problem)
-        return parameter_slopes(parts, alpha, self.criterion, self.learn_landmarks)
+        return parameter_slopes(self._factored(problem), alpha, self.criterion)
 
     def _first_ridge(self) -> float:
         """The best of a path of ridges at the starting parameters."""
@@ -216,7 +194,7 @@ class ParameterSearch:
             steps: list[float] = []
             start = self.start
             if number:
-                start = start + SPREAD * random.normal(size=start.shape) * self.vector.moving
+                start = start + SPREAD * random.normal(size=start.shape)
                 start = np.clip(start, *np.array(self.vector.bounds).T)
             found = minimize(
                 self._tried, start, (steps,), "L-BFGS-B", jac=True, bounds=self.vector.bounds,
@@ -242,10 +220,10 @@ class ParameterSearch:
         return found
 
     def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
-        values, (problem, alpha) = self.vector.values(vector), self.problem_at(vector)
-        named = {f"{o}__{n}": v for o in ("scalar", "operator") for n, v in values[o].items()}
-        named = values["scalar"] if self._components else named
-        kernel, features = self._kernel_at(values), problem.inputs.features
+        values = self.vector.values(vector)
+        alpha = values.pop(RIDGE)
+        named = values if self._components else {f"scalar__{n}": v for n, v in values.items()}
+        kernel, features = self._kernel_at(values), self.problem.inputs.features
         return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
 
 
@@ -292,7 +270,6 @@ def _held(side: Side) -> Side:
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]
-    map = getattr(map, "map", map)
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
         raise Refused(
             f"features={side.features} have no landmarks to be held: use Nystroem, "

@@ -13,44 +13,35 @@ from .._arrays import host
 
 RANGE = log(1e6)
 """How far the logarithm of a parameter may move from its start."""
-OWNERS = ("scalar", "operator", "alpha", "landmarks")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter, a number or an array of them.
+    """One positive parameter, a number or an array of them.
 
     Attributes
     ----------
-    owner
-        "scalar", "operator", "alpha" or "landmarks".
     name
-        As the owner names it.
+        As `set_params` names it.
     start
-        Its value where the search starts.
+        Its value at the start of the search.
     most
         The largest value that it may have.
     """
 
-    owner: str
     name: str
     start: np.ndarray
     most: float = np.inf
 
     @property
-    def logarithm(self) -> bool:
-        """Whether the vector holds its logarithm; that of landmarks holds themselves."""
-        return self.owner != "landmarks"
-
-    @property
     def origin(self) -> np.ndarray:
-        """What the vector holds of it where the search starts."""
-        return np.ravel(np.log(self.start) if self.logarithm else self.start)
+        """The logarithms at the start of the search."""
+        return np.ravel(np.log(self.start))
 
     @property
     def by_feature(self) -> bool:
         """Whether the spread of its entries is penalised."""
-        return self.logarithm and self.start.ndim == 1 and self.start.size > 1
+        return self.start.ndim == 1 and self.start.size > 1
 
 
 @dataclass(frozen=True)
@@ -70,34 +61,28 @@ class ParameterVector:
         return np.concatenate([p.origin for p in self.parameters])
 
     @property
-    def moving(self) -> np.ndarray:
-        """One for logarithms, which restarts change, and zero for landmarks."""
-        return np.concatenate([np.full(p.start.size, float(p.logarithm)) for p in self.parameters])
-
-    @property
     def bounds(self) -> list[tuple[float, float]]:
         """The smallest and largest value of every entry of the vector."""
         return [
-            (entry - RANGE, min(entry + RANGE, log(p.most))) if p.logarithm else (-np.inf, np.inf)
+            (entry - RANGE, min(entry + RANGE, log(p.most)))
             for p in self.parameters
             for entry in p.origin
         ]
 
-    def values(self, vector: np.ndarray) -> dict[str, dict[str, Any]]:
-        """The parameters of a vector, by owner and name."""
-        found: dict[str, dict[str, Any]] = {owner: {} for owner in OWNERS}
+    def values(self, vector: np.ndarray) -> dict[str, Any]:
+        """Return the parameters of a vector by name."""
+        found: dict[str, Any] = {}
         for p, entries in self._parts(vector):
-            value = np.minimum(np.exp(entries) if p.logarithm else entries, p.most)
-            value = value.reshape(p.start.shape)
-            found[p.owner][p.name] = value if value.ndim else float(value)
+            value = np.minimum(np.exp(entries), p.most).reshape(p.start.shape)
+            found[p.name] = value if value.ndim else float(value)
         return found
 
-    def in_order(self, slopes: Mapping[str, Mapping[str, Any]], vector: np.ndarray) -> np.ndarray:
-        """Derivatives by owner and name as a vector like that of the parameters."""
-        parts = []
-        for p, entries in self._parts(vector):
-            slope = np.ravel(host(slopes[p.owner][p.name])).astype(float)
-            parts.append(slope * np.exp(entries) if p.logarithm else slope)
+    def in_order(self, slopes: Mapping[str, Any], vector: np.ndarray) -> np.ndarray:
+        """Return derivatives by name as a vector, in the logarithms of the parameters."""
+        parts = [
+            np.ravel(host(slopes[p.name])).astype(float) * np.exp(entries)
+            for p, entries in self._parts(vector)
+        ]
         return np.concatenate(parts)
 
     def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:

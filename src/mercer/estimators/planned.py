@@ -31,7 +31,7 @@ class Planned:
         X: Items = None,
         y: Items = None,
     ) -> Plan:
-        """What a fit would cost by each route: memory, multiplications and seconds on this machine.
+        """Return the cost of a fit by each route, in memory and multiplications.
 
         Parameters
         ----------
@@ -49,8 +49,8 @@ class Planned:
         Returns
         -------
         Plan
-            A table that prints itself; `best` is the route that has room, exact where one has,
-            and `best.seconds` about how long it takes.
+            A table that prints itself; `best` is the route that fits into memory, an exact one
+            if possible.
 
         Examples
         --------

@@ -13,8 +13,7 @@ from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Problem, Side, Want
-from ..solvers import Cholesky, Refused, factor
-from ..solvers.densities import left_out_noise
+from ..solvers import Refused, factor
 from ..solvers.route import cholesky_posterior
 from ..solvers.spectral import Spectral
 from ..symmetric import SymMatrix
@@ -92,47 +91,27 @@ class Posterior:
         """
         fitted = self.fitted
         if "spectra" in fitted._kept or self._made() is not None:
-            return self.parts
+            return self.factorization
         found = fitted.once(
             "cholesky", lambda: cholesky_posterior(self._problem, self._want, fitted.alpha)
         )
-        return found or self.parts
-
-    @property
-    def _way(self) -> Any:
-        """What knows variances and noise: a Cholesky factor where that will do, or the spectra."""
-        directions = self.directions
-        return directions if isinstance(directions, Cholesky) else self.factorization
+        return found or self.factorization
 
     @property
     def parts(self) -> Any:
         """The factorisation by directions of the operator."""
-        parts = self.factorization
-        parts = getattr(parts, "parts", parts) if not hasattr(parts, "outputs") else parts
-        if not (hasattr(parts, "outputs") and hasattr(parts, "parts")):
-            raise Refused(f"{self.fitted.problem.kernel} solved so has no posterior variance.")
-        return parts
+        return self.factorization.by_directions()
 
     @property
     def noise(self) -> float:
         """σ², profiled: α Σ c² / (b s + α) over the number of terms."""
-        return self.fitted.once("noise", self._profiled_noise)
-
-    def _profiled_noise(self) -> float:
-        way, alpha = self._way, self.fitted.alpha
-        if hasattr(way, "noise"):
-            return way.noise(alpha)
-        return profiled_noise(self.parts, alpha)
+        return self.fitted.once("noise", lambda: self.directions.noise(self.fitted.alpha))
 
     @property
     def noises(self) -> np.ndarray:
         """σ² along each direction of the operator, as left-out predictions show it."""
-        if hasattr(self.factorization, "moments"):
-            raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
-        if not hasattr(self.parts.parts[0], "path"):
-            kernel = self.fitted.problem.kernel
-            raise Refused(f'noise="left out" is not known of {kernel}: use noise="evidence".')
-        return self.fitted.once("noises", lambda: left_out_noise(self.parts, self.fitted.alpha))
+        made = self.factorization
+        return self.fitted.once("noises", lambda: made.left_out_noises(self.fitted.alpha))
 
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
@@ -142,7 +121,7 @@ class Posterior:
         A = self._to_outputs() ** 2 if kind == "outputs" else None
         if kind == "total":
             self._check_total()
-        way = self._way if noise == "evidence" else self.factorization
+        way = self.directions if noise == "evidence" else self.factorization
         V = way.variance(self.X, self.fitted.alpha) + float(observed)
         V = V * (self.noise if noise == "evidence" else like(self.noises, V))
         return summed(V, kind, A, self.shape)
@@ -194,11 +173,11 @@ class Posterior:
                 f'kind="outputs" is for outputs that are linear in the points, and '
                 f'{problem.outputs.kernel} is not linear: use kind="directions" or "total".'
             )
-        q = sum(part.b.shape[0] for part in parts.parts)
-        rows = np.eye(q) if parts.Q is None else host(parts.Q).T
+        known = parts.outputs.rows
+        rows = np.eye(known.shape[1]) if parts.Q is None else host(parts.Q).T
         frame, inverse = parts.outputs.frame, problem.outputs.kernel.features.inverse
         both = np.concatenate([rows, np.zeros((1, rows.shape[1]))])
-        outputs = host(inverse(frame.kernel_features(like(both, parts.parts[0].T))))
+        outputs = host(inverse(frame.kernel_features(like(both, known))))
         outputs = outputs.reshape(len(both), -1)
         return outputs[:-1] - outputs[-1]
 
@@ -210,7 +189,7 @@ class Posterior:
     def _check_total(self) -> None:
         """Refuse a sum over directions that no training output has."""
         problem = self.fitted.problem
-        q = sum(part.b.shape[0] for part in self.directions.parts)
+        q = self.directions.outputs.rows.shape[1]
         if problem.outputs.features is not None or q == problem.outputs.width:
             return
         vanishing = problem.separable and vanishes_unseen(problem.kernel.operator)
@@ -242,16 +221,6 @@ def _map(parts: Spectral) -> Any:
     """The feature map whose coordinates outputs are written in, if there is one."""
     frame = parts.outputs.frame
     return frame.map if isinstance(frame, OrthonormalFrame) else None
-
-
-def profiled_noise(parts: Any, alpha: float) -> float:
-    """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
-    misfit = number = 0.0
-    for part in parts.parts:
-        C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
-        misfit += alpha * float(namespace(C).sum(C * C / D)) + part.missed
-        number += part.number * C.shape[1]
-    return misfit / number
 
 
 def prior_between(problem: Any, inputs: Any, X: Items) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,8 +97,13 @@ def row_weights(labels: np.ndarray) -> np.ndarray:
     One over (K + 1) for each of K groups, shared by its rows; what is left, 1 / (K + 1), is the
     weight of the new group, whose score is unknown.
     """
-    sizes = np.bincount(labels)
-    return 1.0 / ((len(sizes) + 1.0) * sizes[labels])
+    mass = row_mass(labels)
+    return mass / (mass.sum() + 1.0)
+
+
+def row_mass(labels: np.ndarray) -> np.ndarray:
+    """One over the size of each row's group: the probability of the row in a random draw of it."""
+    return 1.0 / np.bincount(labels)[labels]
 
 
 def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
@@ -151,11 +155,10 @@ def settled_radii(
         return scores[order], np.cumsum(weights[order])
     if names is None:
         return float(weighted_quantile(scores, row_weights(labels), sets.level_))
-    found = {}
-    for name in dict.fromkeys(names):
-        rows = np.array([other == name for other in names])
-        own = np.unique(labels[rows], return_inverse=True)[1]
-        found[name] = float(weighted_quantile(scores[rows], row_weights(own), sets.level_))
+    found = {
+        name: float(weighted_quantile(scores[rows], category_weights(labels, rows), sets.level_))
+        for name, rows in rows_by_category(names).items()
+    }
     if sets.by != "class":
         return found
     return np.array([found.get(i, np.inf) for i in range(len(sets.shape_.number))])
@@ -197,9 +200,28 @@ def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
     return weights
 
 
-def fewest_groups(names: list | None, labels: np.ndarray) -> int:
-    """The number of groups in the smallest category."""
+def rows_by_category(names: list) -> dict[Any, np.ndarray]:
+    """The calibration rows of each category."""
+    found: dict[Any, list[int]] = {}
+    for row, name in enumerate(names):
+        found.setdefault(name, []).append(row)
+    return {name: np.array(rows) for name, rows in found.items()}
+
+
+def category_weights(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The weights of the rows of one category, by which sets hold a random row of it.
+
+    A new example is a random row of a new group. Given its category, a group counts in proportion
+    to the fraction of its rows in that category, so that a row weighs one over the size of its
+    whole group. The new group counts as one, the most that it can.
+    """
+    mass = row_mass(labels)[rows]
+    return mass / (mass.sum() + 1.0)
+
+
+def fewest_groups(names: list | None, labels: np.ndarray) -> float:
+    """The number of groups in the smallest category, each by the fraction of its rows there."""
+    mass = row_mass(labels)
     if names is None:
-        return int(labels.max()) + 1
-    pairs = set(zip(names, labels.tolist(), strict=True))
-    return min(Counter(name for name, _ in pairs).values())
+        return float(mass.sum())
+    return min(float(mass[rows].sum()) for rows in rows_by_category(names).values())

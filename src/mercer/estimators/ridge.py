@@ -18,7 +18,7 @@ from ..kernels.wrapper import OnDevice
 from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 from ..problem import Data, Problem, Side, Want
-from ..solvers import Factorization
+from ..solvers import Factorization, Spectral
 from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
 from .base import StructuredEstimator, warn_if_constant
 from .behind_predictions import LeftOutPoints
@@ -47,6 +47,12 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
     loss_: Loss | None
     n_iter_: int | None = None
     residual_: float | None = None
+    _wants_left_out = False  # whether the fit is to make what left-out models are read from
+
+    @property
+    def selected(self) -> str | None:
+        """What was selected on the data, in words; None where everything was given."""
+        return None
 
     # -- data ---------------------------------------------------------------------------------
 
@@ -170,7 +176,7 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
             fixed = problem.inputs.fixed(), problem.outputs.fixed()
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         self.fitted_ = Fitted(problem, replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out:
+        if want.left_out or isinstance(factorization, Spectral):
             self.fitted_.keep(factorization)
 
     def _adopt_stream(self, gathered: Gathered) -> None:

@@ -1,4 +1,4 @@
-"""Learn the continuous parameters of a model by gradient."""
+"""Learn the continuous parameters of a kernel by gradient."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ def tune(
     penalty: float = PENALTY,
     restarts: int = 0,
     max_iter: int = STEPS,
-    learn_landmarks: bool = False,
     random_state: Any = 0,
 ) -> KernelDependency:
-    """Learn every continuous parameter of kernel, operator and ridge, and fit the model with them.
+    """Learn the ridge and every continuous parameter of the kernel, and fit the model with them.
 
     L-BFGS on the logarithms of the parameters, by analytic gradients; a step costs about one
     factorisation, whatever their number.
@@ -37,7 +36,8 @@ def tune(
     Parameters
     ----------
     model
-        The model to start from; it is not changed. ``kernel=None`` is ``RBF("ard")``, a length
+        The model to start from; it is not changed. The operator and the landmarks of `features`
+        keep their values. ``kernel=None`` is ``RBF("ard")``, a length
         scale for each feature.
     X, y, groups, sample_weight, unlabelled
         As in `KernelDependency.fit`, held whole.
@@ -52,8 +52,6 @@ def tune(
         How many further searches start at random places; the best counts.
     max_iter
         Steps of L-BFGS at most, for each search.
-    learn_landmarks
-        Whether the landmarks of `features` move too; else those drawn at the start are kept.
     random_state
         The seed of the restarts.
 
@@ -88,7 +86,7 @@ def tune(
     if start.kernel is None:
         start.kernel = RBF("ard")
     problem, _ = start._problem_of(X, y, groups, unlabelled, sample_weight)
-    search = ParameterSearch(problem, criterion, penalty, learn_landmarks)
+    search = ParameterSearch(problem, criterion, penalty)
     learnt = search.run(restarts, max_iter, random_state)
     found = start.set_params(kernel=learnt.kernel, alpha=learnt.alpha, features=learnt.features)
     found.fit(X, y, groups, unlabelled, sample_weight)

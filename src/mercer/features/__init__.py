@@ -7,11 +7,11 @@ solved in such coordinates, of the inputs (`features=`) and of the outputs (`out
 from .base import FeatureMap, check_map
 from .explicit import Explicit
 from .fourier import RandomFourier, RandomOperatorFourier
-from .landmarks import Exact, KernelPCA
+from .landmarks import KernelPCA
 from .nystroem import Nystroem
 from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
-    "Exact", "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
+    "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
     "Nystroem", "RandomFourier", "RandomOperatorFourier", "RandomPivotedCholesky", "check_map",
 ]  # fmt: skip

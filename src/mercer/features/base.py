@@ -35,6 +35,8 @@ class FeatureMap(BaseEstimator):
     """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
+    depends_on_data: Any = True
+    """Whether the coordinates change with the items that the map is fitted on."""
     weighs = False
     """Whether `fit` takes a `sample_weight`: items that count more change the coordinates."""
     trace_error_ = nan
@@ -82,7 +84,7 @@ class FeatureMap(BaseEstimator):
         """Weights and items with Σ weight · Φ(item) = the point of coordinates C, row by row."""
         raise ValueError(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
-            "this decoder or these weights need: use features built on items, such as Exact()."
+            "this decoder or these weights need: use features built on items, such as Nystroem."
         )
 
     def kernel_features(self, C: Array) -> Array:

@@ -27,6 +27,7 @@ class Explicit(FeatureMap):
     sparse: bool = False
     trace_error_ = 0.0
     projects = True
+    depends_on_data = False
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
         """Nothing to choose."""

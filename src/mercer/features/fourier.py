@@ -55,6 +55,8 @@ class RandomFourier(FeatureMap):
     True
     """
 
+    depends_on_data = False
+
     def __init__(self, rank: int = 1000, orthogonal: bool = True, random_state: Any = None):
         self.rank = rank
         self.orthogonal = orthogonal
@@ -151,6 +153,7 @@ class RandomOperatorFourier(FeatureMap):
     """
 
     operator_valued = True
+    depends_on_data = False
 
     def __init__(self, rank: int = 1000, random_state: Any = None):
         self.rank = rank

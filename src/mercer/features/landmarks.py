@@ -1,4 +1,4 @@
-"""Coordinates spanned by items: any landmarks, all items exactly, kernel PCA."""
+"""Coordinates spanned by items: any landmarks, kernel PCA."""
 
 from __future__ import annotations
 
@@ -79,43 +79,6 @@ def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array
     if spread * spectral_norm(W) ** 2 <= STEADY:
         return bare, W, U
     return map, None, dense(map.transform(A))
-
-
-class Exact(LandmarkMap):
-    """All of the kernel on the training items: U = P √s from k(A, A) = P diag(s) Pᵀ.
-
-    Notes
-    -----
-    The second moment UᵀU = diag(s) is diagonal, which saves the ridge equation an
-    eigendecomposition. With centred rows the same holds of the centred Gram matrix, whose
-    eigenvectors sum to zero: the plain kernel times them gives centred coordinates up to a
-    constant, so that no centred kernel is needed at prediction.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.features import Exact
-    >>> from mercer.kernels import RBF
-    >>> A = [[0.0], [1.0], [3.0]]
-    >>> U = Exact().fit_transform(RBF(1.0), A)
-    >>> bool(np.allclose(U @ U.T, RBF(1.0)(A)))
-    True
-    """
-
-    trace_error_ = 0.0
-
-    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The rows of U, which are kept with the diagonal of their moment."""
-        K = kernel.checked_gram(A)
-        self.spectrum_, U = eigh(K, "Gram matrix")  # K stays: a kernel may keep what it returned
-        U *= namespace(K).sqrt(self.spectrum_)
-        self.kernel_, self.landmarks_, self.rows_ = kernel, kernel.check(A, "A"), U
-        return U
-
-    @property
-    def weights_(self) -> Array:
-        """P / √s, made when wanted: the rows U = P √s are kept already."""
-        return self.rows_ / self.spectrum_
 
 
 class KernelPCA(LandmarkMap):

@@ -57,6 +57,8 @@ class Nystroem(LandmarkMap):
     landmarks: Items | None = None
     random_state: Any = None
 
+    depends_on_data = property(lambda self: self.landmarks is None)
+
     def fit(self, kernel: Kernel, A: Items) -> Nystroem:
         """Choose the landmarks; coordinates are made block by block, for their lengths alone."""
         A, trace = self._settle(kernel, A)

@@ -8,7 +8,7 @@ of kernels are kernels. `Kernel` says what one of your own must implement: a met
 from .algebra import Power, Product, Scaled, Sum
 from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
-from .fields import FieldL2, FieldSobolev
+from .fields import FieldL2
 from .fingerprint import Fingerprint, molecule_graph
 from .function import Function, Precomputed
 from .graph import ShortestPath, WeisfeilerLehman
@@ -27,17 +27,16 @@ from .stationary import RBF, Laplacian, Matern
 from .subsequences import Subsequences
 from .tf_idf import TfIdf, Words
 from .tree import Productions, SubsetTree, Subtree
-from .vector_graph import VectorGraph
 from .weighted_degree import WeightedDegree
-from .wrappers import Centered, Gaussian, Normalized
+from .wrappers import Gaussian, Normalized
 
 __all__ = [
-    "L2", "RBF", "Centered", "ChiSquare", "Delta", "FieldL2", "FieldSobolev", "Fingerprint",
+    "L2", "RBF", "ChiSquare", "Delta", "FieldL2", "Fingerprint",
     "Function", "Gaussian", "Hamming", "Hellinger", "Intersection", "Kendall", "Kernel",
     "Labels", "Laplacian", "LaplacianRegularized", "Linear", "LocalWindow", "Mapped",
     "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
     "Precomputed", "Product", "Productions", "Scaled", "ShortestPath", "Smoothed", "Sobolev",
     "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
-    "Tanimoto", "TfIdf", "VectorGraph", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
+    "Tanimoto", "TfIdf", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
     "Words", "as_kernel", "molecule_graph",
 ]  # fmt: skip

@@ -62,15 +62,20 @@ class FlatTree:
         parent = np.repeat(np.arange(len(self.label)), degree)
         place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
         inner = degree[self.child] > 0
-        below = mixed(made[self.child[inner]] ^ mixed(place[inner].astype(np.uint64), 17), seed=18)
-        with np.errstate(over="ignore"):
-            return mixed(made[parent[inner]], seed=19) + below
+        return pair_hashes(made[parent[inner]], place[inner], made[self.child[inner]])
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
         """A hash of the whole tree below each node, and its number of nodes."""
         from ._fragments import whole_subtrees
 
         return whole_subtrees(mixed(self.label, seed=16), self.pointer, self.child)
+
+
+def pair_hashes(parent: Any, place: Any, child: Any) -> Any:
+    """Hashes of pairs: a production, a position among its children, and the production there."""
+    parent, place, child = (np.asarray(part, dtype=np.uint64) for part in (parent, place, child))
+    with np.errstate(over="ignore"):
+        return mixed(parent, seed=19) + mixed(child ^ mixed(place, 17), seed=18)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from numbers import Real
 from typing import Any
 
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from .._arrays import Array, Items, power
 from .._parameters import same
-from ..spaces import Rows
+from ._joint_items import are_joint, joined, same_items, separated
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
@@ -39,35 +40,60 @@ class Pair(Kernel):
 
     space = property(lambda self: self.parts[0].space.join(self.parts[1].space))
 
-    def _rows(self, A: Items, name: str) -> Items:
-        """A table with the columns of both kernels, before one of them drops those of the other."""
-        space = self.space
-        return space.check(A, name) if isinstance(space, Rows) else A
-
     def check(self, A: Items, name: str = "X") -> Items:
-        """As both kernels; each of them sees the batch as the first left it."""
+        """Check the items for both kernels; where their forms differ, keep both."""
+        if are_joint(A):
+            return A
+        space = self.space
+        given = A if issparse(A) else space.check(A, name)
+        left, right = (kernel.check(given, name) for kernel in self.parts)
+        if space.on_vectors:
+            return left if left.shape == right.shape else given
+        return left if same_items(left, right) else joined(left, right)
+
+    def _forms(self, A: Items) -> tuple[Items, Items]:
+        """The checked items in the form of each kernel."""
+        if are_joint(A):
+            return separated(A)
+        if A.ndim <= 2:
+            return A, A
         left, right = self.parts
-        return right.check(left.check(self._rows(A, name), name), name)
+        return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
+
+    def _pairs(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
+        """Each kernel with both batches in its form."""
+        ours = self._forms(A)
+        theirs = ours if B is A else self._forms(B)
+        return list(zip(self.parts, ours, theirs, strict=True))
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """As both kernels."""
+        Y = Y if issparse(Y) else self.space.check(Y, name)
         left, right = self.parts
-        return right.as_outputs(left.as_outputs(self._rows(Y, name), name), name)
+        return right.as_outputs(left.as_outputs(Y, name), name)
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether one of the two kernels does."""
+        return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
 
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels."""
-        A = self._rows(A, "A")
-        left, right = (clone(as_kernel(k)).fit(A) for k in (self.left, self.right))
+        if are_joint(A):
+            forms = separated(A)
+        else:
+            A = A if issparse(A) else self.space.check(A, "A")
+            forms = A, A
+        given = as_kernel(self.left), as_kernel(self.right)
+        left, right = (clone(k).fit(form) for k, form in zip(given, forms, strict=True))
         self.parts_ = (left, right)
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        left, right = self.parts
-        return self._combined(left._gram(A, B), right._gram(A, B))
+        return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
 
     def _diag(self, A: Items) -> Array:
-        left, right = self.parts
-        return self._combined(left._diag(A), right._diag(A))
+        return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
     def _both(self, name: str, combine: Callable[[Any, Any], Any]) -> Any:
         """A capability that both kernels have, combined."""
@@ -76,10 +102,12 @@ class Pair(Kernel):
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
         left, right = (k.parameter_gradient for k in self.parts)
-        return left.under("left"), right.under("right")
+        return (
+            left.under("left").on(lambda A: self._forms(A)[0]),
+            right.under("right").on(lambda A: self._forms(A)[1]),
+        )
 
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
-    centered = property(lambda self: any(k.centered for k in self.parts))
 
 
 class Sum(Pair):
@@ -99,12 +127,18 @@ class Sum(Pair):
     @property
     def features(self) -> Features | None:
         """The features of both, side by side; undone where both are of one kernel."""
-        both = self._both("features", Features.plus)
+        both = self._both("features", self._side_by_side)
         alone = self.multiple
         if both is None or alone.kernel is self or alone.kernel.features.inverse is None:
             return both
         undo = alone.kernel.features.inverse
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
+
+    def _side_by_side(self, left: Features, right: Features) -> Features:
+        def form(A: Items, side: int) -> Items:
+            return separated(A)[side] if are_joint(A) else A
+
+        return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
 
     radial = property(lambda self: self._both("radial", Radial.plus))
     fourier = property(lambda self: self._both("fourier", Fourier.plus))
@@ -141,16 +175,20 @@ class Product(Pair):
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
         """Derivatives in the items or in the parameters."""
-        left, right = self.parts
-        return of_left.through(
-            lambda A, B, C: of_left.vjp(A, B, C * right._gram(A, B)),
-            lambda A, c: of_left.diag_vjp(A, c * right._diag(A)),
-        ).plus(
-            of_right.through(
-                lambda A, B, C: of_right.vjp(A, B, C * left._gram(A, B)),
-                lambda A, c: of_right.diag_vjp(A, c * left._diag(A)),
-            )
-        )
+        return self._times(of_left, 1).plus(self._times(of_right, 0))
+
+    def _times(self, gradient: Any, other: int) -> Any:
+        """The derivatives of one kernel times the values of the other."""
+
+        def vjp(A: Items, B: Items, C: Array) -> Any:
+            kernel, ours, theirs = self._pairs(A, B)[other]
+            return gradient.vjp(A, B, C * kernel._gram(ours, theirs))
+
+        def diag_vjp(A: Items, c: Array) -> Any:
+            kernel, ours, _ = self._pairs(A, A)[other]
+            return gradient.diag_vjp(A, c * kernel._diag(ours))
+
+        return gradient.through(vjp, diag_vjp)
 
 
 class Scaled(OfValues):

@@ -49,8 +49,6 @@ class Kernel(BaseEstimator):
 
     accepts_sparse = False
     """Whether inputs may be a scipy sparse matrix, one row an item."""
-    centered = False
-    """Whether it subtracts the mean of what it was fitted on."""
     semi_supervised = False
     """Whether it learns from inputs whose outputs are not known."""
     unit_norm = False
@@ -85,6 +83,15 @@ class Kernel(BaseEstimator):
     def fit(self, A: Items) -> Kernel:
         """Settle what depends on data, such as a length scale given as "median"."""
         return self
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether fitting on other items changes the values of the kernel.
+
+        Shapes and vocabularies do not count. A custom kernel with a `fit` of its own depends on
+        data unless it says otherwise.
+        """
+        return type(self).fit is not Kernel.fit
 
     def informed(self, unlabelled: Items) -> Kernel:
         """The kernel told of further inputs; itself, unless it is `semi_supervised`."""

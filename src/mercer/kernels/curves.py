@@ -29,6 +29,8 @@ class CurveKernel(VectorKernel):
 
     # -- batches ------------------------------------------------------------------------------
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> CurveKernel:
         """Settle the grid and factor the inner product."""
         self.grid_ = self._on(int(self.check(A, "A").shape[1]))

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.linalg
 
 from .._arrays import Array, Items, like, namespace
-from .._linalg import solve_triangular
-from .._parameters import positive
 from ..spaces import Fields
 from .base import Kernel
 from .capabilities import Features
-from .gradients import ParameterGradient
 
 
 class FieldL2(Kernel):
@@ -40,25 +34,17 @@ class FieldL2(Kernel):
 
     space = property(lambda self: self.fields or Fields())
 
-    def _roots(self, shape: tuple[int, ...]) -> np.ndarray:
-        """R with k(f, g) = ⟨R f, R g⟩: the diagonal, or upper triangular, of one channel."""
-        return np.sqrt(self.space.grid(shape).quadrature)
-
     def _rooted(self, A: Array, inverse: bool = False) -> Array:
-        shape = tuple(int(s) for s in A.shape[1:])
-        grid, xp = self.space.grid(shape), namespace(A)
-        R, F = like(self._roots(shape), A), grid.split(A)
-        if R.ndim == 1:
-            R = R[:, None]
-            F = F / xp.where(R > 0, R, xp.ones_like(R)) if inverse else F * R
-        else:
-            flat = xp.reshape(xp.permute_dims(F, (1, 0, 2)), (grid.size, -1))
-            flat = solve_triangular(R, flat, lower=False) if inverse else R @ flat
-            F = xp.permute_dims(xp.reshape(flat, (grid.size, A.shape[0], -1)), (1, 0, 2))
+        """Multiply the values by the square roots of the quadrature weights, or divide by them."""
+        grid, xp = self.space.grid(tuple(int(s) for s in A.shape[1:])), namespace(A)
+        R, F = like(np.sqrt(grid.quadrature), A)[:, None], grid.split(A)
+        F = F / xp.where(R > 0, R, xp.ones_like(R)) if inverse else F * R
         return xp.reshape(F, A.shape)
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> FieldL2:
-        """Remember the shape of the arrays, which `features` undoes into."""
+        """Store the array shape that `features.inverse` restores."""
         self.shape_ = tuple(int(s) for s in self.check(A, "A").shape[1:])
         return self
 
@@ -75,47 +61,3 @@ class FieldL2(Kernel):
             return self._rooted(shaped, inverse=True)
 
         return Features(forth, inverse=back)
-
-
-class FieldSobolev(FieldL2):
-    """k(f, g) = ∫ f g + length² ∫ ⟨∇f, ∇g⟩: fields are alike that have like slopes too.
-
-    Parameters
-    ----------
-    fields
-        As in `FieldL2`; grids only.
-    length
-        How much slopes count, in the units of the grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import FieldSobolev
-    >>> flat, steep = np.ones((1, 5)), np.arange(5.0)[None, :]
-    >>> FieldSobolev(length=2.0)(steep)[0, 0] - FieldSobolev(length=1.0)(steep)[0, 0]
-    np.float64(12.0)
-    """
-
-    def __init__(self, fields: Fields | None = None, length: Any = 1.0):
-        self.fields = fields
-        self.length = length
-
-    def _roots(self, shape: tuple[int, ...]) -> np.ndarray:
-        grid = self.space.grid(shape)
-        if grid.mask is not None:
-            raise ValueError("FieldSobolev takes slopes, which masked fields lack: use FieldL2.")
-        w, length = grid.quadrature, positive(self.length, "length")
-        M = np.diag(w)
-        for D in grid.slopes():
-            M += length**2 * (D.T * w) @ D
-        return scipy.linalg.cholesky(M)
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Of the length, in whose square the kernel is linear."""
-        length, plain = positive(self.length, "length"), FieldL2(self.fields)
-        return ParameterGradient.of_grams(
-            {"length": length},
-            lambda A, B: {"length": (2.0 / length) * (self._gram(A, B) - plain._gram(A, B))},
-            lambda A: {"length": (2.0 / length) * (self._diag(A) - plain._diag(A))},
-        )

@@ -34,6 +34,8 @@ class Function(Kernel):
         self.function = function
         self.of_items = of_items
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> Function:
         """Refuse a function that is no kernel: nothing but its values can tell."""
         check_gram(self(A), "Gram matrix of the kernel function")
@@ -91,6 +93,8 @@ class Precomputed(Kernel):
 
     # Items are indices into the Gram matrix, or rows of kernel values.
     space = property(lambda k: GramRows() if k.gram is None else Indices(count(k.gram)))
+
+    depends_on_data = False
 
     def fit(self, A: Items) -> Precomputed:
         """Refuse values that no kernel has."""

@@ -68,6 +68,15 @@ class ParameterGradient:
             prefixed(part, self.most),
         )
 
+    def on(self, form: Callable[[Items], Items]) -> ParameterGradient:
+        """The same of items that are first brought into a form."""
+
+        def vjp(A: Items, B: Items, C: Array) -> Values:
+            left = form(A)
+            return self.vjp(left, left if A is B else form(B), C)
+
+        return self.through(vjp, lambda A, c: self.diag_vjp(form(A), c))
+
     def plus(self, other: ParameterGradient) -> ParameterGradient:
         """Both, of a sum of two kernels or of a kernel with parameters of its own."""
         return ParameterGradient(
@@ -130,17 +139,6 @@ def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) 
     )
 
 
-def after(inner: ParameterGradient, made: Callable[[Items], Items]) -> ParameterGradient:
-    """Of a kernel on what is made of the items."""
-    named = inner.under("kernel")
-
-    def vjp(A: Items, B: Items, C: Array) -> Values:
-        left = made(A)
-        return named.vjp(left, left if A is B else made(B), C)
-
-    return named.through(vjp, lambda A, c: named.diag_vjp(made(A), c))
-
-
 def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     """Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
     xp = namespace(A)
@@ -177,15 +175,10 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 def _set(part: Any, path: list[str], value: Any) -> None:
     if len(path) == 1:
         setattr(part, path[0], value)
-        if hasattr(part, "normalise"):
-            part.normalise()
         return
     from .base import as_kernel
 
     inner = getattr(part, path[0])
-    if isinstance(inner, list | tuple):  # the operators of a mixture
-        _set(inner[int(path[1])], path[2:], value)
-        return
     if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
         inner = part._given() if inner is None else as_kernel(inner)
         setattr(part, path[0], inner)

@@ -119,8 +119,10 @@ class ShortestPath(GraphKernel):
     """Shortest-path kernel: pairs of nodes match when their ends and their distance do.
 
     k(a, b) counts the pairs of ordered node pairs (u, v), connected and distinct, with equal
-    labels at both ends, equal distance in edges, and (unless ``edge_label=None``) equal edge labels
-    along all the shortest paths from u to v; a node alone counts as a pair at distance 0.
+    labels at both ends, equal distance in edges, and (unless ``edge_label=None``) the same tree of
+    shortest paths from u to v: equal edge labels, and as many shortest paths that branch alike.
+    The number of paths counts even where no edge has a label; ``edge_label=None`` compares ends
+    and distances alone. A node alone counts as a pair at distance 0.
 
     Parameters
     ----------
@@ -129,9 +131,9 @@ class ShortestPath(GraphKernel):
 
     Notes
     -----
-    One breadth-first search from every node, compiled; the edge labels of all shortest paths
-    travel with it as one hash. Nodes of different components form no pair, so graphs in several
-    parts are no special case.
+    One breadth-first search from every node, compiled; the tree of shortest paths, read backwards
+    from v with its edge labels, travels with it as one hash. Nodes of
+    different components form no pair, so graphs in several parts are no special case.
 
     References
     ----------

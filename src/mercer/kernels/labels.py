@@ -114,8 +114,11 @@ class Labels(Wrapper):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):
             return indicators.astype(like.dtype)
+        sets = [self.classes_[np.flatnonzero(row)].tolist() for row in indicators]
+        if isinstance(like[0], np.ndarray):
+            return object_array([np.array(labels, dtype=like[0].dtype) for labels in sets])
         form = type(like[0]) if isinstance(like[0], list | tuple | set | frozenset) else list
-        return object_array([form(self.classes_[np.flatnonzero(row)]) for row in indicators])
+        return object_array([form(labels) for labels in sets])
 
     def _gram(self, A: Array, B: Array) -> Array:
         return self.inner._gram(A, B)
@@ -174,6 +177,8 @@ class Delta(Kernel):
         self.classes = classes
 
     space = Classes()
+
+    depends_on_data = False
 
     def fit(self, A: Items) -> Delta:
         """Keep the classes."""

@@ -81,6 +81,8 @@ class LaplacianRegularized(Wrapper):
         told.unlabelled = unlabelled
         return told
 
+    depends_on_data = True
+
     def fit(self, A: Items) -> LaplacianRegularized:
         """Fit the kernel inside on all known inputs, and build the graph of them."""
         non_negative(self.gamma, "gamma")

@@ -18,7 +18,7 @@ from .._from_file import Lean
 from ..spaces import Opaque, Rows, Space
 from .base import Kernel
 from .capabilities import Features
-from .gradients import ParameterGradient, after
+from .gradients import ParameterGradient
 from .networks import Network, is_module
 from .wrapper import Wrapper
 
@@ -76,7 +76,7 @@ class After(Wrapper):
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """Those of the kernel on what is made of the items."""
-        return after(self.inner.parameter_gradient, self._after)
+        return self.inner.parameter_gradient.under("kernel").on(self._after)
 
     @property
     def features(self) -> Features | None:
@@ -147,6 +147,11 @@ class Mapped(After, Lean):
     @space.setter
     def space(self, space: Space | None) -> None:
         self.__dict__["space"] = space
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the transformer is yet to be fitted, or the kernel behind it depends on data."""
+        return _unfitted(self.function) or self._given().depends_on_data
 
     def fit(self, A: Items) -> Kernel:
         """Fit the transformer, where it is not, and the kernel on what it makes of the items."""

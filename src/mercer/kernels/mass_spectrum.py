@@ -29,7 +29,10 @@ class MassSpectrum(Kernel):
         γ: 1 for intensities as they are, 0 for the mere presence of peaks.
     of
         "peaks"; "losses": precursor - m in the place of m, what broke off; or "differences": m_p -
-        m_q > 0 between two peaks, of weight (a_p a_q)^γ, what broke off in several steps.
+        m_q between two peaks, of weight (a_p a_q)^γ, what broke off in several steps. Losses and
+        differences count from max(w, 0.5) on. Before differences are taken, neighbouring peaks
+        at most w/2 apart are merged into one, at their mean mass (weighted by intensity) and
+        with the largest of their intensities.
     strongest
         How many peaks have their differences taken, the strongest.
 

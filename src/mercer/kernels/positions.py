@@ -99,6 +99,11 @@ class Positions(Kernel):
             )
         return codes
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the kernel on vectors does."""
+        return self.kernel is not None and as_kernel(self.kernel).depends_on_data
+
     def fit(self, A: Items) -> Positions:
         """Settle the alphabet and the number of places, or fit the kernel on vectors."""
         A = self.check(A, "A")

@@ -31,6 +31,8 @@ class Ranking(Kernel):
 
     space = Rankings()
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> Ranking:
         """Keep the number of labels."""
         self.n_labels_ = int(as_rankings(A, "A").shape[1])

@@ -74,6 +74,8 @@ class Spectrum(Kernel):
 
     space = Sequences()
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> Spectrum:
         """Number the n-grams of the batch, for `features`."""
         A = self.check(A, "A")

@@ -74,8 +74,13 @@ class Stationary(VectorKernel):
         D2 = squared(A / unit, B / unit)
         return namespace(D2).sqrt(D2) * unit
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the length scale is a rule such as "median" and not a number."""
+        return isinstance(self.length_scale, str)
+
     def fit(self, A: Items) -> Stationary:
-        """Settle the length scale; "ard" gives each feature its spread times that of the median."""
+        """Determine the length scale from the items where it is "median" or "ard"."""
         A = self.check(A, "A")
         if isinstance(self.length_scale, str) and self.length_scale == "ard":
             self.length_scale_ = scales_by_feature(A, self.distance)
@@ -179,8 +184,9 @@ class RBF(Stationary):
     ----------
     length_scale
         ℓ, or "median": the median distance of the data that the kernel is fitted on. An array has
-        a length scale for each feature; "ard" starts them at the features' spreads (the units of
-        features then change nothing), for `mercer.tune` to learn.
+        a length scale for each feature; "ard" starts them at the feature's standard deviation
+        times the median distance of the standardised items (the units of features then change
+        nothing), for `mercer.tune` to learn.
 
     Examples
     --------

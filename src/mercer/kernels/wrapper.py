@@ -40,9 +40,9 @@ class Wrapper(Kernel):
         self.kernel_ = clone(self._given()).fit(A)
         return self
 
+    depends_on_data = property(lambda self: self._given().depends_on_data)
     space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
-    centered = property(lambda self: self.inner.centered)
 
 
 class OfValues(Wrapper):

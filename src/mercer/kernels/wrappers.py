@@ -1,4 +1,4 @@
-"""Kernels made of the feature space of another kernel: cosine, Gaussian, centred."""
+"""Kernels made of the feature space of another kernel: cosine, Gaussian."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import clone
 
 from .._arrays import Array, Items, namespace, take
-from .base import Kernel, as_kernel
-from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
+from .base import Kernel
+from .capabilities import Features, Fourier, Multiple, Radial
 from .distances import exp, length_scale, settled, squared
-from .gradients import ParameterGradient, Values, added, total
-from .wrapper import OfValues, Wrapper
+from .gradients import ParameterGradient, Values, total
+from .wrapper import OfValues
 
 
 class Normalized(OfValues):
@@ -102,6 +101,11 @@ class Gaussian(OfValues):
         self.kernel = kernel
         self.length_scale = length_scale
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether the length scale is a rule, or the kernel inside depends on data."""
+        return isinstance(self.length_scale, str) or self._given().depends_on_data
+
     def fit(self, A: Items) -> Gaussian:
         """Fit the kernel inside and settle the length scale."""
         super().fit(A)
@@ -144,106 +148,6 @@ class Gaussian(OfValues):
             return {"length_scale": total(C * exp(D2 * (-0.5 / ell**2)) * D2) / ell**3}
 
         return ParameterGradient({"length_scale": ell}, vjp).plus(super().parameter_gradient)
-
-
-class Centered(Wrapper):
-    """⟨Φ(a) - m, Φ(b) - m⟩ with m the mean of Φ over the items that it was fitted on.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Centered, Linear
-    >>> Centered(Linear()).fit([[1.0], [3.0]])([[1.0], [3.0]])
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-
-    centered = True
-
-    def fit(self, A: Items) -> Centered:
-        """Keep the items that define the mean."""
-        self.kernel_ = clone(as_kernel(self.kernel)).fit(A)
-        self.kept_ = self.kernel_.check(A, "A")
-        K = self.kernel_._gram(self.kept_, self.kept_)
-        self.means_ = namespace(K).mean(K, axis=0)
-        return self
-
-    def _kept(self) -> Items:
-        if "kept_" not in self.__dict__:
-            raise ValueError("Centered subtracts the mean of what it was fitted on: fit it first.")
-        return self.kept_
-
-    def _means(self, A: Items) -> Array:
-        K = self.inner._gram(A, self._kept())
-        return namespace(K).mean(K, axis=1)
-
-    def _gram(self, A: Items, B: Items) -> Array:
-        if _has_few_features(self.inner, A):
-            return Kernel._gram(self, A, B)
-        left = self._means(A)
-        right = left if A is B else self._means(B)
-        K = self.inner._gram(A, B) - left[:, None] - right[None, :]
-        return K + namespace(K).mean(self.means_)
-
-    def _diag(self, A: Items) -> Array:
-        features = self.features if _has_few_features(self.inner, A) else None
-        if features is not None:
-            F = features(A)
-            return namespace(F).sum(F * F, axis=1)
-        return self.inner._diag(A) - 2.0 * self._means(A) + namespace(self.means_).mean(self.means_)
-
-    @property
-    def features(self) -> Features | None:
-        """Those of k minus their mean."""
-        inner = self.inner.features
-        if inner is None:
-            return None
-
-        def centred(A: Items) -> Array:
-            mean = inner(self._kept())
-            return inner(A) - namespace(mean).mean(mean, axis=0, keepdims=True)
-
-        return Features(centred)
-
-    @property
-    def parameter_gradient(self) -> ParameterGradient:
-        """Those of k, of the mean too."""
-        inner = self.inner.parameter_gradient.under("kernel")
-
-        def of_means(A: Items, c: Array) -> Values:
-            return inner.vjp(A, self._kept(), c[:, None] * self._shares(c))
-
-        def of_level(share: float) -> Values:
-            return of_means(self._kept(), 0.0 * self.means_ + share / self.means_.shape[0])
-
-        def vjp(A: Items, B: Items, C: Array) -> Values:
-            xp = namespace(C)
-            means = added(of_means(A, xp.sum(C, axis=1)), of_means(B, xp.sum(C, axis=0)))
-            return added(added(inner.vjp(A, B, C), means, -1.0), of_level(float(xp.sum(C))))
-
-        def diag_vjp(A: Items, c: Array) -> Values:
-            about = added(inner.diag_vjp(A, c), of_means(A, c), -2.0)
-            return added(about, of_level(float(namespace(c).sum(c))))
-
-        return inner.through(vjp, diag_vjp)
-
-    @property
-    def item_gradient(self) -> ItemGradient | None:
-        """Those of k, the mean held."""
-        inner = self.inner.item_gradient
-        if inner is None:
-            return None
-
-        def of_means(A: Array, c: Array) -> Array:
-            return inner.vjp(A, self._kept(), c[:, None] * self._shares(c))
-
-        return ItemGradient(
-            lambda A, B, C: inner.vjp(A, B, C) - of_means(A, namespace(C).sum(C, axis=1)),
-            lambda A, c: inner.diag_vjp(A, c) - 2.0 * of_means(A, c),
-        )
-
-    def _shares(self, like: Array) -> Array:
-        """The share of each item kept in the mean, as a row."""
-        return namespace(like).ones_like(self.means_)[None, :] / self.means_.shape[0]
 
 
 def _sqrt(A: Any) -> Array:

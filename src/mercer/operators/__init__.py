@@ -23,13 +23,12 @@ from .separable import Separable, as_operator_kernel
 from .shared import Shared
 from .slots import Slots
 from .sums import OperatorSum
-from .transformed import Transformed
 
 __all__ = [
     "BlockGram", "Blocks", "Boxes", "ComponentGram", "ComponentKernel", "ConditionalCovariance",
     "CoupledKernel", "Covariance", "CurlFree", "DenseGram", "DivergenceFree", "FromJoint",
     "Identity", "JointKernel", "LearnedOperator", "Local", "Matrix", "Mixture", "Moments",
     "Operator", "OperatorKernel", "OperatorSum", "Patchwise", "Pointwise", "Positionwise",
-    "ReducedRank", "Separable", "Shared", "Slots", "Transformed", "as_operator_kernel", "joint",
+    "ReducedRank", "Separable", "Shared", "Slots", "as_operator_kernel", "joint",
     "mixtures",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from .._arrays import Array
 from ..kernels import Kernel
 from ..symmetric import SymMatrix
-from .gradients import OperatorGradient
+from .gradients import Terms
 from .moments import Moments
 
 
@@ -35,6 +35,9 @@ class Operator(BaseEstimator):
     learnt = False
     """Whether B comes of the fit itself, so that `learn` has to see the ridge."""
 
+    depends_on_data: Any = True
+    """Whether B changes with the data; a custom operator that does not says False."""
+
     uniform: float | None = None
     """The number that B is times the identity, whatever the data; None where it is no such."""
 
@@ -47,9 +50,9 @@ class Operator(BaseEstimator):
         """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 
-    def gradient(self, moments: Moments) -> OperatorGradient:
-        """Derivatives of `matrix`; one of one's own that says nothing is held fixed."""
-        return OperatorGradient()
+    def gram_terms(self, moments: Moments, G: Array) -> Terms:
+        """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; none by default."""
+        return []
 
     def learn(self, moments: Any, alpha: float) -> Operator:
         """The operator once the ridge is known: itself, unless it is `learnt`."""
@@ -100,6 +103,7 @@ class SumOperator(Operator):
         return f"({self.left} + {self.right})"
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    depends_on_data = property(lambda self: self.left.depends_on_data or self.right.depends_on_data)
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
@@ -111,10 +115,9 @@ class SumOperator(Operator):
         """The sum of the two matrices."""
         return SymMatrix.of(self.left.matrix(moments)) + SymMatrix.of(self.right.matrix(moments))
 
-    def gradient(self, moments: Moments) -> OperatorGradient:
-        """Those of both."""
-        left, right = self.left.gradient(moments), self.right.gradient(moments)
-        return left.under("left").plus(right.under("right"))
+    def gram_terms(self, moments: Moments, G: Array) -> Terms:
+        """Return the terms of both operators."""
+        return [*self.left.gram_terms(moments, G), *self.right.gram_terms(moments, G)]
 
 
 class ScaledOperator(Operator):
@@ -128,6 +131,7 @@ class ScaledOperator(Operator):
         return f"{self.scale:g} * {self.operator}"
 
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    depends_on_data = property(lambda self: self.operator.depends_on_data)
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
@@ -141,11 +145,6 @@ class ScaledOperator(Operator):
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
         return self.scale * SymMatrix.of(self.operator.matrix(moments))
 
-    def gradient(self, moments: Moments) -> OperatorGradient:
-        """The scale, and those of the operator, scaled."""
-        scale, inner = self.scale, self.operator.gradient(moments).under("operator")
-        if not scale > 0:
-            return inner.after(lambda G: scale * G)
-        B = SymMatrix.of(self.operator.matrix(moments)).full
-        own = OperatorGradient({"scale": scale}, lambda G: ({"scale": float((G * B).sum())}, []))
-        return own.plus(inner.after(lambda G: scale * G))
+    def gram_terms(self, moments: Moments, G: Array) -> Terms:
+        """Return the terms of the operator, scaled."""
+        return self.operator.gram_terms(moments, self.scale * G)

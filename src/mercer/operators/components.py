@@ -171,6 +171,8 @@ class Pointwise(ComponentKernel):
     def __init__(self, scale: float = 1.0):
         self.scale = scale
 
+    depends_on_data = False
+
     def scaled(self, factor: float) -> Pointwise:
         """A factor more."""
         return Pointwise(factor * self.scale)

@@ -85,6 +85,8 @@ class Blocks(CoupledKernel):
         self.function = function
         self.kernel = kernel
 
+    depends_on_data = False  # inputs are checked by the kernel, and values are the function's
+
     def _input_kernel(self) -> Kernel:
         return self.kernel or Linear()
 

@@ -6,11 +6,8 @@ from .._arrays import Array, namespace
 from .._parameters import non_negative, parameters, positive
 from ..symmetric import SymMatrix
 from .base import Operator
-from .gradients import OperatorGradient, Terms
+from .gradients import Terms
 from .moments import Moments
-
-POWER = 4.0
-"""The largest power that is learnt: beyond it the first direction alone would count."""
 
 
 @parameters
@@ -57,21 +54,6 @@ class Covariance(Operator):
             return SymMatrix(diagonal=powers)
         return SymMatrix(spectrum=(powers, vectors))
 
-    def gradient(self, moments: Moments) -> OperatorGradient:
-        """∂B/∂power has the eigenvalues c^power log c."""
-        if not self.power > 0:
-            return OperatorGradient()
-        values, vectors = moments.covariance.eigh("output covariance")
-        xp = namespace(values)
-        safe = xp.where(values > 0, values, xp.ones_like(values))
-        slopes = xp.where(values > 0, safe**self.power * xp.log(safe), xp.zeros_like(values))
-        D = SymMatrix(diagonal=slopes) if vectors is None else SymMatrix(spectrum=(slopes, vectors))
-        return OperatorGradient(
-            {"power": self.power},
-            lambda G: ({"power": float((G * D.full).sum())}, []),
-            {"power": max(POWER, self.power)},
-        )
-
 
 @parameters
 class ConditionalCovariance(Operator):
@@ -111,14 +93,6 @@ class ConditionalCovariance(Operator):
         """The Schur complement of the (regularised) input moment, over n."""
         return moments.unexplained(self.unexplained_at) / moments.n
 
-    def gradient(self, moments: Moments) -> OperatorGradient:
-        """B = ε Vᵀ(K + nεI)⁻¹V: ∂B/∂K = -ε Wᵀ·W and ∂B/∂ε = WᵀKW, W = (K + nεI)⁻¹V."""
-        shift = moments.n * self.epsilon
-        s, P = moments.uu.eigh("input moment")
-        SW = (moments.vu if P is None else moments.vu @ P) / (s + shift)
-        slope = SW @ SW.T
-
-        def vjp(G: Array) -> tuple[dict[str, float], Terms]:
-            return {"epsilon": float((G * slope).sum())}, [(shift, -self.epsilon * G)]
-
-        return OperatorGradient({"epsilon": self.epsilon}, vjp)
+    def gram_terms(self, moments: Moments, G: Array) -> Terms:
+        """Return -ε W G Wᵀ with W = (K + nεI)⁻¹V, because B = ε Vᵀ(K + nεI)⁻¹V."""
+        return [(moments.n * self.epsilon, -self.epsilon * G)]

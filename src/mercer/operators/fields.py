@@ -32,6 +32,8 @@ class FieldKernel(CoupledKernel):
         """The potential's kernel."""
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
+    depends_on_data = property(lambda self: self._input_kernel().depends_on_data)
+
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
         """Settle the length scale; refuse outputs that are no vectors at the points."""
         potential = self._input_kernel()

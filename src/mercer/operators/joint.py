@@ -9,7 +9,8 @@ from sklearn.base import clone
 
 from .._arrays import Array, Items, as_items, count, object_array, take
 from .._checks import Limits, bounded
-from ..features import Exact, Explicit
+from ..features import Explicit, FeatureMap
+from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
@@ -62,7 +63,9 @@ class JointKernel(Kernel):
         """Settle both kernels on a sample of pairs."""
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
         self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
-        map = Exact() if self.output_kernel_.features is None else Explicit()
+        map: FeatureMap = Explicit()
+        if self.output_kernel_.features is None:
+            map = Triangular()
         V = map.fit_transform(self.output_kernel_, y)
         self.map_ = map
         self.kernel_ = clone(as_operator_kernel(self.kernel)).fit(X, V)

@@ -46,6 +46,9 @@ class OperatorKernel(BaseEstimator):
     componentwise = False
     """Whether its values are diagonal in output coordinates; then `by_component` gives them."""
 
+    depends_on_data: Any = True
+    """Whether fitting on other pairs changes its values; custom kernels may declare False."""
+
     centred_outputs = True
     """Whether `fit` takes outputs less their mean where there is an intercept."""
 

@@ -113,6 +113,8 @@ class Local(ComponentKernel):
 
     movable = True
 
+    depends_on_data = property(lambda self: self._given().depends_on_data)
+
     def _input_kernel(self) -> Kernel:
         return FieldL2(self.fields)
 

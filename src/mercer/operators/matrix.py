@@ -46,6 +46,7 @@ class Matrix(Operator):
     """
 
     own_coordinates = True
+    depends_on_data = False
 
     def __init__(self, B: Array):
         self.B = B
@@ -131,6 +132,7 @@ class Identity(Operator):
     """
 
     uniform = 1.0
+    depends_on_data = False
 
     def matrix(self, moments: Moments) -> SymMatrix:
         """The identity, as a diagonal of ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .._arrays import Array
 from .._parameters import whole
 from ..symmetric import SymMatrix
 from .base import Operator
-from .gradients import OperatorGradient, Terms
+from .gradients import Terms
 from .moments import Moments
 
 
@@ -56,28 +56,13 @@ class Mixture(Operator):
         ]
         return sum(matrices[1:], start=matrices[0])
 
-    def gradient(self, moments: Moments) -> OperatorGradient:
-        """Of the weights, which stay normalised, and of the parts; nothing where a weight is 0."""
-        w = np.array(self._checked())
-        if not (w > 0).all():
-            return OperatorGradient()
-        vv = moments.vv
-        made = [SymMatrix.of(part.matrix(moments)) for part in self.operators]
-        parts = [_normalised(B, vv).full for B in made]
-
-        def vjp(G: Array) -> tuple[dict[str, np.ndarray], Terms]:
-            each = np.array([float((G * B).sum()) for B in parts])
-            return {"weights": each - w @ each}, []
-
-        total = OperatorGradient({"weights": w}, vjp)
-        for m, (B, part) in enumerate(zip(made, self.operators, strict=True)):
-            pull = _pulled(w[m], B, vv)
-            total = total.plus(part.gradient(moments).under(f"operators__{m}").after(pull))
-        return total
-
-    def normalise(self) -> None:
-        """Make the weights sum to one."""
-        self.weights = tuple(np.asarray(self.weights) / np.sum(self.weights))
+    def gram_terms(self, moments: Moments, G: Array) -> Terms:
+        """Return the terms of the parts, through their normalisation."""
+        vv, terms = moments.vv, []
+        for weight, part in zip(self._checked(), self.operators, strict=True):
+            pulled = _pulled(weight, SymMatrix.of(part.matrix(moments)), vv, G)
+            terms += part.gram_terms(moments, pulled)
+        return terms
 
     def _parts(self) -> Sequence[Operator]:
         for part in self.operators:
@@ -127,12 +112,12 @@ def _shares(parts: int, total: int) -> Iterator[tuple[int, ...]]:
         yield from ((first, *rest) for rest in _shares(parts - 1, total - first))
 
 
-def _pulled(weight: float, B: SymMatrix, vv: SymMatrix) -> Callable[[Array], Array]:
-    """The derivative of weight · `_normalised` in B, transposed."""
+def _pulled(weight: float, B: SymMatrix, vv: SymMatrix, G: Array) -> Array:
+    """Return the derivative in B of ⟨G, weight · `_normalised`(B)⟩."""
     given, size = float((B.full * vv.full).sum()), vv.trace()
     if not (given > 0 and size > 0):
-        return lambda G: weight * G
-    return lambda G: (weight * size / given) * (G - vv.full * (float((G * B.full).sum()) / given))
+        return weight * G
+    return (weight * size / given) * (G - vv.full * (float((G * B.full).sum()) / given))
 
 
 def _normalised(B: SymMatrix, vv: SymMatrix) -> SymMatrix:

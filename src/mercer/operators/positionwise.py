@@ -94,6 +94,12 @@ class Positionwise(CoupledKernel):
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether one of the two kernels does."""
+        kernels = [kernel for kernel in (self.kernel, self.word_kernel) if kernel is not None]
+        return any(as_kernel(kernel).depends_on_data for kernel in kernels)
+
     def _input_kernel(self) -> Kernel:
         return Positions(self.kernel)  # sequences of vectors, compared place by place
 

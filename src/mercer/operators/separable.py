@@ -53,6 +53,9 @@ class Separable(OperatorKernel):
 
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
+    depends_on_data = property(
+        lambda self: as_kernel(self.scalar).depends_on_data or self.operator.depends_on_data
+    )
     componentwise = property(lambda self: self.operator.uniform is not None)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class Shared(CoupledKernel):
         Seeds the landmarks.
     operator
         B over the channels of outputs, a symmetric positive semidefinite matrix that multiplies the
-        kernel; None for the identity.
+        kernel, or a positive number that does, as in ``2.0 * Shared()``; None for the identity.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ class Shared(CoupledKernel):
     output_fields: Fields | None = None
     output_shape: Sequence[int] | None = None
     random_state: Any = 0
-    operator: Array | None = None
+    operator: Array | float | None = None
 
     at_places = True
     movable = True
@@ -184,9 +185,24 @@ class Shared(CoupledKernel):
         picked = random.choice(n * places, size=number, replace=False)
         return picked // places, picked % places
 
+    def __rmul__(self, factor: Any) -> Any:
+        if not isinstance(factor, Real):
+            return NotImplemented
+        given = 1.0 if self.operator is None else self.operator
+        return clone(self).set_params(operator=float(factor) * given)
+
+    @property
+    def scale(self) -> float:
+        """The number that the operator over channels is; 1 for a matrix."""
+        if not isinstance(self.operator, Real):
+            return 1.0
+        if not 0 < self.operator < float("inf"):
+            raise ValueError(f"a kernel is scaled by a positive number, got {self.operator!r}.")
+        return float(self.operator)
+
     def channel_operator(self) -> np.ndarray | None:
-        """B over the channels, checked."""
-        if self.operator is None:
+        """B over the channels, checked; None for a number."""
+        if self.operator is None or isinstance(self.operator, Real):
             return None
         B, channels = np.asarray(self.operator, dtype=float), self.output_grid.channels
         if B.shape != (channels, channels) or not np.allclose(B, B.T):
@@ -218,7 +234,7 @@ class Shared(CoupledKernel):
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Every value, over the places of all fields."""
-        if self.operator is not None:
+        if self.channel_operator() is not None:
             raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
         inputs = self.input_grid
         view = View(self, inputs, self.output_grid)
@@ -229,7 +245,7 @@ class Shared(CoupledKernel):
         xp = namespace(A)
         columns = [K for _, K in sorted(view.values(A, marks), key=lambda pair: pair[0])]
         G = xp.reshape(xp.stack(columns, axis=1), (count(A) * P, m * P))
-        return DenseGram(G, self.slots(count(A)), self.slots(m))
+        return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:
         """One slot for each place that counts; all channels of a place are treated alike."""

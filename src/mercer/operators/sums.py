@@ -53,6 +53,7 @@ class OperatorSum(OperatorKernel):
         return same(left.scalar, right.scalar) or same(left.operator, right.operator)
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    depends_on_data = property(lambda self: self.left.depends_on_data or self.right.depends_on_data)
 
     @property
     def centred_outputs(self) -> bool:  # type: ignore[override]
@@ -119,6 +120,7 @@ class ScaledKernel(OperatorKernel):
         return f"{self.scale:g} * {self.kernel}"
 
     own_coordinates = property(lambda self: self.kernel.own_coordinates)
+    depends_on_data = property(lambda self: self.kernel.depends_on_data)
     centred_outputs = property(lambda self: self.kernel.centred_outputs)
     spectral = property(lambda self: self.kernel.spectral)
 

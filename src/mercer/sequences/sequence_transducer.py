@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,6 @@ from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
 from .transduction.calibration import Calibration, calibrated
 from .transduction.checks import checked_pairs, checked_setting
-from .transduction.choice import best_setting
 from .transduction.decoding import Decoding
 from .transduction.setting import Setting
 from .transduction.side_information import as_context
@@ -75,23 +74,17 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     ends
         How many of the first and of the last symbols of the input every position sees.
     context_kernel
-        The kernel of the context. None: common labels for label sets, `RBF("median")` for arrays.
+        The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
+        counts common labels.
     context_weight
         μ in LocalWindow × (1 + μ k_context).
     direction
         "forward"; "backward" reads and writes from the end; "both" learns a model for either and
         takes the output that both together hold best.
-    choose
-        Whether radius, decay, alpha, `max_chunk`, `history` and `direction` are chosen on left-out
-        pairs, the given values being where the search begins.
     joint_weight
         The weight of the joint n-gram models of input symbols with their chunks, by which the best
         few outputs are compared. None: chosen with `temperature` and `lm_weight`, 0 where both are
         given.
-    symbol_kernel
-        A kernel between input symbols: those beside a position are then compared by it as well,
-        and a symbol never seen is taken for the known one that is most like it. None: symbols are
-        equal or not.
 
     Attributes
     ----------
@@ -102,10 +95,6 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         where there are both; None where nothing was left out.
     alignment_
         The alignment, with its chunk probabilities and log-likelihoods.
-    setting_
-        The parameters of the fit, as given or chosen.
-    trials_
-        Each setting tried with its share of exact matches; empty where nothing was chosen.
     skipped_
         The indices of the pairs left out as unalignable.
 
@@ -148,8 +137,6 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     context_kernel: Any = None
     context_weight: float = 1.0
     direction: str = "both"
-    choose: bool = False
-    symbol_kernel: Any = None
     joint_weight: float | None = None
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
@@ -178,8 +165,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             chosen. None: pairs with equal inputs and contexts.
         context
             What else is known of each input, which every position then sees: a label, a list or
-            set of labels, a row of a 2-D array, or anything with `context_kernel`. The labels are
-            tokens behind the input too, so that each can emit a chunk of its own.
+            set of labels, or any item that `context_kernel` compares. The labels are tokens behind
+            the input too, so that each can emit a chunk of its own.
         outputs
             More outputs, without inputs: the n-gram model is learnt from them as well.
         """
@@ -200,9 +187,6 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
         outputs = None if outputs is None else as_sequences(outputs, "outputs")
         task = Task(self, X, y, labels, context, outputs, operator)
-        trials: list[tuple[dict, float]] = []
-        if self.choose:
-            setting, trials = best_setting(task, setting, steps)
         (pairs,) = (task.aligned(chosen) for chosen in steps([setting], "aligning"))
         chosen = calibrated(self, pairs, steps)
         (model,) = (each.fit() for each in steps([pairs], "fitting"))
@@ -215,8 +199,6 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             "joint_weight_": chosen.joint_weight,
             "left_out_accuracy_": chosen.accuracy,
             "confidence_": chosen.confidence,
-            "setting_": asdict(setting),
-            "trials_": trials,
             "coder_": pairs.coder,
             "sources_": pairs.coder.symbols,
             "targets_": pairs.targets,

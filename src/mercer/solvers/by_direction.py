@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -153,20 +153,13 @@ def directions(
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
     """The directions that a fitted kernel does not couple, with their Gram matrices; else None."""
     if kernel.componentwise:
-        parts = kernel.by_component(X)
-        return None, [_component(kernel, parts, label) for label in range(parts.number)]
+        values = kernel.by_component(X)
+        columns = [np.flatnonzero(values.labels == label) for label in range(values.number)]
+        return None, [DirectionKernel(own, kernel, held=values) for own in columns]
     gram = kernel.gram(X)
     if gram.terms is None:
         return None
     return common_directions(kernel, gram)
-
-
-def _component(kernel: OperatorKernel, gram: Any, label: int) -> DirectionKernel:
-    return DirectionKernel(
-        np.flatnonzero(gram.labels == label),
-        lambda: gram.scalar(label),
-        lambda A, B: kernel.by_component(A, B).scalar(label),
-    )
 
 
 def common_directions(
@@ -183,18 +176,10 @@ def common_directions(
             return None
         Q, weights = like(found[0], Ks[0]), found[1]
 
-    def gram_of(columns: np.ndarray) -> DirectionKernel:
-        shares = [float(w) for w in weights[:, int(columns[0])]]
-
-        def total(terms: Iterable[Array]) -> Array:
-            return sum(w * K for w, K in zip(shares, terms, strict=True))
-
-        def between(A: Items, B: Items) -> Array:
-            return total([K for K, _ in kernel.gram(A, B).terms or ()])
-
-        return DirectionKernel(columns, lambda: total(Ks), between)
-
-    return Q, [gram_of(columns) for columns in _alike(weights)]
+    return Q, [
+        DirectionKernel(own, kernel, [float(w) for w in weights[:, own[0]]], gram)
+        for own in _alike(weights)
+    ]
 
 
 def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:

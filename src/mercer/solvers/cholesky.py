@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, solveh_banded
@@ -16,11 +14,11 @@ from .._linalg import PositiveDefinite, solve_triangular, tridiagonalized
 from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
-from .densities import HELD
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Solution
 from .inputs import InputGram, Reduction
 from .left_out import BLOCK, LeaveOneOut, Smoother
 from .spectral import Spectral
+from .variances import HELD
 from .weights import DualWeights, stands_out
 from .without import reweighted, unit_columns
 
@@ -92,14 +90,6 @@ class Cholesky(Factorization):
 
     # -- the Gaussian-process view: variances by (√w K √w + αI)⁻¹ = L⁻ᵀL⁻¹, no spectrum of K -----
 
-    Q = None
-
-    @property
-    def parts(self) -> list[Any]:
-        """All output coordinates as directions of the operator."""
-        T = self.outputs.rows
-        return [SimpleNamespace(b=self.problem.uniform * namespace(T).ones_like(T[0, :]), T=T)]
-
     def factored(self, alpha: float) -> tuple[InputGram, PositiveDefinite]:
         """L at one α; `numpy.linalg.LinAlgError` where that is lost in rounding."""
         if alpha not in self.known:
@@ -128,7 +118,7 @@ class Cholesky(Factorization):
         left = xp.concat(found)
         left = xp.where(left > 0, left, xp.zeros_like(left)) * (p.uniform / alpha)
         left = left + p.intercept / p.total
-        return left[:, None] * xp.ones_like(self.parts[0].b)[None, :]
+        return left[:, None] * xp.ones_like(self.outputs.rows[:1, :])
 
     @property
     def scale(self) -> float:

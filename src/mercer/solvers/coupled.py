@@ -240,8 +240,8 @@ def require_products(n: int) -> None:
         raise MemoryError(
             f"the Gram matrices of {n} examples need about {needed / GIB:.1f} GiB of "
             f"{free / GIB:.1f} GiB free. For a kernel of x - x' fit with "
-            "features=mercer.features.RandomOperatorFourier(rank=1000), which needs none; or learn "
-            "online, with mercer.estimators.OnlineKernelDependency."
+            "features=mercer.features.RandomOperatorFourier(rank=1000), which needs none; else fit "
+            "fewer examples."
         )
 
 

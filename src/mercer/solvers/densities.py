@@ -7,29 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace
-from .._arrays import part as part_of
-from .._threads import striped
+from .._arrays import host
 from .factorization import Refused
-
-HELD = 2**23
-"""Kernel values that a variance holds at once, many enough for one fast product."""
-CACHED = 2**16
-"""Numbers of which all passes are made while they are in the cache of a core."""
+from .left_out import LeaveOneOut, Part, members_by_size
+from .variances import in_order
 
 
 def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
     """σ_j² along each direction of the operator: the mean of (left-out residual)² (1 - H_ii).
 
-    A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show.
+    A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show. The
+    left-out residuals of a group have the covariance σ_j² (I - H_gg)⁻¹.
     """
-    return np.concatenate([_noise(one, alpha)[0] for one in parts.parts])
+    groups = parts.problem.groups
+    found = [_noise(one, alpha, groups)[0][None, :] for one in parts.parts]
+    return in_order(found, parts.order)[0]
 
 
 def left_out_density(parts: Any, alpha: float) -> float:
-    """Σ_i log p(y_i | all others), each direction of the operator with a noise of its own.
+    """Σ_g log p(y_g | all others), each direction of the operator with a noise of its own.
 
-    −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)], over finitely many directions.
+    −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], over finitely many directions.
 
     References
     ----------
@@ -43,7 +41,7 @@ def left_out_density(parts: Any, alpha: float) -> float:
         )
     total = 0.0
     for one in parts.parts:
-        noise, logs = _noise(one, alpha)
+        noise, logs = _noise(one, alpha, problem.groups)
         n = one.T.shape[0]
         noise = np.maximum(noise, np.finfo(float).tiny)
         total -= 0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
@@ -53,34 +51,21 @@ def left_out_density(parts: Any, alpha: float) -> float:
     return total
 
 
-def _noise(part: Any, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """σ² and Σ_i log(1 - H_ii) of every direction of a part."""
+def _noise(part: Part, alpha: float, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """σ² and Σ_g log det(I - H_gg) of every direction of a part."""
+    if groups is not None:
+        return _group_noise(part, alpha, groups)
     R, rest = (host(A) for A in next(iter(part.path([alpha]))))
     rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
     return (R * R / rest).mean(axis=0), np.log(rest).sum(axis=0)
 
 
-def unit_variance(inputs: Any, b: Array, share: float, X: Items, alpha: float) -> Array:
-    """The variance of g(x) along directions of eigenvalues b, one column each, for unit noise."""
-    xp, found = namespace(b), []
-    removed = b * b / (inputs.s[:, None] * b[None, :] + alpha)
-    for rows in blocks(count(X), max(1, HELD // max(1, inputs.s.shape[0]))):
-        Z, prior = inputs.both(part_of(X, rows))
-        found.append(prior[:, None] * b[None, :] - _squared(Z, removed))
-    V = xp.concat(found)
-    return xp.where(V > 0, V, xp.zeros_like(V)) / alpha + share**2
-
-
-def _squared(Z: Array, A: Array) -> Array:
-    """(Z∘Z) A, Z destroyed: in numpy one pass over it, on all cores."""
-    if is_foreign(Z):
-        return (Z * Z) @ A
-    found = np.empty((Z.shape[0], A.shape[1]))
-
-    def pass_over(parts: list[slice]) -> None:
-        for rows in parts:
-            Z[rows] *= Z[rows]
-            np.matmul(Z[rows], A, out=found[rows])
-
-    striped(pass_over, Z.shape[0], CACHED // max(1, Z.shape[1]))
-    return found
+def _group_noise(part: Part, alpha: float, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same where the rows of a group are left out together."""
+    R, loo = part.residuals(alpha), LeaveOneOut(part, groups)
+    (errors,) = loo.solved([R], [alpha])
+    logs = np.zeros(R.shape[1])
+    for members in members_by_size(groups):
+        rest = host(part.rest_blocks([alpha], members))[:, 0]
+        logs = logs + np.linalg.slogdet(rest)[1].sum(axis=0)
+    return (host(R) * host(errors)).mean(axis=0), logs

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._arrays import Array, Items, blocks, count, namespace, part
+from ..operators import OperatorKernel
 from .left_out import Part
 
 DIAGONAL = 64
@@ -23,29 +25,47 @@ class DirectionKernel:
     ----------
     columns
         The directions.
-    matrix
-        A function that returns the Gram matrix of the training inputs.
-    between
-        A function of two batches of inputs that returns kernel values.
+    kernel
+        The fitted operator-valued kernel.
+    shares
+        The eigenvalues of its operators along these directions, where it is a sum of scalar
+        kernels times operators; None for a kernel that gives a scalar kernel for each component.
+    held
+        Its values between the training inputs, shared by all directions; not saved.
     """
 
     columns: np.ndarray
-    matrix: Callable[[], Array]
-    between: Callable[[Items, Items], Array]
-    features = None
+    kernel: OperatorKernel
+    shares: list[float] | None = None
+    held: Any = field(default=None, repr=False)
+
+    features: ClassVar[None] = None
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"held": None}
 
     def __call__(self, A: Items, B: Items) -> Array:
         """Kernel values."""
-        return self.between(A, B)
+        return self._along(self._values(A, B))
+
+    def _values(self, A: Items, B: Items | None = None) -> Any:
+        kernel = self.kernel
+        return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
+
+    def _along(self, values: Any) -> Array:
+        """What operator-valued kernel values are along these directions."""
+        if self.shares is None:
+            return values.scalar(int(values.labels[self.columns[0]]))
+        return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
 
     def checked_gram(self, X: Items) -> Array:
         """The Gram matrix of the training inputs."""
-        return self.matrix()
+        return self._along(self._values(X) if self.held is None else self.held)
 
     def diag(self, A: Items) -> Array:
         """k(a, a), of a few inputs against each other at a time."""
         few = [part(A, rows) for rows in blocks(count(A), DIAGONAL)]
-        own = [self.between(some, some) for some in few]
+        own = [self(some, some) for some in few]
         xp = namespace(*own)
         return xp.concat([xp.linalg.diagonal(K) for K in own])
 

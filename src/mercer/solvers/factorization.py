@@ -20,6 +20,8 @@ from ..problem import Problem, Want
 from .inputs import weighted_mean
 from .weights import DualWeights, LeastWeights, NoWeights
 
+Variances = Callable[[Items], Array]
+"""From inputs to posterior variances, one column a direction of the operator."""
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
 """From inputs, and the training examples that each of them leaves out, to points."""
 
@@ -189,6 +191,8 @@ class Factorization:
     costs = ""
     problem: Problem
     outputs: Any
+    Q: Array | None = None
+    """The directions of the operator as columns; None where they are the output coordinates."""
 
     def __init__(self, problem: Problem, want: Want, cache: Cache):
         self.problem, self.want, self.cache = problem, want, cache
@@ -277,7 +281,25 @@ class Factorization:
 
     def variance(self, X: Items, alpha: float) -> Array:
         """The posterior variance of g(x) along the directions of the operator, for unit noise."""
+        return self.variances(alpha)(X)
+
+    def variances(self, alpha: float) -> Variances:
+        """The same as a function of inputs, which can be saved."""
         raise Refused(f"{self.problem.kernel} solved so has no posterior variance.")
+
+    def noise(self, alpha: float) -> float:
+        """The variance of the noise that makes the outputs most likely."""
+        raise Refused(f"{self.problem.kernel} solved so has no posterior variance.")
+
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """The variance of the noise along each direction, as left-out predictions show it."""
+        raise Refused(
+            f'noise="left out" is not known of {self.problem.kernel}: use noise="evidence".'
+        )
+
+    def by_directions(self) -> Any:
+        """The factorisation as one part for each set of output directions."""
+        raise Refused(f"{self.problem.kernel} solved so has no directions of its own.")
 
     @property
     def scale(self) -> float:

@@ -7,7 +7,7 @@ eigenbasis of the operator, g_j(x) = Σ_p z_p(x) b_j (EᵀT)_pj / (b_j s_p + α)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dgemv
@@ -44,11 +44,11 @@ class InputSpectrum:
     E: Array
     s: Array
     N: Array | None = None
-    complete = True
+    complete: bool
     roots: Array | None = None
     total: float
     reduction: Reduction
-    refines = False
+    refines: ClassVar[bool] = False
     """Whether `times` has the Gram matrix itself at hand."""
 
     @property
@@ -69,9 +69,14 @@ class InputSpectrum:
         scale = float(xp.max(xp.linalg.diagonal(K)))  # to which rounding is relative
         scale *= 1.0 if weights is None else float(weights.max())
         A = reduction.reduced(K)
+        self.complete = True
         self.s, E = eigh(A, what, drop=False, scale=scale, overwrite=True)
         self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
+
+    def without_rows(self) -> InputSpectrum:
+        """The same without training rows that `both` does not need."""
+        return self
 
     def project(self, X: Items) -> Array:
         """z(x), one row an input."""
@@ -285,11 +290,11 @@ class InputGram:
 class ExactInputs(InputSpectrum):
     """All of a scalar kernel on the training inputs: one eigendecomposition of the Gram matrix."""
 
-    refines = True
+    refines: ClassVar[bool] = True
 
     def __init__(self, kernel: Any, X: Items, weights: np.ndarray | None, intercept: bool):
         self.gram = gram = InputGram(kernel, X, weights, intercept)
-        A = gram.reduced()
+        A, self.complete = gram.reduced(), True
         self.s, E = eigh(A, "Gram matrix", drop=False, scale=gram.scale, overwrite=True)
         self.reduction = gram.reduction
         self.E = self.reduction.back(A if E is None else E)  # E is None for an empty matrix alone

@@ -57,7 +57,7 @@ def inverse_slopes(
     for T, P, _, pull in pieces:
         error, steep, A = left_out_parts(P, T, problem.total, problem.groups)
         value, slope, found = value + error, slope + steep, added(found, pull(A))
-    return ParameterSlopes(value, slope, found, {})
+    return ParameterSlopes(value, slope, found)
 
 
 def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[Piece]:
@@ -104,7 +104,7 @@ def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
     share = 0.5 * number / misfit
     value = 0.5 * (number * log(misfit / number) + logs)
     slopes = added(of_logs, of_misfit, -share)
-    return ParameterSlopes(value, 0.5 * traces - share * squares, slopes, {})
+    return ParameterSlopes(value, 0.5 * traces - share * squares, slopes)
 
 
 def left_out_parts(

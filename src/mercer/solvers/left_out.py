@@ -243,7 +243,7 @@ class LeaveOneOut:
         if averaged:
             for alpha in alphas:
                 R, rest = pooled(self.smoother, alpha)
-                yield R / (rest / (R.shape[0] * R.shape[1]))
+                yield R / (float(rest.sum()) / (R.shape[0] * R.shape[1]))
         elif self.members is None:
             for R, rest in self.smoother.path(alphas):
                 xp = namespace(R)
@@ -296,15 +296,14 @@ class LeaveOneOut:
             yield from (same[rows] for rows in blocks(len(same), step))
 
 
-def pooled(smoother: Smoother, alpha: float) -> tuple[Array, float]:
-    """Residuals of the fit, and the sum of 1 - H over all rows and directions.
+def pooled(smoother: Smoother, alpha: float) -> tuple[Array, np.ndarray]:
+    """Residuals of the fit, and for each direction the sum of 1 - H over all rows.
 
     Generalised cross-validation divides by the mean over all parts, which does not depend on the
     basis that outputs are written in.
     """
     R, rest = next(smoother.path([alpha]))
-    alike = R.shape[1] if rest.shape[1] == 1 else 1
-    return R, alike * float(namespace(rest).sum(rest))
+    return R, np.broadcast_to(host(namespace(rest).sum(rest, axis=0)), (R.shape[1],))
 
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:

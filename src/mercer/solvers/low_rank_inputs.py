@@ -122,11 +122,12 @@ class LowRankInputs(InputSpectrum):
             # The rows may be some of all: the constant has its length over all examples.
             self.N = like(ones[:, None] * self.total**-0.5, self.E)
 
-    def lean(self) -> LowRankInputs:
+    def without_rows(self) -> LowRankInputs:
         """The spectrum alone, without rows."""
         other = copy(self)
         other.at = replace(self.at, rows=None, moment=None)
-        other.E, other.roots, other.N = self.E[:0, :], None, None
+        other.E, other.roots = self.E[:0, :], None
+        other.N = None if self.N is None else self.N[:0, :]
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:

@@ -1,4 +1,4 @@
-"""From derivatives in the Gram matrix and the operator to those in the parameters of both."""
+"""From derivatives in the Gram matrix and the operator to those in the kernel parameters."""
 
 from __future__ import annotations
 
@@ -28,23 +28,17 @@ class ParameterSlopes:
         The objective: less is better.
     alpha
         The derivative in the ridge.
-    kernel, operator
-        Derivatives by name, as `Kernel.parameter_gradient` and `Operator.gradient` name them.
-    landmarks
-        The derivative in the landmarks, where it was asked for.
+    kernel
+        Derivatives by name, as `Kernel.parameter_gradient` names them.
     """
 
     value: float
     alpha: float
     kernel: dict[str, Any]
-    operator: dict[str, Any]
-    landmarks: Array | None = None
 
 
-def parameter_slopes(
-    parts: Spectral, alpha: float, criterion: str, learn_landmarks: bool = False
-) -> ParameterSlopes:
-    """The evidence or left-out error of a factored problem, with all derivatives.
+def parameter_slopes(parts: Spectral, alpha: float, criterion: str) -> ParameterSlopes:
+    """Return the evidence or left-out error of a factored problem, with its derivatives.
 
     Parameters
     ----------
@@ -54,18 +48,14 @@ def parameter_slopes(
         The ridge.
     criterion
         "loo" (of groups where the problem has groups) or "evidence", taken negative.
-    learn_landmarks
-        Whether the derivative in the landmarks of a map of low rank is wanted.
     """
     found = slopes(parts, alpha, criterion)
-    operator = parts.problem.kernel.operator.gradient(moments_of(parts))
-    values, terms = operator.vjp(found.operator)
-    found = _with_terms(parts, found, terms)
+    operator = parts.problem.kernel.operator
+    found = _with_terms(parts, found, operator.gram_terms(_moments(parts), found.operator))
     inputs = parts.parts[0].inputs
-    if not isinstance(inputs, LowRankInputs):
-        return ParameterSlopes(found.value, found.alpha, _exact(parts, found), values)
-    kernel, landmarks = _low_rank(parts, inputs, found, learn_landmarks)
-    return ParameterSlopes(found.value, found.alpha, kernel, values, landmarks)
+    if isinstance(inputs, LowRankInputs):
+        return ParameterSlopes(found.value, found.alpha, _low_rank(parts, inputs, found))
+    return ParameterSlopes(found.value, found.alpha, _exact(parts, found))
 
 
 def _rows(parts: Spectral) -> Array:
@@ -74,8 +64,8 @@ def _rows(parts: Spectral) -> Array:
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 
-def moments_of(parts: Spectral) -> Any:
-    """What the operator was made of."""
+def _moments(parts: Spectral) -> Any:
+    """Return the moments that the operator was made of."""
     return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _rows(parts))
 
 
@@ -103,16 +93,14 @@ def _exact(parts: Spectral, found: Slopes) -> dict[str, Any]:
     return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
 
 
-def _low_rank(
-    parts: Spectral, inputs: LowRankInputs, found: Slopes, learn_landmarks: bool
-) -> tuple[dict[str, Any], Array | None]:
+def _low_rank(parts: Spectral, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
     """Through the coordinates U = k(X, Z)R, RRᵀ = k(Z, Z)⁻¹, whose derivative is 2√w A √w U."""
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")
     AE = inputs.E @ found.within
     AE = AE if found.beyond is None else AE + found.beyond
     if isinstance(map, Explicit):
-        return _by_features(kernel, X, inputs, AE), None
+        return _by_features(kernel, X, inputs, AE)
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
         raise Refused(
             f"features={map} have no derivatives: use Nystroem, RandomPivotedCholesky or "
@@ -128,13 +116,7 @@ def _low_rank(
     across = dU @ turn(R)
     gradient = kernel.parameter_gradient
     left, right = gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square)
-    slopes_ = {name: left[name] + right[name] for name in left}
-    if not learn_landmarks:
-        return slopes_, None
-    items = kernel.item_gradient
-    if items is None:
-        raise Refused(f"{kernel} has no derivatives in its items: use learn_landmarks=False.")
-    return slopes_, items.vjp(Z, X, turn(across)) + items.vjp(Z, Z, square + turn(square))
+    return {name: left[name] + right[name] for name in left}
 
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:

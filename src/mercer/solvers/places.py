@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace
 from .._linalg import PositiveDefinite, solve_triangular
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
+from ..operators.views import View
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
 from .left_out import members_by_size
@@ -79,12 +79,16 @@ class Places(Factorization):
     @property
     def scale(self) -> float:
         """The mean of the diagonal over all places, as the small fit has it."""
-        return self.small.scale
+        return self.kernel.scale * self.small.scale
+
+    def _ridge(self, alpha: float) -> float:
+        """The ridge of the kernel without the number that multiplies it."""
+        return alpha / self.kernel.scale
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""
         full = self.full
-        coef = self._coefficients(alpha)
+        coef = self._coefficients(self._ridge(alpha))
         mean, offset = self.outputs.mean, None
         if mean is not None:
             explained = joined((full.means @ coef)[None, :, :], self.data.grid)
@@ -130,19 +134,12 @@ class Places(Factorization):
 
     # -- the Gaussian-process view ------------------------------------------------------------
 
-    Q = None
-
-    @property
-    def parts(self) -> list[Any]:
-        """All output components as directions, which no operator turns."""
-        T = self.outputs.rows
-        return [SimpleNamespace(b=namespace(T).ones_like(T[0, :]), T=T)]
-
     def noise(self, alpha: float) -> float:
         """The variance of the noise that makes the outputs most likely, profiled."""
         full, T = self.full, self.data.T
         xp = namespace(T)
-        explained = full.b * PositiveDefinite(full.at(alpha)).solve(full.b)
+        self._refuse_operator()
+        explained = full.b * PositiveDefinite(full.at(self._ridge(alpha))).solve(full.b)
         rows = (self.data.n - self.problem.intercept) * int(T.shape[1]) * int(T.shape[2])
         return (float(xp.sum(T * T)) - float(xp.sum(explained))) / rows
 
@@ -163,13 +160,13 @@ class Places(Factorization):
 
     def _residuals(self, alphas: list[float], moments: Moments) -> Iterator[Array]:
         """Left-out residuals for every α, as rows of coordinates."""
-        for E in self._by_place(alphas, moments):
+        for E in self._by_place([self._ridge(alpha) for alpha in alphas], moments):
             yield self.outputs.unweighted(joined(E, self.data.grid))
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
         self._refuse_operator()
-        full, data = self.full, self.data
+        full, data, alpha = self.full, self.data, self._ridge(alpha)
         (M, d), xp = next(full.basis([alpha])), namespace(data.X)
         labels = self.problem.left_out_labels
         (E,) = left_out_residuals(data, full, [alpha], members_by_size(labels))
@@ -208,23 +205,57 @@ class Places(Factorization):
         roots = like(np.sqrt(self.data.w[rows])[:, None, None], K)
         return K - roots * self.full.means[None, :, :]
 
-    def variance(self, X: Items, alpha: float) -> Array:
-        """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept."""
+    def variances(self, alpha: float) -> PlaceVariances:
+        """The posterior variance of every output component, for unit noise."""
         self._refuse_operator()
-        full, view, columns = self.full, self.data.view, []
-        C, xp = full.at(alpha), namespace(self.data.X)
-        X = view.inputs.split(like(X, self.data.X))
+        full, p, alpha = self.full, self.problem, self._ridge(alpha)
+        return PlaceVariances(
+            self.kernel, full.marks, full.means, full.root, full.at(alpha), alpha,
+            p.intercept / p.total,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlaceVariances:
+    """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept.
+
+    Attributes
+    ----------
+    kernel
+        The fitted kernel.
+    marks, means
+        The landmarks, and the mean kernel values at every location; None without an intercept.
+    root, ridged
+        The Cholesky factors of K and of K_mn K_nm + αK.
+    alpha
+        The ridge.
+    constant
+        The variance of the intercept.
+    """
+
+    kernel: Any
+    marks: Any
+    means: Any
+    root: Any
+    ridged: Any
+    alpha: float
+    constant: float
+
+    def __call__(self, X: Items) -> Array:
+        """One row a field, one column an output component."""
+        kernel, marks, columns = self.kernel, self.marks, []
+        view, xp = View(kernel, kernel.input_grid, kernel.output_grid), namespace(self.root)
+        X = view.inputs.split(like(X, self.root))
         prior = view.diagonal()
-        for p, K in sorted(view.values(X, full.marks), key=lambda pair: pair[0]):
+        for p, K in sorted(view.values(X, marks), key=lambda pair: pair[0]):
             Kt = xp.matrix_transpose(K)
-            lost = prior[p] - xp.sum(solve_triangular(full.root, Kt) ** 2, axis=0)
-            if full.means is not None:
-                Kt = Kt - full.means[p, :][:, None]
-            known = xp.sum(solve_triangular(C, Kt) ** 2, axis=0)
-            known = known + self.problem.intercept / self.problem.total
-            columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / alpha + known)
-        V = xp.stack(columns, axis=1)[:, :, None] + 0.0 * self.data.T[:1, :, :]
-        return joined(V, self.data.grid)
+            lost = prior[p] - xp.sum(solve_triangular(self.root, Kt) ** 2, axis=0)
+            if self.means is not None:
+                Kt = Kt - self.means[p, :][:, None]
+            known = xp.sum(solve_triangular(self.ridged, Kt) ** 2, axis=0) + self.constant
+            columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / self.alpha + known)
+        V = xp.stack(columns, axis=1)[:, :, None]
+        return joined(V * like(np.ones(kernel.output_grid.channels), V), kernel.output_grid)
 
 
 def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:

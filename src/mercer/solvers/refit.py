@@ -99,7 +99,7 @@ class Refit(Factorization):
         some = replace(
             problem,
             inputs=Side(X.kernel, take(X.items, train) if not X.kernel.pairwise else X.items),
-            outputs=Side(y.kernel, take(y.items, train), y.features),
+            outputs=replace(y, items=take(y.items, train), sample=None),
             labels=labels,
             weights=weights,
         )

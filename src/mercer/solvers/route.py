@@ -153,6 +153,7 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
         rank = problem.inputs.features.get_params(deep=False).get("rank")
     return Sizes(
         n=problem.n,
+        p=problem.inputs.entries,
         q=width,
         identity=uniform,
         conditional=0 if uniform else 1,

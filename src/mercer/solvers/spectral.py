@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, like, namespace, take
+from .._arrays import Array, Items, blocks, like, namespace
 from .._plan import SPECTRAL_SQUARES
 from ..embedding import Embedding
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from ..symmetric import SymMatrix, eigh
-from .densities import left_out_density, unit_variance
+from .densities import left_out_density, left_out_noise
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import LeaveOneOut, Part, pooled
+from .variances import SpectralVariances, in_order, unit_variance
 from .weights import stands_out
 from .without import moved
 
@@ -105,11 +106,7 @@ class Spectral(Factorization):
 
     def _in_order(self, columns: list[Array]) -> Array:
         """Columns of the parts in the order of the directions."""
-        xp = namespace(*columns)
-        joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
-        if self.order is None:
-            return joined
-        return xp.matrix_transpose(take(xp.matrix_transpose(joined), self.order))
+        return in_order(columns, self.order)
 
     # -- left out -----------------------------------------------------------------------------
 
@@ -131,8 +128,13 @@ class Spectral(Factorization):
         """The residuals of generalised cross-validation."""
         found = [pooled(part, alpha) for part in self.parts]
         R = self._in_order([residuals for residuals, _ in found])
-        mean = sum(rest for _, rest in found) / (R.shape[0] * R.shape[1])
-        return self.outputs.unweighted(R) / mean
+        times = [self._times(part) for part in self.parts]
+        rest = sum(float(rest @ t) for (_, rest), t in zip(found, times, strict=True))
+        return self.outputs.unweighted(R) / (rest / (R.shape[0] * sum(t.sum() for t in times)))
+
+    def _times(self, part: Part) -> np.ndarray:
+        """How many output directions each direction of a part stands for."""
+        return np.ones(part.b.shape[0])
 
     def left_out_points(self, E: Array) -> Embedding:
         """Points whose residuals are E in the directions of the operator."""
@@ -215,7 +217,8 @@ class Spectral(Factorization):
                 f"{outputs.kernel} has infinitely many directions, over which the "
                 "evidence is not defined: use finite output features."
             )
-        misfit = logs = number = 0.0
+        misfit = logs = number = extra = 0.0
+        logw = 0.0 if weights is None else float(np.log(weights).sum())
         for part in self.parts:
             xp, C, (r, q) = namespace(part.inside), part.inside, part.inside.shape
             D = part.inputs.s[:, None] * part.b[None, :] + alpha
@@ -223,7 +226,7 @@ class Spectral(Factorization):
             misfit += float(xp.sum(C * C / D)) + part.missed / alpha
             logs += float(xp.sum(xp.log(D))) + (part.number - r) * q * log(alpha)
             number += part.number * q
-        extra = 0.0 if weights is None else 0.5 * float(np.log(weights).sum()) * q
+            extra += 0.5 * q * logw
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
         return -0.5 * (number * log(misfit) + logs) + extra
 
@@ -232,10 +235,31 @@ class Spectral(Factorization):
         return left_out_density(self, alpha)
 
     def variance(self, X: Items, alpha: float) -> Array:
-        """(b_j k(x,x) - Σ_p b_j² z_p²/(b_j s_p + α)) / α, and 1/Σw for an intercept."""
-        return self._in_order(
-            [unit_variance(part.inputs, part.b, part.inputs.share, X, alpha) for part in self.parts]
-        )
+        """One part after the other, which may be too large to be held together."""
+        return self._in_order([unit_variance(part.inputs, part.b, X, alpha) for part in self.parts])
+
+    def variances(self, alpha: float) -> SpectralVariances:
+        """The posterior variance along the directions of the operator, for unit noise."""
+        parts = list(self.parts)
+        inputs, scales = [part.inputs.without_rows() for part in parts], [p.b for p in parts]
+        return SpectralVariances(inputs, scales, alpha, self.order)
+
+    def noise(self, alpha: float) -> float:
+        """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
+        misfit = number = 0.0
+        for part in self.parts:
+            C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
+            misfit += alpha * float(namespace(C).sum(C * C / D)) + part.missed
+            number += part.number * C.shape[1]
+        return misfit / number
+
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """σ² along each direction of the operator, as left-out predictions show it."""
+        return left_out_noise(self, alpha)
+
+    def by_directions(self) -> Spectral:
+        """The factorisation itself."""
+        return self
 
 
 def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:

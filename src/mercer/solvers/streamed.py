@@ -139,9 +139,31 @@ class Streamed(Factorization):
             raise Refused("the evidence of weighted pairs is not known on a stream.")
         return self.parts.evidence(alpha)
 
-    def variance(self, X: Any, alpha: float) -> Array:
+    def variances(self, alpha: float) -> Any:
         """As at low rank."""
-        return self.parts.variance(X, alpha)
+        return self.parts.variances(alpha)
+
+    def noise(self, alpha: float) -> float:
+        """As at low rank, from the moments of all pairs."""
+        return self.parts.noise(alpha)
+
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """Refused: it needs all pairs."""
+        raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
+
+    def by_directions(self) -> Spectral:
+        """The factorisation with the sample as rows."""
+        return self.parts
+
+    @property
+    def Q(self) -> Array | None:  # type: ignore[override]
+        """The directions of the operator."""
+        return self.parts.Q
+
+    @property
+    def outputs(self) -> Outputs:  # type: ignore[override]
+        """The outputs of the sample."""
+        return self.parts.outputs
 
     @property
     def scale(self) -> float:
@@ -180,9 +202,8 @@ class LeftOutSums:
             (part,) = factorization.parts.parts
             found.append((part.b, factorization.parts.Q, part.inside, alphas))
         inputs: Any = part.inputs
-        return cls(
-            inputs.lean(), factorization.problem.gathered.outputs, factorization.origins[1], found
-        )
+        outputs = factorization.problem.gathered.outputs
+        return cls(inputs.without_rows(), outputs, factorization.origins[1], found)
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """The sums over some pairs, one number a trial and ridge."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from .._arrays import Array, Items, concatenated, host, like, namespace, take
 from ..embedding import Embedding
-from ..problem import Problem, Side, Want
+from ..problem import Problem, Want
 from ..spaces.symmetries import Group
 from .by_direction import ByDirection
-from .factorization import Cache, Factorization, LeftOut, Solution
+from .factorization import Cache, Factorization, LeftOut, Solution, Variances
+from .left_out import Part
 
 
 def with_images(problem: Problem) -> Problem:
@@ -23,8 +24,8 @@ def with_images(problem: Problem) -> Problem:
     number = len(group)
     return replace(
         problem,
-        inputs=Side(problem.inputs.kernel, concatenated(X), problem.inputs.features),
-        outputs=Side(problem.outputs.kernel, concatenated(Y), problem.outputs.features),
+        inputs=replace(problem.inputs, items=concatenated(X), sample=None),
+        outputs=replace(problem.outputs, items=concatenated(Y), sample=None),
         labels=np.tile(problem.left_out_labels, number),
         weights=None if problem.weights is None else np.tile(problem.weights, number),
         given=None,
@@ -101,14 +102,27 @@ class AddedExamples(Factorization):
         for rows, move in self.inner.moves(X, self.number * alpha):
             yield rows, move[:, : self.problem.n, ...]
 
-    def variance(self, X: Items, alpha: float) -> Array:
-        """As the factorisation inside, which counts images as pairs of their own."""
-        return self.inner.variance(X, self.number * alpha)
+    def variances(self, alpha: float) -> Variances:
+        """Those of the factorisation inside, which counts images as pairs of their own."""
+        return self.inner.variances(self.number * alpha)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("outputs", "parts", "Q"):  # what a posterior reads
-            return getattr(self.inner, name)
-        raise AttributeError(name)
+    def noise(self, alpha: float) -> float:
+        """That of the pairs and their images."""
+        return self.inner.noise(self.number * alpha)
+
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """Those of the pairs and their images."""
+        return self.inner.left_out_noises(self.number * alpha)
+
+    @property
+    def Q(self) -> Array | None:  # type: ignore[override]
+        """The directions of the operator."""
+        return self.inner.Q
+
+    @property
+    def outputs(self) -> Any:  # type: ignore[override]
+        """Those of the pairs and their images."""
+        return self.inner.outputs
 
     @property
     def scale(self) -> float:
@@ -221,13 +235,18 @@ class OverOrbits(ByDirection):
         """Columns of all components from those of the chosen ones."""
         return self.orbits.spread(super()._in_order(columns))
 
+    def _times(self, part: Part) -> np.ndarray:
+        """How long the orbit of each component is."""
+        sizes = np.bincount(self.orbits.of)
+        return sizes[np.searchsorted(self.orbits.chosen, part.columns)]
+
     @property
     def scale(self) -> float:
         """As of all parts, each as often as its orbit is long."""
-        xp, sizes = namespace(self.T), np.bincount(self.orbits.of)
+        xp = namespace(self.T)
         reached = total = 0.0
         for part in self.parts:
-            times = like(sizes[np.searchsorted(self.orbits.chosen, part.columns)], part.T)
+            times = like(self._times(part), part.T)
             length = float(xp.sum(part.T * part.T * times))
             reached += float(xp.sum(part.inputs.s)) / part.inputs.total * length
             total += length

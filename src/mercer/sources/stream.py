@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, part
+from .._arrays import Items, blocks, count, own_copy, part
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
@@ -138,7 +138,7 @@ class Stream(Source):
         found: list[Any] = []
         blocks = self._blocks()
         while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
-            found.append(block)
+            found.append(_own_copy(block))
         if not self.repeats:
             self.rest = chain(_released(found.copy()), blocks)
         return found
@@ -212,6 +212,11 @@ class Stream(Source):
     def running(self) -> AbstractContextManager[None]:
         """Hold the checkpoint until a fit ends, and remove it if that succeeds."""
         return self.checkpoint.running() if self.checkpoint else super().running()
+
+
+def _own_copy(block: Any) -> Any:
+    """Return a block whose arrays are copies: a generator may refill the same buffer."""
+    return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
 
 
 def _released(blocks: list[Any]) -> Iterator[Any]:

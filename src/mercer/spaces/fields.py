@@ -217,24 +217,6 @@ class Grid:
         weights = weights.reshape(-1)
         return weights if self.mask is None else np.where(self.mask, weights, 0.0)
 
-    def slopes(self) -> list[np.ndarray]:
-        """The matrices of ∂/∂axis by differences of neighbours, (size, size) each."""
-        if self.points is not None:
-            raise ValueError("scattered points have no differences of neighbours: use FieldL2.")
-        found = []
-        for axis, (n, h, closed) in enumerate(
-            zip(self.shape, self.spacing, self.periodic, strict=True)
-        ):
-            eye = np.eye(n)
-            D = (np.roll(eye, -1, axis=0) - np.roll(eye, 1, axis=0)) / (2 * h)
-            if not closed and n > 1:
-                D[0], D[-1] = (eye[1] - eye[0]) / h, (eye[-1] - eye[-2]) / h
-            whole: Any = np.ones((1, 1))
-            for other, m in enumerate(self.shape):
-                whole = np.kron(whole, D if other == axis else np.eye(m))
-            found.append(whole)
-        return found
-
     def split(self, A: Array) -> Array:
         """Arrays (n, *shape[, channels]) as (n, size, channels)."""
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))

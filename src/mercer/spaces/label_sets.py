@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from .._arrays import (
     Array,
     Items,
+    canonical,
     count,
     host,
     is_foreign,
@@ -60,8 +61,15 @@ class LabelSets(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """The set of labels; an indicator row as bytes."""
-        return super().key(item) if isinstance(item, np.ndarray) else frozenset(item)
+        """The set of labels; a row of indicators as bytes."""
+        indicators = isinstance(item, np.ndarray) and item.dtype.kind in "biuf"
+        return super().key(item) if indicators else frozenset(item)
+
+    def keys(self, items: Items) -> list[Hashable]:
+        """The key of every set; arrays of numbers among objects hold labels, not indicators."""
+        if isinstance(items, np.ndarray) and items.dtype == object:
+            return [frozenset(item) for item in items]
+        return super().keys(items)
 
     def every(self, sample: Items) -> Items | None:
         """All sets of few labels, as indicator rows or as lists."""
@@ -139,7 +147,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
             f"list of lists of labels; got an array of shape {tuple(Y.shape)}."
         )
     refuse_empty(count(Y), name)
-    Y = csr_array(Y) if issparse(Y) else Y
+    Y = canonical(Y) if issparse(Y) else Y
     values = Y.data if issparse(Y) else host(Y)
     wrong = (values != 0) & (values != 1)
     if wrong.any():

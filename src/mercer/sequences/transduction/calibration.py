@@ -102,18 +102,7 @@ def calibrated(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
         )
     deal = _dealt(model, pairs) % min(model.folds, groups)
     models = _models(pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out"))
-    return _chosen(model, pairs, models, model.temperature, steps)
-
-
-def left_out_accuracy(model: Any, pairs: Aligned, n: int, steps: Steps) -> float:
-    """The share of a third of the pairs that a model of the others decodes rightly.
-
-    Temperature and weights are the likeliest. Of the n pairs those that could not be aligned count
-    as wrong.
-    """
-    models = _models(pairs, _dealt(model, pairs) % 3, [0])
-    accuracy = _chosen(model, pairs, models, None, steps).accuracy
-    return (accuracy or 0.0) * len(pairs.labels) / n
+    return _chosen(model, pairs, models, steps)
 
 
 def _dealt(model: Any, pairs: Aligned) -> np.ndarray:
@@ -134,10 +123,9 @@ def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
     return models
 
 
-def _chosen(
-    model: Any, pairs: Aligned, models: LeftOut, temperature: float | None, steps: Steps
-) -> Calibration:
+def _chosen(model: Any, pairs: Aligned, models: LeftOut, steps: Steps) -> Calibration:
     """The likeliest temperature, where it is None, then the likeliest weights at it."""
+    temperature = model.temperature
     if temperature is None:
         gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
         temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])

@@ -12,7 +12,6 @@ from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
 from .inputs import Inputs, before_places
-from .similarity import SimilarSymbols
 from .tiers import DEPTH, Tiers
 
 NEAR = 1
@@ -70,8 +69,6 @@ class Contexts:
         The weight of the context's kernel, μ in LocalWindow × (1 + μ k).
     backward
         Whether sequences are read from their end.
-    similar
-        The coordinates of symbols that a kernel compares; None where there is no such kernel.
     """
 
     kernel: LocalWindow
@@ -80,7 +77,6 @@ class Contexts:
     ends: int = 0
     context_weight: float = 1.0
     backward: bool = False
-    similar: SimilarSymbols | None = None
 
     def check_loaded(self, limits: Limits) -> None:
         """Windows, and a history that is not too long."""
@@ -103,8 +99,6 @@ class Contexts:
                 collected.add_outlines(self.tiers, c)
         if self.ends:
             collected.add_ends(self.ends, self.backward)
-        if self.similar is not None:
-            collected.add_similar(self.similar)
         if inputs.context.shape[1]:
             collected.add_context(self.context_weight)
         return collected.columns()
@@ -225,14 +219,6 @@ class _Collected:
                 self.add(keys, weight)
                 if kind == 600:
                     self.with_context.append((keys, weight))
-
-    def add_similar(self, similar: SimilarSymbols) -> None:
-        """Add Σ_d decay^|d| k(x_{i+d}, x'_{i'+d}) over the symbols beside the position."""
-        for offset in (-2, -1, 1, 2):
-            U = similar.beside(self.codes, offset)
-            for j in range(U.shape[1]):
-                keys = mix(self._symbols(700 + offset), j)
-                self.add(keys, self.decay ** (abs(offset) / 2.0), U[:, j])
 
     def add_context(self, weight: float) -> None:
         """Add the product of the context with what is near, with the tiers and with the end."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...kernels._sequences import Alphabet, Codes
-from .similarity import SimilarSymbols
 
 BEGIN, END = ("begin of the input",), ("end of the input",)
 LABEL = "label of the context"
@@ -86,26 +85,17 @@ class InputCoder:
         The coder of the context, None where there is none.
     backward
         Whether sequences are read from their end.
-    similar
-        What unknown symbols are compared with; None where they stay unknown.
     """
 
     symbols: Alphabet
     context: Any = None
     backward: bool = False
-    similar: SimilarSymbols | None = None
 
     @classmethod
-    def of(
-        cls, X: np.ndarray, context: Any, given: Any, backward: bool, symbol_kernel: Any = None
-    ) -> InputCoder:
+    def of(cls, X: np.ndarray, context: Any, given: Any, backward: bool) -> InputCoder:
         """Collect the tokens of training inputs."""
         bare = cls(Alphabet([]), context, backward)
-        symbols = Alphabet.of(bare.tokens(X, given))
-        similar = None
-        if symbol_kernel is not None:
-            similar = SimilarSymbols.of(symbol_kernel, symbols, Alphabet.of(X))
-        return cls(symbols, context, backward, similar)
+        return cls(Alphabet.of(bare.tokens(X, given)), context, backward)
 
     def tokens(self, X: np.ndarray, given: Any) -> Any:
         """Return each sequence between its ends, its labels behind it; as it is without context."""
@@ -119,13 +109,10 @@ class InputCoder:
 
     def encode(self, X: np.ndarray, given: Any = None) -> Inputs:
         """Encode inputs and, where there is one, their context."""
-        tokens = self.tokens(X, given)
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
         first = np.full(len(n), ahead)
-        codes = self.symbols.encode(tokens)
-        if self.similar is not None:
-            codes = self.similar.replaced(codes, tokens)
+        codes = self.symbols.encode(self.tokens(X, given))
         if self.backward:
             codes = reversed_codes(codes)
             first = codes.lengths - ahead - n

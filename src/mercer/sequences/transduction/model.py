@@ -40,12 +40,11 @@ class Model:
         must(self.ngram.last.shape[1] >= self.contexts.history, "contexts are too short")
         shape = self.emissions.chunks.symbols.shape
         indices(self.emissions.chunks.symbols, "symbols", -1, self.ngram.end, *shape)
-        tiers, similar = self.contexts.tiers, self.contexts.similar
+        tiers = self.contexts.tiers
         symbols = len(self.emissions.width)
         if tiers is not None:
             must(len(tiers.source) == symbols, "tiers are of other inputs")
             must(len(tiers.target) == self.ngram.end, "tiers are of other outputs")
-        must(similar is None or len(similar.coordinates) == symbols, "similar is of other inputs")
         for joint in filter(None, (self.joint, self.outline)):
             chunks = len(self.emissions.chunk)
             must(len(joint.number) > chunks, "joint models are of other chunks")

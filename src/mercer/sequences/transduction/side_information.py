@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..._arrays import Items, host, take
 from ..._checks import Limits, bounded, finite, must
 from ...features import FeatureMap, IncompleteCholesky
-from ...kernels import RBF, Kernel, as_kernel
+from ...kernels import Kernel, as_kernel
 from ...kernels._sequences import Alphabet
 from ._keys import mix, seed
 
@@ -89,8 +90,8 @@ class KernelContext:
 
     @classmethod
     def of(cls, context: Items, kernel: Kernel, labels: bool) -> KernelContext:
-        """Choose landmarks among the contexts of training pairs."""
-        kernel = kernel.fit(context)
+        """Fit a copy of the kernel, and choose landmarks among the contexts of training pairs."""
+        kernel = clone(kernel).fit(context)
         features = IncompleteCholesky(min(RANK, len(context)))
         U = host(features.fit_transform(kernel, kernel.check(context, "context")))
         return cls(features, 1.0 / max(np.sqrt((U**2).sum(axis=1).mean()), 1e-300), labels)
@@ -118,11 +119,10 @@ def context_coder(context: Items, kernel: Any) -> Any:
         if kernel is not None:
             raise ValueError("context_kernel is given but no context: pass fit(…, context=…).")
         return None
-    numeric = isinstance(context, np.ndarray) and context.dtype.kind in "biuf" and context.ndim == 2
-    if kernel is None and not numeric:
+    if kernel is None:
         return LabelContext.of(context)
-    labels = not numeric and all(isinstance(c, list | tuple | set | frozenset) for c in context)
-    return KernelContext.of(context, RBF("median") if kernel is None else as_kernel(kernel), labels)
+    labels = all(isinstance(item, list | tuple | set | frozenset) for item in context)
+    return KernelContext.of(context, as_kernel(kernel), labels)
 
 
 def as_context(context: Items, n: int) -> Items:
@@ -150,8 +150,8 @@ def _label_list(item: Any, i: int) -> tuple:
     if isinstance(item, list | tuple) and all(isinstance(label, Hashable) for label in item):
         return tuple(item)
     raise ValueError(
-        f"context[{i}] is {item!r:.60}: a context is a label, a list or set of labels, a row of a "
-        "2-D array, or anything else with context_kernel=…."
+        f"context[{i}] must be a label or a list or set of labels, got {item!r:.60}. Pass "
+        'context_kernel=… for other items, such as RBF("median") for rows of numbers.'
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items, take
+from ..._arrays import Items
 from ..._memory import GIB, SHARE, available
 from ...kernels import LocalWindow
 from ...kernels._sequences import Alphabet, Codes
@@ -19,7 +19,7 @@ from .checks import alignable
 from .contexts import OUTLINE, Contexts
 from .inputs import InputCoder, directed, sliced
 from .setting import Setting
-from .side_information import context_coder, taken
+from .side_information import context_coder
 from .tiers import make_tiers
 
 BYTES = 24.0
@@ -52,21 +52,16 @@ class Task:
     outputs: np.ndarray | None
     operator: Operator
 
-    def take(self, rows: np.ndarray) -> Task:
-        """Return the task with some of the pairs."""
-        X, y, labels = take(self.X, rows), take(self.y, rows), self.labels[rows]
-        return replace(self, X=X, y=y, labels=labels, context=taken(self.context, rows))
-
-    def aligned(self, setting: Setting, unalignable: str | None = None) -> Aligned:
-        """Encode and align the pairs; those that cannot be aligned are "raise"d or "skip"ped."""
+    def aligned(self, setting: Setting) -> Aligned:
+        """Encode and align the pairs; those that cannot be aligned are refused or skipped."""
         model, backward = self.model, setting.backward
         context = context_coder(self.context, model.context_kernel)
-        coder = InputCoder.of(self.X, context, self.context, backward, model.symbol_kernel)
+        coder = InputCoder.of(self.X, context, self.context, backward)
         targets = Alphabet.of(self.y)
         target = directed(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
-        unalignable = unalignable or model.unalignable
-        keep = alignable(inputs.source.lengths, target.lengths, setting.max_chunk, unalignable)
+        lengths = inputs.source.lengths, target.lengths
+        keep = alignable(*lengths, setting.max_chunk, model.unalignable)
         inputs, target = inputs.take(keep), sliced(target, keep)[0]
         alignment = align(inputs.source, target, setting.max_chunk)
         tiers = None
@@ -75,9 +70,8 @@ class Task:
             tiers = make_tiers(model.tiers, coder.symbols, targets, words, target)
         kernel = LocalWindow(setting.radius, setting.decay)
         contexts = Contexts(
-            kernel, setting.history, tiers, model.ends, float(model.context_weight), backward,
-            coder.similar,
-        )  # fmt: skip
+            kernel, setting.history, tiers, model.ends, float(model.context_weight), backward
+        )
         check_features(contexts, inputs.source, inputs.context.shape[1])
         return Aligned(
             alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,

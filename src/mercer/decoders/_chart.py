@@ -1,0 +1,243 @@
+"""The best trees over a grammar, in order: a chart, and its derivations from the best on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from ._grammar import Rules
+
+State = tuple[int, int, int, int, int]
+"""The first children of a production: (start, production, number of children, end, height).
+
+The height counts the nodes in a row, from this one down, that have a single inner child over the
+same symbols; it keeps such chains finite.
+"""
+Edge = tuple[float, tuple[State, ...]]
+"""What a step adds, and the states that it joins: the children before, and the new child."""
+Derivation = tuple[float, Edge, tuple[int, ...]]
+"""A value, the last step, and the rank of each state that it joins."""
+
+
+class Chart:
+    """All derivations of trees from a grammar, smallest spans first.
+
+    Parameters
+    ----------
+    rules
+        The productions that may be used, and where.
+    symbols
+        The symbols that the leaves must spell; None for trees of at most `size` nodes, where a
+        span is a number of nodes.
+    size
+        The largest number of nodes, where there are no symbols.
+    seen
+        Whether a production may stand only where such a one did in a tree.
+    gains
+        What each feature adds to the value of a tree; the last is that of a pair never seen.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        symbols: Sequence[Hashable] | None,
+        size: int,
+        seen: bool,
+        gains: np.ndarray,
+    ):
+        self.rules, self.symbols, self.seen, self.gains = rules, symbols, seen, gains
+        self.grammar = rules.grammar
+        self.length = size if symbols is None else len(symbols)
+        self.value: dict[State, float] = {}
+        self.ends: dict[tuple[int, int, int, int], list[int]] = {}
+        self.whole: dict[tuple[int, int], list[State]] = {}
+        self._best_child: dict[tuple[int, int, int, int], float] = {}
+        self._pair_gains: dict[tuple[int, int], dict[int, float]] = {}
+        self._ranked: dict[State, list[Derivation]] = {}
+        self._waiting: dict[State, list] = {}
+        self._fill()
+
+    # -- the best value of every state --------------------------------------------------------
+
+    def _fill(self) -> None:
+        single = [self.grammar.productions[p].single for p in self.rules.productions]
+        chained = self.symbols is not None
+        pairs = list(zip(self.rules.productions, single, strict=True))
+        self._plain = [p for p, alone in pairs if not (alone and chained)]
+        self._single = [p for p, alone in pairs if alone and chained]
+        for width in range(1, self.length + 1):
+            for start in range(self.length - width + 1 if chained else 1):
+                self._fill_span(start, start + width)
+
+    def _fill_span(self, start: int, end: int) -> None:
+        """Whole productions first, then chains of single children, then incomplete ones."""
+        for p in self._plain:
+            self._put((start, p, len(self.grammar.productions[p].children), end, 0))
+        for height in range(1, self.rules.longest_chain + 1):
+            for p in self._single:
+                self._put((start, p, 1, end, height))
+        for p in self._plain:
+            for place in range(1, len(self.grammar.productions[p].children)):
+                self._put((start, p, place, end, 0))
+
+    def _put(self, state: State) -> None:
+        start, p, place, end, height = state
+        value = max(self._values(state), default=-np.inf)
+        if value == -np.inf:
+            return
+        if place == len(self.grammar.productions[p].children):
+            value += float(self.gains[p])
+            self.whole.setdefault((start, end), []).append(state)
+        self.value[state] = value
+        self.ends.setdefault((start, p, place, height), []).append(end)
+
+    def _values(self, state: State) -> Iterator[float]:
+        """The value of a state by each of its last steps, the best child of a span alone."""
+        _, p, place, end, height = state
+        leaf, _ = self.grammar.productions[p].children[place - 1]
+        for before, at in self._before(state):
+            value = 0.0 if place == 1 else self.value[before]
+            if leaf:
+                if self._reads(p, place, at, end):
+                    yield value
+            else:
+                yield value + self._child(self._span(at, end), p, place, height)
+
+    def _before(self, state: State) -> list[tuple[State, int]]:
+        """The states of one child less, and where they end."""
+        start, p, place, end, height = state
+        if place == 1:  # in a span of nodes the parent is one of them
+            at = start if self.symbols is not None else 1
+            return [((start, p, 0, at, height), at)] if at < end else []
+        ends = self.ends.get((start, p, place - 1, height), [])
+        return [((start, p, place - 1, at, height), at) for at in ends if at < end]
+
+    def _span(self, at: int, end: int) -> tuple[int, int]:
+        """The span of a child: symbols, or a number of nodes."""
+        return (at, end) if self.symbols is not None else (0, end - at)
+
+    def _reads(self, p: int, place: int, at: int, end: int) -> bool:
+        """Whether a leaf stands between two positions."""
+        name = self.grammar.productions[p].children[place - 1][1]
+        return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
+
+    def _child(self, span: tuple[int, int], p: int, place: int, height: int) -> float:
+        """The value of the best child that a production can have over a span."""
+        key = (*span, p, place)
+        if height or key not in self._best_child:
+            steps = self._children(span, p, place, height)
+            best = max((self.value[child] + gain for gain, child in steps), default=-np.inf)
+            if height:
+                return best
+            self._best_child[key] = best
+        return self._best_child[key]
+
+    def _children(
+        self, span: tuple[int, int], p: int, place: int, height: int
+    ) -> list[tuple[float, State]]:
+        """The states of a span that can be a child of a production, and what the pair adds."""
+        gains = self._gains_below(p, place)
+        return [
+            (gains[child[1]], child)
+            for child in self.whole.get(span, [])
+            if child[1] in gains and (not height or child[4] == height - 1)
+        ]
+
+    def _gains_below(self, p: int, place: int) -> dict[int, float]:
+        """The productions that may be a child of another, and what the pair adds."""
+        if (p, place) not in self._pair_gains:
+            allowed, grammar = self.rules.below(p, place - 1, self.seen), self.grammar
+            gains = {q: float(self.gains[grammar.feature((p, place - 1, q))]) for q in allowed}
+            self._pair_gains[p, place] = gains
+        return self._pair_gains[p, place]
+
+    # -- trees, best first --------------------------------------------------------------------
+
+    def trees(self) -> Iterator[tuple[float, Any]]:
+        """Values and nested trees, from the best on."""
+        ends = [self.length] if self.symbols is not None else range(1, self.length + 1)
+        roots = set(self.rules.roots)
+        tops = [
+            state for end in ends for state in self.whole.get((0, end), []) if state[1] in roots
+        ]
+        waiting = [(-self.value[state], i, 0) for i, state in enumerate(tops)]
+        heapify(waiting)
+        while waiting:
+            _, i, rank = heappop(waiting)
+            yield self._derivation(tops[i], rank)[0], self._tree(tops[i], rank)  # type: ignore[index]
+            following = self._derivation(tops[i], rank + 1)
+            if following is not None:
+                heappush(waiting, (-following[0], i, rank + 1))
+
+    def _edges(self, state: State) -> list[Edge]:
+        """All last steps of a state."""
+        _, p, place, end, height = state
+        leaf, _ = self.grammar.productions[p].children[place - 1]
+        own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
+        found: list[Edge] = []
+        for before, at in self._before(state):
+            joined = () if place == 1 else (before,)
+            if leaf:
+                found.extend([(own, joined)] if self._reads(p, place, at, end) else [])
+                continue
+            for gain, child in self._children(self._span(at, end), p, place, height):
+                found.append((own + gain, (*joined, child)))
+        return found
+
+    def _derivation(self, state: State, rank: int) -> Derivation | None:
+        """The derivation of a state that has a rank among them; None where there are fewer."""
+        ranked = self._ranked.setdefault(state, [])
+        if state not in self._waiting:
+            self._waiting[state] = []
+            for edge in self._edges(state):
+                self._push(state, edge, (0,) * len(edge[1]))
+        waiting = self._waiting[state]
+        while len(ranked) <= rank:
+            if ranked:
+                self._push_following(state, ranked[-1])
+            if not waiting:
+                return None
+            value, _, edge, ranks = heappop(waiting)
+            ranked.append((-value, edge, ranks))
+        return ranked[rank]
+
+    def _push_following(self, state: State, last: Derivation) -> None:
+        """Wait for the derivations that follow one: one joined state of the next rank.
+
+        Only states from the last one of rank above 0 on are advanced, so that none comes twice.
+        """
+        _, edge, ranks = last
+        for i in reversed(range(len(ranks))):
+            self._push(state, edge, (*ranks[:i], ranks[i] + 1, *ranks[i + 1 :]))
+            if ranks[i]:
+                break
+
+    def _push(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
+        value, waiting = edge[0], self._waiting[state]
+        for joined, rank in zip(edge[1], ranks, strict=True):
+            part = self.value[joined] if rank == 0 else self._value_of(joined, rank)
+            if part is None:
+                return
+            value += part
+        heappush(waiting, (-value, len(waiting), edge, ranks))
+
+    def _value_of(self, state: State, rank: int) -> float | None:
+        found = self._derivation(state, rank)
+        return None if found is None else found[0]
+
+    def _tree(self, state: State, rank: int) -> Any:
+        """The nested tree of a derivation."""
+        children: list[Any] = []
+        made = self.grammar.productions[state[1]]
+        while state[2]:
+            place = state[2]
+            _, (_, joined), ranks = self._derivation(state, rank)  # type: ignore[misc]
+            leaf, name = made.children[place - 1]
+            children.append(name if leaf else self._tree(joined[-1], ranks[-1]))
+            if place == 1:
+                break
+            state, rank = joined[0], ranks[0]
+        return (made.label, *reversed(children))

@@ -1,0 +1,94 @@
+"""The search for the best tree of a point: bounds that a chart maximises, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ._chart import Chart
+from ._grammar import Grammar
+
+ROUNDS = 12
+"""Charts that are filled for one point."""
+TREES = 2000
+"""Trees of the last chart that are scored where the best one is not yet proved to be so."""
+CLOSE = 1e-9
+"""The relative difference of scores that counts as none."""
+
+
+@dataclass
+class Search:
+    """The search for the best tree of a point.
+
+    Attributes
+    ----------
+    grammar, g
+        The grammar, and the point in its features.
+    chart
+        From what each feature adds to the chart of that.
+    found
+        The trees found so far with their scores.
+    bound
+        No tree of the chart has a higher score.
+    """
+
+    grammar: Grammar
+    g: np.ndarray
+    chart: Callable[[np.ndarray], Chart]
+    found: dict[Any, float] = field(default_factory=dict)
+    bound: float = np.inf
+
+    @property
+    def best(self) -> float:
+        """The highest score so far."""
+        return max(self.found.values(), default=-np.inf)
+
+    def proved(self, best: float) -> bool:
+        """Whether no tree of the chart has a score above one."""
+        return self.bound - best <= CLOSE * max(1.0, abs(best))
+
+    def climb(self) -> tuple[Chart, float] | None:
+        """Fill charts under one bound after the other, until a tree is the best of its own.
+
+        Return the chart of the least bound, and what it adds to the values of its trees; None
+        where no tree can be derived.
+        """
+        w, below = self.grammar.weights, np.maximum(np.floor(self.g), 0.0)
+        least = None
+        for _ in range(ROUNDS):
+            gains = np.append(w * (2.0 * self.g - 2.0 * below - 1.0), -self.grammar.pair_weight)
+            chart, shift = self.chart(gains), float(w @ (below * (below + 1.0)))
+            value, tree = next(chart.trees(), (None, None))
+            if value is None:
+                return None
+            if value + shift < self.bound:
+                self.bound, least = value + shift, (chart, shift)
+            known = tree in self.found
+            counts = self._add(tree)
+            if known or self.proved(self.best):
+                break
+            below = np.where(2.0 * self.g > 2.0 * counts + 1.0, counts, counts - 1.0)
+            below = np.maximum(below, 0.0)
+        return least
+
+    def list_trees(self, chart: Chart, shift: float, incumbent: float) -> None:
+        """Score the trees of a chart in the order of their bounds, until none can be better."""
+        trees = chart.trees()
+        for value, tree in islice(trees, TREES):
+            self.bound = min(self.bound, value + shift)
+            if self.proved(max(self.best, incumbent)):
+                return
+            self._add(tree)
+        if next(trees, None) is None:  # all of them were scored
+            self.bound = self.best
+
+    def _add(self, tree: Any) -> np.ndarray:
+        """Score a tree; return the counts of its features."""
+        counts, others = self.grammar.features_of(tree)
+        score = self.grammar.weights @ (2.0 * self.g * counts - counts**2)
+        self.found[tree] = float(score) - self.grammar.pair_weight * others
+        return counts

@@ -1,0 +1,200 @@
+"""The dense reference: everything that a ridge problem gives, from its definition.
+
+Rows are (example, output component) pairs, example after example. Every quantity is one dense
+solve of the bordered system, or one such solve for each set of examples that is left out.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Minimise Σ w_i‖g(x_i) + b - v_i‖² + alpha‖g‖², b = 0 without an intercept.
+
+    Attributes
+    ----------
+    G
+        The operator-valued kernel over the training inputs, (n q, n q).
+    G_new
+        Between the new inputs and the training inputs, (m q, n q).
+    prior
+        Between the new inputs, (m q, m q).
+    V
+        The outputs in coordinates, (n, q).
+    w
+        The weights, one for each example.
+    alpha
+        The ridge.
+    intercept
+        Whether a constant is fitted for each component.
+    kept
+        The number of examples that are reported; images of them follow.
+    """
+
+    G: Array
+    G_new: Array
+    prior: Array
+    V: Array
+    w: Array
+    alpha: float
+    intercept: bool
+    kept: int
+
+    @property
+    def q(self) -> int:
+        return self.V.shape[1]
+
+    @property
+    def everything(self) -> Array:
+        return np.arange(len(self.V))
+
+    def rows(self, examples: Array) -> Array:
+        """The rows of some examples."""
+        return (np.asarray(examples, int)[:, None] * self.q + np.arange(self.q)).reshape(-1)
+
+    def constants(self, examples: int) -> Array:
+        """The columns that an intercept fits."""
+        columns = np.tile(np.eye(self.q), (examples, 1))
+        return columns if self.intercept else columns[:, :0]
+
+    def system(self, examples: Array) -> Array:
+        """[[G + alpha / W, N], [Nᵀ, 0]] of some examples."""
+        rows, N = self.rows(examples), self.constants(len(examples))
+        G = self.G[np.ix_(rows, rows)] + np.diag(self.alpha / np.repeat(self.w[examples], self.q))
+        return np.block([[G, N], [N.T, np.zeros((N.shape[1], N.shape[1]))]])
+
+    def borders(self, at: Array, examples: Array) -> Array:
+        """Kernel values of other rows against some examples, followed by their constants."""
+        return np.c_[at[:, self.rows(examples)], self.constants(len(at) // self.q)]
+
+    def fitted(self, at: Array, examples: Array) -> Array:
+        """Predictions at the inputs with kernel values `at` of the fit on some examples."""
+        A = self.system(examples)
+        targets = np.zeros(len(A))
+        targets[: len(examples) * self.q] = self.V[examples].reshape(-1)
+        return (self.borders(at, examples) @ np.linalg.solve(A, targets)).reshape(-1, self.q)
+
+    # -- the solution and what is left out ------------------------------------------------------
+
+    def solution(self) -> Array:
+        return self.fitted(self.G_new, self.everything)
+
+    def without(self, sets: list[Array]) -> Array:
+        """The prediction at each new input by the fit without its own set of examples."""
+        found = []
+        for t, out in enumerate(sets):
+            new = self.G_new[t * self.q : (t + 1) * self.q]
+            found.append(self.fitted(new, np.setdiff1d(self.everything, out))[0])
+        return np.array(found)
+
+    def left_out(self, labels: Array) -> Array:
+        """The prediction of each example by the fit without its group."""
+        found = np.empty_like(self.V)
+        for label in np.unique(labels):
+            out = np.flatnonzero(labels == label)
+            rest = np.flatnonzero(labels != label)
+            found[out] = self.fitted(self.G[self.rows(out)], rest)
+        return found[: self.kept]
+
+    def moves(self, labels: Array) -> Array:
+        """How leaving out the group of each example moves the new points, (m, n, q)."""
+        whole = self.solution()
+        fits = {
+            label: whole - self.fitted(self.G_new, np.flatnonzero(labels != label))
+            for label in np.unique(labels)
+        }
+        return np.stack([fits[label] for label in labels[: self.kept]], axis=1)
+
+    # -- the smoother ---------------------------------------------------------------------------
+
+    def inside(self) -> tuple[Array, Array, Array]:
+        """M, C and c: weighted rows without constants, their ridged kernel, and the outputs."""
+        roots = np.sqrt(np.repeat(self.w, self.q))
+        N = roots[:, None] * self.constants(len(self.V))
+        M = np.linalg.svd(np.c_[N, np.zeros((len(N), 1))])[0][:, N.shape[1] :]
+        C = M.T @ (roots[:, None] * self.G * roots) @ M + self.alpha * np.eye(M.shape[1])
+        return M, C, M.T @ (roots * self.V.reshape(-1))
+
+    def gcv(self) -> Array:
+        """Squared lengths of the residuals over the mean of 1 - H, squared."""
+        M, C, c = self.inside()
+        rest = self.alpha * M @ np.linalg.solve(C, M.T)
+        R = (self.alpha * M @ np.linalg.solve(C, c)).reshape(self.V.shape)
+        return (
+            (R**2).sum(axis=1)[: self.kept] / self.w[: self.kept] / np.trace(rest / len(rest)) ** 2
+        )
+
+    # -- the Gaussian process -------------------------------------------------------------------
+
+    def covariance(self) -> Array:
+        """The posterior covariance of the new points for unit noise, (m q, m q)."""
+        k = self.borders(self.G_new, self.everything)
+        return (self.prior - k @ np.linalg.solve(self.system(self.everything), k.T)) / self.alpha
+
+    def variance(self) -> Array:
+        return np.diag(self.covariance()).reshape(-1, self.q)
+
+    def variance_along(self, points: Array) -> Array:
+        """The same along other output directions, one column each."""
+        m = len(self.G_new) // self.q
+        whole = self.covariance().reshape(m, self.q, m, self.q)
+        return np.stack([((points @ whole[t, :, t]) * points).sum(axis=1) for t in range(m)])
+
+    def noise(self) -> float:
+        """The noise that makes the outputs most likely."""
+        _, C, c = self.inside()
+        return float(self.alpha * c @ np.linalg.solve(C, c) / len(c))
+
+    def evidence(self) -> float:
+        _, C, c = self.inside()
+        misfit = c @ np.linalg.solve(C, c) / len(c)
+        logs = len(c) * np.log(misfit) + np.linalg.slogdet(C)[1]
+        return -0.5 * logs + 0.5 * self.q * np.log(self.w).sum()
+
+    def directions(self) -> Array:
+        """Orthonormal output directions that the kernel does not couple, as columns."""
+        n = len(self.V)
+        blocks = self.G.reshape(n, self.q, n, self.q).transpose(0, 2, 1, 3)
+        mixed = np.einsum("ij,ijkl->kl", np.random.default_rng(0).normal(size=(n, n)), blocks)
+        return np.linalg.eigh(mixed + mixed.T)[1]
+
+    def along(self, direction: Array) -> "Dense":
+        """The problem of one direction that the kernel does not couple with others."""
+
+        def side(A: Array, left: int, right: int) -> Array:
+            A = A.reshape(left, self.q, right, self.q)
+            return np.einsum("iajb,a,b->ij", A, direction, direction)
+
+        n, m = len(self.V), len(self.G_new) // self.q
+        return replace(
+            self, G=side(self.G, n, n), G_new=side(self.G_new, m, n), prior=side(self.prior, m, m),
+            V=self.V @ direction[:, None],
+        )  # fmt: skip
+
+    def left_out_noise(self, labels: Array) -> tuple[float, float]:
+        """σ² of one direction as left-out residuals show it, and Σ log det of their covariances.
+
+        The covariance of the left-out residuals of a group is for unit noise.
+        """
+        total = logs = 0.0
+        for label in np.unique(labels):
+            own, rest = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
+            errors = (self.V[own] - self.fitted(self.G[own], rest))[:, 0]
+            k = self.borders(self.G[own], rest)
+            known = k @ np.linalg.solve(self.system(rest), k.T)
+            unit = (self.G[np.ix_(own, own)] - known) / self.alpha + np.diag(1 / self.w[own])
+            total += errors @ np.linalg.solve(unit, errors)
+            logs += np.linalg.slogdet(unit)[1]
+        return total / len(self.V), logs
+
+    def density(self, labels: Array) -> float:
+        """Σ log p of the outputs of every group given all others, a noise for each direction."""
+        total, n = 0.0, len(self.V)
+        for direction in self.directions().T:
+            noise, logs = self.along(direction).left_out_noise(labels)
+            total -= 0.5 * (n * (np.log(2 * np.pi * noise) + 1.0) + logs)
+        return total

@@ -1,0 +1,465 @@
+"""Every route, with a problem that it solves and what it refuses; and the kernels written out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from laws import cases, literal
+from laws.dense import Dense
+from mercer import KernelDependency
+from mercer.features import Nystroem, RandomOperatorFourier
+from mercer.kernels import RBF, Linear
+from mercer.operators import (
+    ConditionalCovariance,
+    Covariance,
+    CurlFree,
+    Identity,
+    Local,
+    Matrix,
+    Shared,
+)
+from mercer.problem import Want
+from mercer.solvers import (
+    BlockConjugateGradient,
+    ByDirection,
+    Cache,
+    Cholesky,
+    LowRank,
+    OperatorFeatures,
+    Products,
+    Solver,
+    SpannedLowRank,
+    Spectral,
+    Streamed,
+    Tridiagonal,
+)
+from mercer.solvers import Dense as DenseRoute
+from mercer.solvers.characters import Characters
+from mercer.solvers.one_ridge import OneRidge
+from mercer.solvers.places import Places
+from mercer.solvers.symmetric import AddedExamples
+from mercer.spaces import Fields
+
+N, M = 12, 4
+ALPHA = 0.3
+Grams = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Kernel values between training inputs, from new to training inputs, and between new ones."""
+
+
+# -- data ----------------------------------------------------------------------------------------
+
+
+def rings(n: int = N, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Values at four points of a circle, and a local law of them that shifts and mirrors keep."""
+    X = np.random.default_rng(seed).normal(size=(n, 4))
+    near = np.roll(X, 1, axis=1) + np.roll(X, -1, axis=1)
+    return X, X**2 + 0.5 * near + 1.0
+
+
+def two_channels(n: int = N, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """The same with outputs of two channels."""
+    X, Y = rings(n, seed)
+    return X, np.stack([Y, np.cos(X)], axis=-1)
+
+
+# -- kernels, written out ------------------------------------------------------------------------
+
+
+def terms(*pairs: tuple) -> Callable:
+    """Σ k_t B_t of scalar kernels and operators that are made of centred data."""
+
+    def grams(case: "Posed") -> Grams:
+        V, w, total = case.V, case.w, 0
+        V = literal.centred(V, w) if case.intercept else V
+        for gram, operator in pairs:
+            K = gram(case.X, case.X)
+            B = operator(literal.centred_gram(K, w) if case.intercept else K, V, w)
+            made = [np.kron(gram(a, b), B) for a, b in case.sides]
+            total = made if total == 0 else [a + b for a, b in zip(total, made, strict=True)]
+        return tuple(total)
+
+    return grams
+
+
+def low_rank(operator: Callable) -> Callable:
+    """Landmarks as coordinates; the kernel between new inputs stays exact."""
+    marks = cases.LANDMARKS
+
+    def grams(case: "Posed") -> Grams:
+        gram = literal.rbf(1.0)
+        inner = np.linalg.inv(gram(marks, marks))
+
+        def coarse(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+            return gram(A, marks) @ inner @ gram(marks, B)
+
+        G, G_new, _ = terms((coarse, operator))(case)
+        V = literal.centred(case.V, case.w) if case.intercept else case.V
+        K = coarse(case.X, case.X)
+        B = operator(literal.centred_gram(K, case.w) if case.intercept else K, V, case.w)
+        return G, G_new, np.kron(gram(case.X_new, case.X_new), B)
+
+    return grams
+
+
+def local(case: "Posed") -> Grams:
+    """One kernel for each output location: near input values count more."""
+    at = np.arange(case.X.shape[1])
+    roots = np.sqrt(np.exp(-((at[:, None] - at) ** 2) / 2.0) + 0.1)
+
+    def gram(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        G = np.zeros((len(A), len(at), len(B), len(at)))
+        for c in at:
+            G[:, c, :, c] = literal.rbf(2.0)(roots[c] * A, roots[c] * B)
+        return G.reshape(len(A) * len(at), -1)
+
+    return tuple(gram(A, B) for A, B in case.sides)
+
+
+def own_gram(case: "Posed") -> Grams:
+    """Kernel values as the fitted kernel itself gives them."""
+    return tuple(case.kernel.gram(A, B).matrix() for A, B in case.sides)
+
+
+def operator_features(case: "Posed") -> Grams:
+    """Inner products of the features that were drawn."""
+    map = case.factorization.map
+
+    def rows(A: np.ndarray) -> np.ndarray:
+        Z = map.features(map.transform(A))
+        return Z.reshape(-1, Z.shape[-1])
+
+    return tuple(rows(A) @ rows(B).T for A, B in case.sides)
+
+
+def shared(case: "Posed") -> Grams:
+    """Windows as examples, on windows that were drawn as landmarks."""
+    kernel = case.kernel
+    rows, at = kernel.drawn(len(case.X), case.X.shape[1], kernel.rank)
+    marks = rows * case.X.shape[1] + at
+    bare = kernel if kernel.operator is None else case.kernel_without_operator
+    K, K_new, K_between = (bare.gram(A, B).matrix() for A, B in case.sides)
+    inner = K[np.ix_(marks, marks)]
+    inner = inner + 1e-10 * np.trace(inner) / len(inner) * np.eye(len(inner))
+    right = np.linalg.solve(inner, K[marks])
+    B = np.eye(case.V.shape[1] // case.X.shape[1]) if kernel.operator is None else kernel.operator
+    return tuple(np.kron(A, B) for A in (K[:, marks] @ right, K_new[:, marks] @ right, K_between))
+
+
+# -- problems ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """Parameters of an estimator, the data, and the kernel written out.
+
+    Attributes
+    ----------
+    images
+        What acts on inputs and on outputs, the identity first, where there are symmetries.
+    output
+        The length scale of an RBF kernel on outputs; None for the linear kernel.
+    """
+
+    kernel: Any
+    grams: Callable
+    data: Callable = cases.vectors
+    params: dict = field(default_factory=dict)
+    output: float | None = None
+    images: tuple = ()
+    blocks: bool = False
+
+
+PLANE = Nystroem(landmarks=cases.LANDMARKS)
+RING = Fields(periodic=("x",))
+WINDOWS = {"radius": 1, "fields": RING, "output_fields": RING, "rank": 10}
+TWO = {"output_fields": Fields(periodic=("x",), channels=2)}
+CHANNELS = np.array([[1.0, 0.3], [0.3, 0.5]])
+SHIFTS = tuple(lambda A, k=k: np.roll(A, k, axis=1) for k in range(4))
+MIRROR = (lambda A: A, lambda A: A[:, ::-1])
+rbf, wide = literal.rbf(1.0), literal.rbf(2.0)
+given = literal.given(cases.B)
+conditional = literal.conditional_covariance(0.1)
+
+CASES = {
+    "identity": Case(RBF(1.0), terms((rbf, literal.identity))),
+    "covariance": Case(RBF(1.0) * Covariance(), terms((rbf, literal.covariance))),
+    "conditional": Case(RBF(1.0) * ConditionalCovariance(0.1), terms((rbf, conditional))),
+    "rbf outputs": Case(RBF(1.0), terms((rbf, literal.identity)), output=2.0),
+    "rbf outputs, covariance": Case(
+        RBF(1.0) * Covariance(), terms((rbf, literal.covariance)), output=2.0
+    ),
+    "rbf outputs, conditional": Case(
+        RBF(1.0) * ConditionalCovariance(0.1), terms((rbf, conditional)), output=2.0
+    ),
+    "sum": Case(
+        RBF(1.0) * Covariance() + RBF(2.0) * Identity(),
+        terms((rbf, literal.covariance), (wide, literal.identity)),
+    ),
+    "local": Case(Local(RBF(2.0), width=1.0, floor=0.1), local, data=rings),
+    "coupled": Case(
+        RBF(1.0) * Covariance() + RBF(2.0) * Matrix(cases.B),
+        terms((rbf, literal.covariance), (wide, given)),
+    ),
+    "low rank": Case(RBF(1.0), low_rank(literal.identity), params={"features": PLANE}),
+    "low rank, matrix": Case(
+        RBF(1.0) * Matrix(cases.B), low_rank(given), params={"features": PLANE}
+    ),
+    "low rank, rbf outputs": Case(
+        RBF(1.0), low_rank(literal.identity), params={"features": PLANE}, output=2.0
+    ),
+    "stream": Case(
+        RBF(1.0) * Covariance(), low_rank(literal.covariance), params={"features": PLANE},
+        blocks=True,
+    ),
+    "operator features": Case(
+        CurlFree(1.0) + RBF(0.7) * Identity(), operator_features, data=cases.fields,
+        params={"features": RandomOperatorFourier(8, 0)},
+    ),
+    "shared": Case(Shared(RBF(2.0), None, 1.0, 0.1, **WINDOWS), shared, data=rings),
+    "shared, channels": Case(
+        Shared(RBF(2.0), None, 1.0, 0.1, operator=CHANNELS, **WINDOWS | TWO), shared,
+        data=two_channels,
+    ),
+    "shifts": Case(
+        RBF(3.0), terms((literal.rbf(3.0), literal.identity)), data=rings, images=SHIFTS,
+        params={"symmetries": ("shift:x",)},
+    ),
+    "mirrors": Case(
+        RBF(3.0) * Covariance(), terms((literal.rbf(3.0), literal.covariance)), data=rings,
+        images=MIRROR, params={"symmetries": ("mirror:x",)},
+    ),
+    "mirrors, local": Case(
+        Local(RBF(2.0), width=1.0, floor=0.1), local, data=rings, images=MIRROR,
+        params={"symmetries": ("mirror:x",)},
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What fit is given besides the pairs."""
+
+    intercept: bool = False
+    weighted: bool = False
+    grouped: bool = False
+
+
+CONDITIONS = {
+    "plain": Condition(),
+    "intercept, groups": Condition(intercept=True, grouped=True),
+    "weights, intercept, groups": Condition(intercept=True, weighted=True, grouped=True),
+}
+
+
+class Posed:
+    """A case under a condition: a public fit, and the dense reference of the same problem."""
+
+    def __init__(self, case: Case, condition: Condition, factor: Callable | None = None):
+        self.case, self.intercept, self.alpha = case, condition.intercept, ALPHA
+        (self.X, Y), self.X_new = case.data(N), case.data(M, seed=1)[0]
+        self.Y, self.given = Y, {}
+        self.w = 0.5 + np.arange(N) % 4 if condition.weighted else np.ones(N)
+        self.labels = np.arange(N) * 7 % 5 if condition.grouped else np.arange(N)
+        V = Y.reshape(N, -1)
+        if case.output is not None:
+            V = literal.coordinates(literal.rbf(case.output)(V, V))
+        self.V = V
+        if condition.weighted:
+            self.given["sample_weight"] = self.w
+        if condition.grouped:
+            self.given["groups"] = self.labels
+        self.all_labels = np.tile(self.labels, max(1, len(case.images)))
+        self._factor = factor
+
+    def model(self, kernel: Any = None, **params: Any) -> KernelDependency:
+        """The estimator, fitted."""
+        case = self.case
+        output = Linear() if case.output is None else RBF(case.output)
+        params = {"alpha": self.alpha, "fit_intercept": self.intercept} | case.params | params
+        model = KernelDependency(case.kernel if kernel is None else kernel, output, **params)
+        if not case.blocks:
+            return model.fit(self.X, self.Y, **self.given)
+        w = self.given.get("sample_weight")
+        cut = [slice(0, 5), slice(5, N)]
+        pairs = [(self.X[rows], self.Y[rows]) for rows in cut]
+        return model.fit(
+            pairs if w is None else [(*p, w[rows]) for p, rows in zip(pairs, cut, strict=True)]
+        )
+
+    @cached_property
+    def fitted(self) -> KernelDependency:
+        return self.model()
+
+    @cached_property
+    def factorization(self) -> Any:
+        """The problem of the fitted model, factored by the route."""
+        return self._factor(self.fitted.fitted_.problem)
+
+    @property
+    def kernel(self) -> Any:
+        return self.fitted.kernel_
+
+    @cached_property
+    def kernel_without_operator(self) -> Any:
+        """A fitted `Shared` kernel whose operator over channels is left out."""
+        params = self.case.kernel.get_params(deep=False) | {"operator": None} | WINDOWS
+        X, Y = rings()
+        return Shared(**params).for_outputs(Y.shape[1:]).fit(X, Y)
+
+    @property
+    def sides(self) -> tuple:
+        return (self.X, self.X), (self.X_new, self.X), (self.X_new, self.X_new)
+
+    @cached_property
+    def dense(self) -> Dense:
+        """The reference; images are further pairs, at a ridge as many times as large."""
+        number = max(1, len(self.case.images))
+        if self.case.images:
+            self = replace_data(self)
+        G, G_new, prior = self.case.grams(self)
+        return Dense(G, G_new, prior, self.V, self.w, number * self.alpha, self.intercept, N)
+
+
+def replace_data(posed: Posed) -> Posed:
+    """The same with images of all pairs as further pairs."""
+    more = Posed(posed.case, Condition(intercept=posed.intercept))
+    images = posed.case.images
+    more.X = np.concatenate([act(posed.X) for act in images])
+    more.V = np.concatenate([act(posed.V) for act in images])
+    more.w = np.tile(posed.w, len(images))
+    return more
+
+
+PATH = Want(alphas=[ALPHA, 3 * ALPHA], left_out=True)
+
+# -- routes --------------------------------------------------------------------------------------
+
+CLOSED = "no closed form for left-out models"
+SO = "solved so has no "
+QUANTITIES = ("left out", "gcv", "moves", "without", "variance", "evidence", "density")
+
+
+@dataclass(frozen=True)
+class Route:
+    """A solver, a case that it solves, how it is asked, and the sentences by which it refuses.
+
+    Attributes
+    ----------
+    refuses
+        A part of the sentence for each quantity that it does not offer.
+    weighted
+        The same for weighted examples alone.
+    grouped
+        Whether it takes groups.
+    error
+        The largest error relative to the largest entry.
+    """
+
+    solver: Solver
+    case: str
+    want: Want = PATH
+    refuses: dict[str, str] = field(default_factory=dict)
+    weighted: dict[str, str] = field(default_factory=dict)
+    grouped: bool = True
+    error: float = 1e-9
+
+    def posed(self, condition: str) -> Posed:
+        at = CONDITIONS[condition]
+        return Posed(
+            CASES[self.case],
+            replace(at, grouped=at.grouped and self.grouped),
+            lambda problem: self.solver.factor(problem, self.want, Cache()),
+        )
+
+    def refused(self, condition: str) -> dict[str, str]:
+        """What is refused under a condition."""
+        return self.refuses | (self.weighted if CONDITIONS[condition].weighted else {})
+
+
+ONE = Want(alphas=[ALPHA])
+INFINITE = {"evidence": "infinitely many directions", "density": "infinitely many directions"}
+
+
+def refusing(*names: str, **more: str) -> dict[str, str]:
+    """The usual sentences for some quantities."""
+    words = dict.fromkeys(("moves", "without"), CLOSED)
+    words |= dict.fromkeys(("left out", "gcv", "variance", "evidence", "density"), SO)
+    return {name: words[name] for name in names} | {k.replace("_", " "): v for k, v in more.items()}
+
+
+ROUTES = {
+    "cholesky": Route(
+        Cholesky, "identity", ONE, refusing("left out", "gcv", "moves", "evidence", "density")
+    ),
+    "cholesky, rbf outputs": Route(
+        Cholesky, "rbf outputs", ONE, refusing("left out", "gcv", "moves", "evidence", "density")
+    ),
+    "tridiagonal": Route(
+        Tridiagonal, "identity", grouped=False,
+        refuses=refusing("moves", "without", "variance", "evidence", "density"),
+    ),
+    "one ridge": Route(OneRidge, "covariance", ONE, refusing(*QUANTITIES)),
+    "one ridge, conditional": Route(OneRidge, "conditional", ONE, refusing(*QUANTITIES)),
+    "one ridge, rbf outputs": Route(
+        OneRidge, "rbf outputs, conditional", ONE, refusing(*QUANTITIES)
+    ),
+    "spectral": Route(Spectral, "identity"),
+    "spectral, covariance": Route(Spectral, "covariance"),
+    "spectral, conditional": Route(Spectral, "conditional"),
+    "spectral, rbf outputs": Route(Spectral, "rbf outputs, covariance", refuses=INFINITE),
+    "by direction": Route(ByDirection, "sum"),
+    "by direction, local": Route(ByDirection, "local"),
+    "dense": Route(
+        DenseRoute, "coupled",
+        refuses=refusing("moves", "without", "variance", "evidence", "density"),
+    ),
+    "cg": Route(
+        Products, "coupled", replace(ONE, solver=BlockConjugateGradient(1e-13)),
+        refusing(*QUANTITIES),
+    ),
+    "low rank": Route(LowRank, "low rank"),
+    "low rank, one ridge": Route(LowRank, "low rank", ONE, refusing(*QUANTITIES)),
+    "low rank, matrix": Route(LowRank, "low rank, matrix"),
+    "low rank, spanned": Route(
+        SpannedLowRank, "low rank, rbf outputs",
+        refuses=refusing("moves", "variance", "evidence", "density"),
+    ),
+    "streamed": Route(
+        Streamed, "stream", grouped=False,
+        refuses=refusing("moves", "without", "density"),
+        weighted={"evidence": "evidence of weighted pairs"},
+    ),
+    "operator features": Route(
+        OperatorFeatures, "operator features",
+        refuses=refusing("moves", "without", "variance", "evidence", "density"),
+    ),
+    "places": Route(
+        Places, "shared",
+        refuses=refusing("without", "evidence", "density", gcv="needs no groups"), error=1e-6,
+    ),
+    "places, channels": Route(
+        Places, "shared, channels",
+        refuses=refusing(
+            "without", "evidence", "density", gcv="needs no groups", moves="operator over channels",
+            variance="operator over channels",
+        ), error=1e-6,
+    ),
+    "characters": Route(
+        Characters, "shifts",
+        refuses=refusing(
+            "moves", "without", "variance", "evidence", "density", gcv='criterion="loo"'
+        ),
+    ),
+    "added examples": Route(
+        AddedExamples, "mirrors", refuses=refusing("without", "evidence", "density")
+    ),
+    "added examples, shifts": Route(
+        AddedExamples, "shifts", refuses=refusing("without", "evidence", "density")
+    ),
+    "added examples, local": Route(
+        AddedExamples, "mirrors, local", refuses=refusing("without", "evidence", "density")
+    ),
+}  # fmt: skip

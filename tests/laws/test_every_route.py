@@ -1,0 +1,162 @@
+"""Every route and every quantity that it offers equal the dense reference."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mercer
+from laws.cases import crossed, off
+from laws.routes import ALPHA, CASES, CONDITIONS, ROUTES, M, N, Posed
+from mercer.solvers import SOLVERS, Refit
+
+SETS = [np.arange(0), np.array([3]), np.array([1, 4, 5]), np.arange(N - 4)]
+PATH = [ALPHA, 3 * ALPHA]
+
+
+def test_no_route_is_missing():
+    """Refits have no closed form to check: tests/estimators/test_refits.py has their folds."""
+    assert {route.solver for route in ROUTES.values()} | {Refit} == set(SOLVERS)
+
+
+# -- each quantity: what was found, and what the dense reference says -----------------------------
+
+
+def solution(found, at):
+    return found.solve(ALPHA).points(at.X_new).inner(at.Y), at.dense.solution() @ at.V.T
+
+
+def left_out(found, at):
+    """Points and squared lengths, at the last ridge of a path."""
+    *_, last = found.left_out(PATH)
+    ridge = replace(at.dense, alpha=at.dense.alpha * PATH[-1] / ALPHA)
+    points = ridge.left_out(at.all_labels)
+    lengths = ((points - at.V) ** 2).sum(axis=1)
+    return np.c_[last.embed().inner(at.Y), last.sqlengths], np.c_[points @ at.V.T, lengths]
+
+
+def gcv(found, at):
+    return next(iter(found.left_out([ALPHA], averaged=True))).sqlengths, at.dense.gcv()
+
+
+def moves(found, at):
+    D = np.concatenate([block for _, block in found.moves(at.X_new, ALPHA)])
+    outputs = found.outputs.frame.evaluate(at.Y)
+    return D @ outputs.T, at.dense.moves(at.all_labels) @ at.V.T
+
+
+def without(found, at):
+    points = found.without(ALPHA)(at.X_new, SETS)
+    return points.inner(at.Y), at.dense.without(SETS) @ at.V.T
+
+
+def variance(found, at):
+    """Of every output component; of outputs without components, along the training outputs."""
+    unit = found.variance(at.X_new, ALPHA)
+    A = np.eye(unit.shape[1]) if found.Q is None else found.Q
+    if at.case.output is None:
+        return unit @ (A**2).T, at.dense.variance()
+    A = found.outputs.frame.evaluate(at.Y) @ A
+    return unit @ (A**2).T, at.dense.variance_along(at.V)
+
+
+def evidence(found, at):
+    return np.array(found.evidence(ALPHA)), np.array(at.dense.evidence())
+
+
+def density(found, at):
+    return np.array(found.density(ALPHA)), np.array(at.dense.density(at.all_labels))
+
+
+QUANTITIES = (solution, left_out, gcv, moves, without, variance, evidence, density)
+
+
+@pytest.mark.parametrize(("name", "condition"), crossed(ROUTES, CONDITIONS))
+def test_equals_the_dense_reference(name, condition):
+    route = ROUTES[name]
+    at, refuses = route.posed(condition), route.refused(condition)
+    found, errors = at.factorization, {}
+    for compare in QUANTITIES:
+        quantity = compare.__name__.replace("_", " ")
+        if quantity in refuses:
+            with pytest.raises(ValueError, match=refuses[quantity]):
+                compare(found, at)
+        else:
+            errors[quantity] = off(*compare(found, at))
+    assert max(errors.values()) <= route.error, errors
+
+
+# -- the posterior of a fitted model, before and after it is saved --------------------------------
+
+UNCOUPLED = [
+    "identity", "covariance", "conditional", "sum", "local", "low rank", "low rank, matrix",
+    "mirrors", "mirrors, local", "shifts",
+]  # fmt: skip
+"""Cases whose output directions do not depend on each other: each has a noise of its own."""
+COUPLED = ["shared"]
+KINDS = ("outputs", "directions", "total")
+
+
+def expected_variance(at, noise, observed):
+    """The variance of each output component."""
+    dense = at.dense
+    if noise == "evidence":
+        return dense.noise() * (dense.variance() + observed)
+    total = 0.0
+    for direction in dense.directions().T:
+        one = dense.along(direction)
+        total = (
+            total
+            + one.left_out_noise(at.all_labels)[0] * (one.variance() + observed) * direction**2
+        )
+    return total
+
+
+def asked(name):
+    noises = ("evidence", "left out") if name in UNCOUPLED else ("evidence",)
+    return [(observed, noise) for observed in (False, True) for noise in noises]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("name", UNCOUPLED + COUPLED)
+def test_posterior_variance(name, condition, tmp_path):
+    """In every form, also after the model was saved and loaded."""
+    at = Posed(CASES[name], CONDITIONS[condition])
+    points = at.fitted.embed(at.X_new)
+    mercer.save(at.fitted, tmp_path / "model.mercer", variance=True)
+    loaded = mercer.load(tmp_path / "model.mercer").embed(at.X_new)
+    assert off(loaded.inner(at.Y), points.inner(at.Y)) <= 1e-12
+    for observed, noise in asked(name):
+        wanted = expected_variance(at, noise, observed)
+        found = {kind: points.variance(kind, observed, noise) for kind in KINDS}
+        assert off(found["outputs"].reshape(M, -1), wanted) <= 1e-8
+        assert off(found["total"], wanted.sum(axis=1)) <= 1e-8
+        assert off(found["directions"].sum(axis=1), wanted.sum(axis=1)) <= 1e-8
+        for kind in KINDS:
+            assert off(loaded.variance(kind, observed, noise), found[kind]) <= 1e-10
+
+
+@pytest.mark.parametrize("name", ["identity", "covariance", "low rank, matrix"])
+def test_draws(name):
+    """Their covariance is the posterior covariance, up to the error of 20,000 draws."""
+    at = Posed(CASES[name], CONDITIONS["weights, intercept, groups"])
+    draws = at.fitted.embed(at.X_new).sample(20_000, random_state=0).reshape(20_000, -1)
+    wanted = at.dense.noise() * at.dense.covariance()
+    assert off(draws.mean(axis=0), at.dense.solution().reshape(-1)) <= 0.02
+    assert off(np.cov(draws.T), wanted) <= 0.05
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+@pytest.mark.parametrize("name", CASES)
+def test_a_factor_changes_nothing(name, factor):
+    """Neither the route nor what it gives, at a ridge that is multiplied by it too."""
+    if factor != 1.0 and "conditional" in name:
+        pytest.skip("the operator is made of the scalar kernel, which the factor multiplies")
+    at = Posed(CASES[name], CONDITIONS["intercept, groups"])
+    again = at.model(factor * CASES[name].kernel, alpha=factor * ALPHA)
+    left, right = (m.fitted_.factorization for m in (at.fitted, again))
+    assert type(left) is type(right)
+    assert off(*(m.embed(at.X_new).inner(at.Y) for m in (at.fitted, again))) <= 1e-12
+    assert off(*(m.loo_embed().inner(at.Y) for m in (at.fitted, again))) <= 1e-10
+    if name in UNCOUPLED + COUPLED:
+        assert off(*(m.embed(at.X_new).variance() for m in (at.fitted, again))) <= 1e-10
