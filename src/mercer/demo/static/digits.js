@@ -1,4 +1,4 @@
-// The first tab: lower halves of digits from upper halves, as one draws.
+// The tab "Digits": lower halves of digits from upper halves, while drawing.
 let upper = Array.from({length: 4}, () => Array(8).fill(0)), truth = null, drawn = false;
 let seed = 0, waiting = false, again = false, drawing = false;
 const PARAMETERS = {

@@ -1,10 +1,10 @@
-// The second tab: handwritten words, where their data is present.
+// The tab "Handwritten words".
 let shelf = 0;
 opened.words = showWords;
 async function showWords() {
   const some = await post("/words/some", {seed: shelf++});
   quiet();
-  if (some.missing) { $("shelf").replaceChildren(element("p", some.missing, {class: "error"})); return; }
+  $("source").textContent = some.source;
   $("shelf").replaceChildren(...some.words.map(word => {
     const box = element("button", undefined, {class: "word", "aria-label": `the word ${word.truth}`});
     box.append(...word.letters.map(rows => { const canvas = element("canvas"); paint(canvas, rows); return canvas; }));
@@ -13,7 +13,7 @@ async function showWords() {
   }));
 }
 async function readWord(word) {
-  $("reading").replaceChildren(element("p", "Reading … (the first word takes some seconds: the model is fitted then)"));
+  $("reading").replaceChildren(element("p", "Reading … (the model is fitted for the first word, which takes some seconds)"));
   try {
     const read = await post("/words/read", {number: word.number});
     const table = element("table");

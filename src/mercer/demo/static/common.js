@@ -7,9 +7,9 @@ const post = async (path, body) => {
   try {
     reply = await fetch(path, {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)});
   } catch { throw new Error("The server does not answer: is `mercer demo` still running?"); }
-  if (!reply.ok) throw new Error(`The server answered ${reply.status} ${reply.statusText}.`);
-  const answer = await reply.json();
-  if (answer.error) throw new Error(answer.error);
+  const answer = await reply.json().catch(() => null);
+  if (reply.status === 413) throw new Error("That is too much for this page: use mercer in Python.");
+  if (!answer || !reply.ok) throw new Error(answer ? answer.error : `The server answered ${reply.status} ${reply.statusText}.`);
   return answer;
 };
 
@@ -19,21 +19,32 @@ const quiet = () => { $("problem").hidden = true; };
 window.addEventListener("unhandledrejection", event => { report(event.reason); event.preventDefault(); });
 
 const opened = {};  // what to do when a tab is opened for the first time
+const tabs = [...document.querySelectorAll("[role=tab]")];
 function openTab(name) {
-  for (const button of document.querySelectorAll("nav button")) {
-    button.setAttribute("aria-selected", button.dataset.tab === name);
-    $(button.dataset.tab).hidden = button.dataset.tab !== name;
+  for (const tab of tabs) {
+    const chosen = tab.dataset.tab === name;
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+    $(tab.dataset.tab).hidden = !chosen;
   }
   quiet();
   if (opened[name]) { const first = opened[name]; delete opened[name]; first(); }
 }
-for (const button of document.querySelectorAll("nav button")) button.onclick = () => {
-  history.replaceState(null, "", "#" + button.dataset.tab);
-  openTab(button.dataset.tab);
-};
+// Arrow keys, Home and End move between tabs and open them, as in other programs.
+const KEYS = {ArrowRight: i => i + 1, ArrowLeft: i => i - 1, Home: () => 0, End: () => -1};
+tabs.forEach((tab, i) => {
+  tab.setAttribute("aria-controls", tab.dataset.tab);
+  tab.onclick = () => { history.replaceState(null, "", "#" + tab.dataset.tab); openTab(tab.dataset.tab); };
+  tab.onkeydown = event => {
+    if (!KEYS[event.key]) return;
+    event.preventDefault();
+    const next = tabs.at(KEYS[event.key](i) % tabs.length);
+    next.focus(); next.click();
+  };
+});
 window.addEventListener("load", () => {
   const name = location.hash.slice(1);
-  if (document.querySelector(`nav button[data-tab="${CSS.escape(name)}"]`)) openTab(name);
+  openTab(tabs.some(tab => tab.dataset.tab === name) ? name : tabs[0].dataset.tab);
 });
 
 function element(tag, text, attributes = {}) {

@@ -34,9 +34,9 @@ async function askBar() {
   if (barWaits) { barAgain = true; return; }
   barWaits = true;
   try {
-    const told = await post("/fields/predict", {a: bar.a});
-    plot($("solution"), [[told.places, told.predicted], [told.places, told.truth]], {x: "place", band: [told.places, ...told.band]});
-    const inside = told.truth.every((v, i) => told.band[0][i] <= v && v <= told.band[1][i]);
+    const answer = await post("/fields/predict", {a: bar.a});
+    plot($("solution"), [[answer.points, answer.predicted], [answer.points, answer.truth]], {x: "position", band: [answer.points, ...answer.band]});
+    const inside = answer.truth.every((v, i) => answer.band[0][i] <= v && v <= answer.band[1][i]);
     $("bar-state").textContent = `The simulated solution ${inside ? "stays in" : "leaves"} the band.`;
     $("bar-state").className = "";
   } catch (problem) { $("bar-state").textContent = problem.message; $("bar-state").className = "error"; }
