@@ -16,6 +16,7 @@ from .._arrays import (
     is_foreign,
     namespace,
     refuse_masked,
+    refuse_scalar,
     refuse_things,
 )
 from ..cells import BadTable, Table
@@ -72,6 +73,7 @@ class Vectors(Space):
                 A = foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
             refuse_things(A, name, owner)
+        refuse_scalar(A, name)
         A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
         return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
 
