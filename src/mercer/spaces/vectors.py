@@ -15,6 +15,7 @@ from .._arrays import (
     is_foreign,
     namespace,
     refuse_masked,
+    refuse_scalar,
     refuse_things,
 )
 from .base import Space
@@ -67,6 +68,7 @@ class Vectors(Space):
                 A = foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
             refuse_things(A, name, owner)
+        refuse_scalar(A, name)
         A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
         return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
 
