@@ -240,6 +240,22 @@ def dense(A: Array) -> Array:
     return A.toarray() if sparse.issparse(A) else A
 
 
+def canonical(A: Any) -> sparse.csr_array:
+    """A sparse matrix as CSR without duplicates, stored zeros or unsorted rows; `A` stays as it is.
+
+    Compiled loops read the stored entries, and scikit-learn's sort them in place.
+    """
+    csr = sparse.csr_array(A)
+    if not csr.has_canonical_format or (csr.data == 0).any():
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    if csr.indices.dtype != np.int32 and max(csr.nnz, *csr.shape) < np.iinfo(np.int32).max:
+        parts = csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
+        csr = sparse.csr_array(parts, csr.shape)
+    return csr
+
+
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices that cover range(n), of at least one each."""
     for start in range(0, n, max(1, size)):

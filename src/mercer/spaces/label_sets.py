@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 from .._arrays import (
     Array,
     Items,
+    canonical,
     count,
     host,
     is_foreign,
@@ -146,7 +147,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
             f"list of lists of labels; got an array of shape {tuple(Y.shape)}."
         )
     refuse_empty(count(Y), name)
-    Y = csr_array(Y) if issparse(Y) else Y
+    Y = canonical(Y) if issparse(Y) else Y
     values = Y.data if issparse(Y) else host(Y)
     wrong = (values != 0) & (values != 1)
     if wrong.any():

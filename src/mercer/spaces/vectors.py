@@ -5,12 +5,13 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from .._arrays import (
     Array,
     Items,
+    canonical,
     foreign_vectors,
     is_foreign,
     namespace,
@@ -66,7 +67,7 @@ class Vectors(Space):
             refuse_masked(A, name)
             if (accept_sparse or fill) and issparse(A):
                 A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
-                return A.toarray() if fill else csr_array(A)
+                return A.toarray() if fill else canonical(A)
             if is_foreign(A):
                 A = foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
