@@ -26,8 +26,10 @@ def _written(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
-ARGUMENT = re.compile(r"""\b(encoding|separator|sheet|decimal|missing)=(['"].*?['"])""")
+ARGUMENT = re.compile(r"""\b(encoding|separator|sheet|decimal|missing)=\[?(['"].*?['"])\]?""")
+"""Arguments of `mercer.tables.read` in messages; each is an option of the same name."""
 OPTIONS = {
+    "rows out": "rows out with --drop-missing",
     "header=False": "--no-header",
     "day_first=True": "--day-first",
     "day_first=False": "--month-first",
