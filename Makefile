@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: run reproduce test check lint types docs bench nightly count clean
+.PHONY: run reproduce test check lint types docs bench nightly count words clean
 
 run: $(STAMP)
 	$(BIN)/python -m experiments digits
@@ -45,6 +45,10 @@ nightly: $(STAMP)
 # Lines of code (no docstrings, comments, blank lines), classes and files per folder.
 count:
 	$(PYTHON) tools/count.py
+
+# Phrases of the old dialect in the package, the documentation and the README.
+words:
+	$(PYTHON) tools/words.py
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

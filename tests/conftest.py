@@ -69,11 +69,10 @@ def server():
     from mercer.demo import serve
 
     running = serve()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     yield running
-    running.shutdown()
-    running.server_close()
+    running.should_exit = True
     thread.join()
 
 

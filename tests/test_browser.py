@@ -71,7 +71,8 @@ def test_a_drawn_digit_is_completed(server, page):
     assert np.sum(page.evaluate("upper")) == 0
 
 
-def test_a_word_is_read(server, wide, data_home):
+def test_a_word_is_read(server, wide, monkeypatch, tmp_path):
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path))  # without the data set
     wide.goto(server.address)
     wide.click("text=Handwritten words")
     wide.click(".word >> nth=0")
@@ -79,6 +80,26 @@ def test_a_word_is_read(server, wide, data_home):
     truth = wide.text_content("#truth")
     assert len(wide.text_content("#alone")) == len(truth)
     assert wide.locator(".known").first.text_content() == truth
+    assert "a program" in wide.text_content("#source")
+
+
+def test_the_keyboard_is_enough(server, wide):
+    wide.goto(server.address)
+    wide.focus("[role=tab][aria-selected=true]")
+    opened = []
+    for key in ("ArrowRight", "End", "ArrowRight", "ArrowLeft"):
+        wide.keyboard.press(key)
+        opened.append(wide.evaluate("document.activeElement.dataset.tab"))
+        assert wide.is_visible(f"section#{opened[-1]}")
+    assert opened == ["words", "table", "digits", "table"]
+    wide.keyboard.press("Tab")
+    assert wide.evaluate("document.activeElement.id") == "choose"
+    with wide.expect_file_chooser() as chooser:
+        wide.keyboard.press("Enter")
+    rows = "".join(f"{i},{i % 3}\n" for i in range(12))
+    file = {"name": "d.csv", "mimeType": "text/csv", "buffer": f"x,y\n{rows}".encode()}
+    chooser.value.set_files([file])
+    wide.wait_for_selector("#told:has-text('d.csv: 12 rows, 2 columns')")
 
 
 def test_strings_are_learnt(server, page):
@@ -121,7 +142,9 @@ def test_a_dropped_table_is_learnt_and_asked(server, page):
     }"""
     page.evaluate(drop, text)
     page.wait_for_selector("#told:has-text('flats.csv: 48 rows, 3 columns')")
-    assert page.locator("select[data-column=price]").input_value() == "output"
+    assert page.locator("select.role[data-column=price]").input_value() == "output"
+    assert page.locator("select.kind[data-column=price]").input_value() == ""
+    page.select_option("select.kind[data-column=size]", "number")
     page.click("#fit")
     page.wait_for_selector("#result b")
     assert "Left-out mean R²" in page.text_content("#fitting")
@@ -147,8 +170,11 @@ def test_errors_of_the_server_are_shown(server, wide, monkeypatch):
     wide.wait_for_selector("#state.error:has-text('no digits today')")
     wide.click("text=Your table")
     assert wide.is_hidden("#problem")
+    wide.click("#sample")
+    wide.wait_for_selector("#told:has-text('flats.csv')")
     wide.evaluate("void send('x.csv', new Blob(['']))")
     wide.wait_for_selector("#problem:has-text('x.csv is empty')")
+    assert wide.is_hidden("#looked")  # the old table is gone
     wide.route("**/strings/learn", lambda route: route.abort())
     wide.click("text=Your strings")
     wide.click("#learn")

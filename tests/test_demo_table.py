@@ -1,13 +1,16 @@
 """The table tab: files are looked at, learnt from and asked, also wrong ones."""
 
 import base64
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from mercer import load
-from mercer.demo.table import Tables, plain
+from mercer import AutoDependency, load
+from mercer.demo.plain import plain
+from mercer.demo.table import Tables
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -57,13 +60,13 @@ def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
     tables = Tables()
     assert tables.look({}) == {"columns": []}
     looked = tables.look(sent(NUMBERS))
-    assert [column["holds"] for column in looked["columns"]] == ["number"] * 3
+    assert [column["input"] for column in looked["columns"]] == ["number"] * 3
     assert learnt(tables, inputs=["x"], outputs=["y", "z"])["state"] == "done"
     answer = tables.predict({"row": {"x": "7"}})
     low, high = np.array(answer["band"])
     assert (low < [14.5, 49]).all() and (high > [14.5, 49]).all()
     row = tables.row({"number": 25})
-    assert row == {"number": 1, "inputs": {"x": "1"}, "truth": {"y": 2.5, "z": 1}}
+    assert row == {"number": 1, "inputs": {"x": "1"}, "truth": {"y": "2.5", "z": "1"}}
     (tmp_path / "m.mercer").write_bytes(tables.file())
     predicted = load(tmp_path / "m.mercer").predict({"x": [7.0]})
     assert predicted["y"][0] == pytest.approx(answer["output"]["y"])
@@ -99,7 +102,7 @@ def test_files_that_are_no_tables(request_, message):
 
 def test_questions_out_of_order():
     tables = Tables()
-    with pytest.raises(ValueError, match="drop a table"):
+    with pytest.raises(ValueError, match="Drop a table"):
         tables.fit({"inputs": ["a"], "outputs": ["b"]})
     tables.look(sent(CLASSES))
     for ask in (tables.predict, tables.row):
@@ -112,6 +115,54 @@ def test_questions_out_of_order():
     with pytest.raises(ValueError, match="list of column names"):
         tables.fit({"inputs": "size", "outputs": [1]})
     assert tables.progress({}) == {"state": "none"}
+
+
+def test_kinds_can_be_changed():
+    tables = Tables()
+    looked = tables.look(sent("zip,x,y\n" + "".join(f"{i % 4},{i},{i % 3}\n" for i in range(30))))
+    assert looked["columns"][2] == {"name": "y", "input": "number", "output": "class"}
+    kinds = {"zip": "category", "y": "number"}
+    assert kinds["zip"] in looked["kinds"]["input"] and kinds["y"] in looked["kinds"]["output"]
+    found = learnt(tables, inputs=["zip"], outputs=["y"], kinds=kinds)
+    assert found["kind"] == "number"
+    assert [(field["name"], field["kind"]) for field in found["form"]] == [("zip", "category")]
+
+
+def test_one_fit_at_a_time(monkeypatch):
+    """Also of requests that arrive together, and of a table that replaces another."""
+    release, fits = threading.Event(), []
+
+    def slow(model, table):
+        fits.append(table)
+        release.wait(60)
+
+    monkeypatch.setattr(AutoDependency, "fit", slow)
+    tables = Tables()
+    tables.look(sent(CLASSES))
+    request = {"inputs": ["size"], "outputs": ["colour"]}
+
+    def begin(_):
+        try:
+            return tables.fit(request)
+        except ValueError as problem:
+            return str(problem)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(begin, range(8)))
+    assert sum(isinstance(answer, dict) for answer in answers) == 1
+    tables.look(sent(CLASSES))
+    assert "Another fit is running" in begin(0)
+    release.set()
+    tables.started.thread.join()
+    assert len(fits) == 1
+
+
+def test_a_file_that_cannot_be_read_replaces_the_table():
+    tables = Tables()
+    tables.look(sent(CLASSES))
+    with pytest.raises(ValueError, match="empty"):
+        tables.look(sent(""))
+    assert tables.look({}) == {"columns": []}
 
 
 def test_a_fit_that_fails_says_why():

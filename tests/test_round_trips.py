@@ -9,7 +9,7 @@ from mercer import decoders as d
 from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
-from mercer.testing import _equal
+from mercer.testing import same_outputs
 from registry import (
     DECODERS,
     FEATURES,
@@ -31,7 +31,7 @@ def saved(part, tmp_path):
 def assert_same(fitted, X, tmp_path):
     again = saved(fitted, tmp_path)
     wanted, got = fitted.predict(X), again.predict(X)
-    assert _equal(list(map(str, got)), list(map(str, wanted)))
+    assert same_outputs(list(map(str, got)), list(map(str, wanted)))
     assert str(again) == str(fitted)
     assert again.get_params().keys() == fitted.get_params().keys()
 

@@ -52,9 +52,14 @@ def refuse_masked(A: Items, name: str) -> None:
 
 
 def refuse_things(A: Items, name: str, owner: str) -> None:
-    """Strings, graphs or ragged lists where vectors are needed: say so, and what to do."""
+    """Refuse dictionaries, strings, graphs or ragged lists where vectors are needed."""
     if sparse.issparse(A):
         return  # scikit-learn's own message names sparse input and the way out
+    if isinstance(A, dict):
+        raise ValueError(
+            f"{name} must hold numeric vectors of one length for {owner}, got a dictionary. Use a "
+            "kernel of columns such as On('price', RBF()), AutoDependency, or an array."
+        )
     first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
     ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
     if isinstance(first, str | bytes | dict | set) or ragged:
@@ -63,6 +68,18 @@ def refuse_things(A: Items, name: str, owner: str) -> None:
             f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
             "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
         )
+
+
+def is_batch(A: Any) -> bool:
+    """Whether a value has a number of items: an array of one dimension or more, or a sequence."""
+    shape = getattr(A, "shape", None)
+    return hasattr(A, "__len__") if shape is None else len(shape) > 0
+
+
+def refuse_scalar(A: Items, name: str) -> None:
+    """Refuse a single number where a batch of items is needed."""
+    if not is_batch(A):
+        raise ValueError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
 
 
 def _is_row(a: Any) -> bool:
@@ -121,6 +138,37 @@ def _single_column(table: Any, name: str) -> Any:
 def object_array(items: Sequence[Any]) -> np.ndarray:
     """A 1-D object array filled item by item: numpy would unpack graphs and ragged lists."""
     return np.fromiter(items, dtype=object, count=len(items))
+
+
+def own_copy(value: Any) -> Any:
+    """Return a copy of the arrays in a value, so that nobody else can change them.
+
+    Arrays that cannot be written to, and those on disk, are returned unchanged; so is everything
+    that is not an array, a table, or a list of those.
+    """
+    if isinstance(value, list):
+        return [own_copy(item) for item in value]
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.memmap) or not _writable(value):
+            return value
+        return object_array([own_copy(a) for a in value]) if _is_batch(value) else value.copy()
+    if is_foreign(value):
+        return namespace(value).asarray(value, copy=True)
+    table = hasattr(type(value), "iloc")  # not of the object: lazy ones have every attribute
+    return value.copy() if table or sparse.issparse(value) else value
+
+
+def _is_batch(A: np.ndarray) -> bool:
+    return A.dtype == object and A.ndim == 1
+
+
+def _writable(A: Any) -> bool:
+    """Whether an array, or one that it is a view of, can be written to."""
+    while isinstance(A, np.ndarray):
+        if A.flags.writeable:
+            return True
+        A = A.base
+    return False
 
 
 def take(items: Items, index: Array) -> Items:
@@ -207,6 +255,22 @@ def power(A: Array, exponent: int) -> Array:
 def dense(A: Array) -> Array:
     """The same matrix, dense: products of sparse rows are sparse."""
     return A.toarray() if sparse.issparse(A) else A
+
+
+def canonical(A: Any) -> sparse.csr_array:
+    """A sparse matrix as CSR without duplicates, stored zeros or unsorted rows; `A` stays as it is.
+
+    Compiled loops read the stored entries, and scikit-learn's sort them in place.
+    """
+    csr = sparse.csr_array(A)
+    if not csr.has_canonical_format or (csr.data == 0).any():
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    if csr.indices.dtype != np.int32 and max(csr.nnz, *csr.shape) < np.iinfo(np.int32).max:
+        parts = csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
+        csr = sparse.csr_array(parts, csr.shape)
+    return csr
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

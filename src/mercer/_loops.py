@@ -1,9 +1,14 @@
-"""Compiled loops that run on all cores, from any thread and in forked processes."""
+"""Compiled loops that run on all cores, from any thread and in forked processes.
+
+Every function is compiled here, with bounds checks: an index beyond an array raises `IndexError`
+whatever a model file holds. A called function does not inherit the flag, so no other module calls
+`numba.njit`. Negative indices count from the end, as in numpy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numba
@@ -11,10 +16,13 @@ import numba
 from ._arrays import blocks
 from ._threads import cores, side_by_side
 
-compiled = numba.njit(cache=True, no_cfunc_wrapper=True)
+_checked = partial(numba.njit, boundscheck=True)
+compiled = _checked(cache=True, no_cfunc_wrapper=True)
 """Compile a function once for all processes; without the wrapper for C that nobody calls."""
-inlined = numba.njit(inline="always")
+inlined = _checked(inline="always")
 """Write a function into the compiled one that calls it: alone it would be compiled once more."""
+generator = _checked()
+"""Compile a generator; it is not cached, because its callers do not find a cached generator."""
 PARTS = 4
 """Parts for each core: rounds that take longer than others do not keep the rest waiting."""
 
@@ -26,7 +34,7 @@ def parallel(loop: Any) -> Callable:
     Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to
     compile, aborts when two threads start it at once, and does not survive a fork.
     """
-    without_lock = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True)(loop)
+    without_lock = _checked(cache=True, nogil=True, no_cfunc_wrapper=True)(loop)
 
     @wraps(loop)
     def run(*arguments: Any) -> None:

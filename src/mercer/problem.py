@@ -70,9 +70,9 @@ class Side:
 
     def fixed(self) -> Side:
         """Return this side with the feature map that was drawn, without the coordinates."""
-        if self.features is None or self.features.operator_valued:
-            return Side(self.kernel, self.items, self.features, self.sample)
-        return Side(self.kernel, self.items, self.features, self.sample, self.map)
+        drawn = self.features is not None and not self.features.operator_valued
+        map = self.map if drawn else self.fitted
+        return Side(self.kernel, self.items, self.features, self.sample, map)
 
     @property
     def entries(self) -> int:

@@ -82,6 +82,29 @@ def test_many_labels_by_integer_programme():
     assert order_value(W, order) == pytest.approx(order_value(W, subset_orders(W[None])[0]))
 
 
+def noisy_order(m, noise, seed=0):
+    rng = np.random.default_rng(seed)
+    position = rng.permutation(m)
+    W = np.sign(position[None, :] - position[:, None]) + noise * rng.normal(size=(m, m))
+    return W - W.T
+
+
+def test_a_hundred_labels_with_circles():
+    W = noisy_order(100, 1.0)
+    order, proved = integer_order(W, None)
+    assert proved
+    before, after = order[:-1], order[1:]
+    assert (W[before, after] >= 0).all()  # no two neighbours are better the other way round
+    assert order_value(W, order) > order_value(W, np.argsort(W.sum(axis=0)))
+
+
+def test_larger_circles_are_not_solved():
+    W = noisy_order(301, 3.0)
+    order, proved = integer_order(W, None)
+    assert not proved
+    assert sorted(order) == list(range(301))
+
+
 def test_many_labels_in_circles_of_few():
     """Three blocks of nine: duels between blocks are clear, those within are not."""
     rng = np.random.default_rng(0)

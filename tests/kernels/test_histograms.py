@@ -31,6 +31,9 @@ def test_contract(kernel):
 def test_against_the_sum(kernel, term):
     K = [[sum(term(a, b) for a, b in zip(p, q, strict=True)) for q in P] for p in P]
     np.testing.assert_allclose(kernel(P), K, atol=1e-12)
+    large, small = np.array([[1e17, 0.0, 3e16]]), np.array([[2.0, 1.0, 0.25], [1e-9, 0.0, 0.0]])
+    K = [[sum(term(a, b) for a, b in zip(large[0], q, strict=True)) for q in small]]
+    np.testing.assert_allclose(kernel(large, small), K, rtol=1e-14)
 
 
 def test_direct_recovers_a_histogram():

@@ -1,4 +1,4 @@
-"""``mercer demo``: the page to play with."""
+"""``mercer demo``: the web page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .terminal import one_sentence
     default=8742,
     show_default=True,
     type=click.IntRange(0, 65535),
-    help="On this machine alone; 0 takes any that is free.",
+    help="Port on this machine; 0 chooses a free one.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")  # fmt: skip
 @one_sentence
 def demo(table: str | None, port: int, no_browser: bool) -> None:
-    """Serve a page to play with: digits completed live, words read, your own table learnt.
+    """Serve a web page: complete digits, read words, learn from your own table.
 
-    TABLE is a file to learn from (CSV, Excel, JSON Lines, Parquet); one can also be dropped on the
+    TABLE is a file to learn from (CSV, Excel, JSON Lines, Parquet); you can also drop one on the
     page. Nothing leaves this machine.
     """
     import webbrowser
@@ -32,17 +32,15 @@ def demo(table: str | None, port: int, no_browser: bool) -> None:
         server = serve(port, table)
     except OSError as problem:
         if problem.filename is not None:
-            raise  # of the table, not of the port
+            raise  # about the table, not about the port
         raise click.ClickException(
-            f"port {port} cannot be had ({problem.strerror}): choose another with --port."
+            f"port {port} is not available ({problem.strerror}): choose another with --port."
         ) from None
     address = server.address + ("/#table" if table else "")
-    click.echo(f"Open {address} in a browser. Ctrl-C ends it.")
+    click.echo(f"Open {address} in a browser. Press Ctrl-C to stop.")
     if not no_browser:
         webbrowser.open(address)
     try:
-        server.serve_forever()
+        server.run()
     except KeyboardInterrupt:
-        click.echo()
-    finally:
-        server.server_close()
+        click.echo()  # the usual way to end it

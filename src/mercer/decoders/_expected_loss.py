@@ -12,7 +12,6 @@ from .._extras import require
 from .._overlap import OVERLAPS
 from ..kernels import Kendall, Kernel, Labels, Spearman
 from ..kernels._sequences import as_given
-from .expected_f1 import best_by_size
 from .rankings import Borda, Kemeny
 
 ENTRIES = 2**23
@@ -144,6 +143,13 @@ class LabelLoss(ExpectedLoss):
         np.add.at(votes.T, number.reshape(-1), C.T)
         sizes = rows.sum(axis=1)
         return [rows[(votes - price * sizes).argmax(axis=1)] > 0 for price in prices]
+
+
+def best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels by falling gain (point, rank, size), and the sum of the best s gains at size s."""
+    order = np.argsort(-gains, axis=1, kind="stable")
+    summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+    return order, np.einsum("tss->ts", summed)
 
 
 class RankingLoss(ExpectedLoss):

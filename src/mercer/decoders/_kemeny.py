@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+import time
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -13,6 +13,10 @@ from .._loops import compiled, parallel
 
 SUBSETS = 16
 """Up to this many labels all subsets are gone through."""
+PROGRAMME = 300
+"""Up to this many labels that beat each other in a circle the integer programme is solved."""
+TOLERANCE = 1e-10
+"""Of the sum of all preferences: what rounding may take from the value of an order."""
 
 
 def subset_orders(W: np.ndarray) -> np.ndarray:
@@ -81,7 +85,8 @@ def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray
     """
     count, member = connected_components(csr_array(W > 0), directed=True, connection="strong")
     circles = [np.flatnonzero(member == c) for c in range(count)]
-    beats = np.array([[bool((W[np.ix_(a, b)] > 0).any()) for b in circles] for a in circles])
+    inside = np.eye(count)[member]
+    beats = inside.T @ (W > 0) @ inside > 0
     parts, proved = [], True
     for circle in (circles[c] for c in _unbeaten_first(beats)):
         order, sure = _circle_order(W[np.ix_(circle, circle)], time_limit)
@@ -93,10 +98,11 @@ def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray
 def _unbeaten_first(beats: np.ndarray) -> list[int]:
     """An order in which nobody stands behind somebody that he beats."""
     np.fill_diagonal(beats, False)
-    left, order = list(range(len(beats))), []
-    while left:
-        order.append(next(c for c in left if not beats[left, c].any()))
-        left.remove(order[-1])
+    rivals, order = beats.sum(axis=0), []
+    while len(order) < len(beats):
+        order.append(int(np.flatnonzero(rivals == 0)[0]))
+        rivals -= beats[order[-1]]
+        rivals[order[-1]] = -1
     return order
 
 
@@ -107,33 +113,84 @@ def _circle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
 
 
 def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """The linear ordering programme: x_ij = 1 where i is before j, no circle among three."""
-    m = len(W)
-    i, j = np.triu_indices(m, 1)
-    number = np.zeros((m, m), dtype=int)
-    number[i, j] = np.arange(len(i))
-    a, b, c = np.array(list(combinations(range(m), 3))).T
-    rows = np.repeat(np.arange(len(a)), 3)
-    columns = np.stack([number[a, b], number[b, c], number[a, c]], axis=1).ravel()
-    signs = np.tile([1.0, 1.0, -1.0], len(a))
-    circles = LinearConstraint(csr_array((signs, (rows, columns)), (len(a), len(i))), 0.0, 1.0)
-    options = {} if time_limit is None else {"time_limit": time_limit}
-    found = milp(
-        -W[i, j],
-        integrality=np.ones(len(i)),
-        bounds=Bounds(0, 1),
-        constraints=circles,
-        options={**options, "mip_rel_gap": 0.0},
-    )
-    simple = np.argsort(W.sum(axis=0), kind="stable")
-    if found.x is None:
-        return simple, False
-    before = np.zeros((m, m))
-    before[i, j] = np.round(found.x)
-    before[j, i] = 1.0 - before[i, j]
-    order = np.argsort(-before.sum(axis=1), kind="stable")
-    better = order_value(W, order) >= order_value(W, simple)
-    return (order if better else simple), bool(found.status == 0 and better)
+    """Return the best order by the linear ordering programme, and whether it is proved to be.
+
+    x_ij = 1 where i is before j, and no three labels make a circle. Only the circles that a
+    solution has are forbidden, round by round: first with fractions allowed, then without. An
+    order that reaches the value of a relaxed programme is optimal.
+    """
+    best = np.argsort(W.sum(axis=0), kind="stable")
+    if len(W) > PROGRAMME:
+        return best, False
+    end = np.inf if time_limit is None else time.monotonic() + time_limit
+    program, whole = _Programme(W), False
+    while (left := end - time.monotonic()) > 0:
+        found = program.solved(whole, left)
+        if found is None:
+            break
+        X, bound = found
+        order = np.argsort(-X.sum(axis=1), kind="stable")
+        best = max(best, order, key=lambda order: order_value(W, order))
+        if order_value(W, best) >= bound - TOLERANCE * np.abs(W).sum():
+            return best, True
+        if not program.forbid_circles(X):
+            if whole:
+                return best, True
+            whole = True
+    return best, False
+
+
+class _Programme:
+    """The linear ordering programme with the circles of three that are forbidden so far."""
+
+    def __init__(self, W: np.ndarray):
+        self.m = len(W)
+        self.pairs = np.triu_indices(self.m, 1)
+        self.number = np.zeros((self.m, self.m), dtype=int)
+        self.number[self.pairs] = np.arange(len(self.pairs[0]))
+        self.least = float(W.T[self.pairs].sum())
+        self.gain = W[self.pairs] - W.T[self.pairs]
+        self.triples = np.zeros((0, 3), dtype=int)
+
+    def solved(self, whole: bool, seconds: float) -> tuple[np.ndarray, float] | None:
+        """Return the solution and a bound of the optimum; None where the time was too short."""
+        found = milp(
+            -self.gain,
+            integrality=np.full(len(self.gain), int(whole)),
+            bounds=Bounds(0, 1),
+            constraints=self._constraints() if len(self.triples) else (),
+            options={"mip_rel_gap": 0.0} | ({"time_limit": seconds} if seconds < np.inf else {}),
+        )
+        if found.status != 0:
+            return None
+        X = np.zeros((self.m, self.m))
+        X[self.pairs] = found.x
+        X.T[self.pairs] = 1.0 - found.x
+        return X, self.least - found.fun
+
+    def _constraints(self) -> LinearConstraint:
+        a, b, c = self.triples.T
+        columns = np.stack([self.number[a, b], self.number[b, c], self.number[a, c]], axis=1)
+        rows, shape = np.repeat(np.arange(len(a)), 3), (len(a), len(self.gain))
+        signs = np.tile([1.0, 1.0, -1.0], len(a))
+        return LinearConstraint(csr_array((signs, (rows, columns.ravel())), shape), 0.0, 1.0)
+
+    def forbid_circles(self, X: np.ndarray) -> int:
+        """Forbid for every two labels the worst circle of a solution; return how many there are.
+
+        For a < b < c there is none where 0 ≤ x_ab + x_bc - x_ac ≤ 1.
+        """
+        found = []
+        for a in range(self.m - 2):
+            after, rest = X[a, a + 1 :], X[a + 1 :, a + 1 :]
+            sums = after[:, None] + rest - after[None, :]
+            excess = np.triu(np.maximum(-sums, sums - 1.0), 1)
+            b = excess.argmax(axis=0)
+            c = np.flatnonzero(excess.max(axis=0) > 1e-6)
+            found.append(np.column_stack([np.full(len(c), a), a + 1 + b[c], a + 1 + c]))
+        new = np.concatenate(found)
+        self.triples = np.concatenate([self.triples, new])
+        return len(new)
 
 
 def order_value(W: np.ndarray, order: np.ndarray) -> float:

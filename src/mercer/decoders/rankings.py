@@ -56,13 +56,14 @@ class Kemeny(RankingDecoder):
 
     Up to 7 labels all rankings are compared. Beyond, where the pairwise preferences make no circle
     their order is the answer; else up to 16 labels by dynamic programming over subsets, and beyond
-    by an integer programme for each circle of more than 16 labels.
+    by an integer programme for each circle of 17 to 300 labels. Larger circles are ordered as by
+    `Borda`, with a warning.
 
     Parameters
     ----------
     time_limit
-        Seconds for an integer programme; None for none. A programme that runs out of them returns
-        its best ranking so far (never worse than `Borda`) with a warning.
+        Seconds for an integer programme; None for no limit. A programme that runs out of time
+        returns its best ranking so far (never worse than `Borda`) with a warning.
 
     Attributes
     ----------
@@ -86,14 +87,17 @@ class Kemeny(RankingDecoder):
     time_limit: float | None = 60.0
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
+        from ._kemeny import PROGRAMME
+
         self.proved_ = np.ones(len(F), dtype=bool)
         if self.m_ <= ENUMERATED:
             return self._all()[self._best(F, 1)[0][:, 0]]
         orders = self._orders(self._ranking.preferences(F))
         if not self.proved_.all():
             warnings.warn(
-                f"the integer programme reached time_limit={self.time_limit:g} s: "
-                f"{int((~self.proved_).sum())} of {len(F)} rankings are not proved optimal.",
+                f"{int((~self.proved_).sum())} of {len(F)} rankings are not proved optimal: the "
+                f"integer programme reached time_limit={self.time_limit} s, or more than "
+                f"{PROGRAMME} labels beat each other in a circle.",
                 stacklevel=2,
             )
         return np.argsort(orders, axis=1)

@@ -1,8 +1,34 @@
-"""A page to play with: complete digits, read words, learn a table of strings.
+"""Web page to try mercer: complete digits, read words, learn strings, fields and your own table.
 
-Served by Python's own web server on this machine alone; the page is one file and asks nobody else.
+The page is served on this machine only (`pip install "mercer[demo]"`) and loads nothing from
+other sites.
 """
 
-from .server import serve
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._extras import require
+
+if TYPE_CHECKING:
+    from .server import Server
 
 __all__ = ["serve"]
+
+
+def serve(port: int = 0, table: str | Path | None = None) -> Server:
+    """Return a server that is bound to a port; its method `run` answers requests.
+
+    Parameters
+    ----------
+    port
+        The port on 127.0.0.1; 0 chooses a free one.
+    table
+        A file that the tab "Your table" shows first.
+    """
+    require("starlette", "demo")
+    require("uvicorn", "demo")
+    from .server import Server
+
+    return Server(port, table)

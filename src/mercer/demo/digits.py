@@ -1,4 +1,4 @@
-"""The first tab: lower halves of digits from upper halves, live."""
+"""The tab "Digits": lower halves of digits from upper halves, live."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from ..problem import Problem, Side, Want
 from ..solvers import Cache, Spectral
 
 KNOWN = 400
-"""Digits that are learnt from; the rest are to be picked."""
+"""Digits that are learnt from; the others can be picked."""
+FIRST = 418
+"""The digit that the page shows first: a five whose upper half determines the lower one."""
 ALPHAS = tuple(np.logspace(-6, 1, 29))
 
 
 class Digits:
-    """Models of the bundled digits, one for each operator, refitted as sliders move."""
+    """Models of scikit-learn's digits, one for each operator, refitted as sliders move."""
 
     def __init__(self) -> None:
         self.upper, self.lower = load_digit_halves()
@@ -28,21 +30,26 @@ class Digits:
         self.fitted = lru_cache(maxsize=32)(self._fitted)
 
     def some(self, request: dict) -> dict:
-        """Upper halves to pick from, none of them learnt from, with the true lower halves."""
-        rng = np.random.default_rng(int(request.get("seed", 0)))
+        """Return upper halves that are not learnt from, with the true lower halves."""
+        seed = int(request.get("seed", 0))
+        rng = np.random.default_rng(seed)
         chosen = rng.choice(np.arange(KNOWN, len(self.upper)), 12, replace=False)
+        if seed == 0:
+            chosen[0] = FIRST
         return {
             "upper": (self.upper[chosen] / self.most).tolist(),
             "lower": (self.lower[chosen] / self.most).tolist(),
         }
 
     def complete(self, request: dict) -> dict:
-        """The lower half by each operator and decoder, with what there is to see behind it."""
+        """Return the lower half by each operator and decoder, its risks and its spectrum."""
         upper = np.asarray(request["upper"], dtype=float) * self.most
         if upper.shape != self.upper.shape[1:]:
-            raise ValueError(f"an upper half is {self.upper.shape[1:]} pixels, got {upper.shape}.")
+            raise ValueError(
+                f"An upper half must be {self.upper.shape[1:]} pixels, got {upper.shape}."
+            )
         if not np.isfinite(upper).all():
-            raise ValueError("every pixel must be a finite number.")
+            raise ValueError("Every pixel must be a finite number.")
         scale = _between(request, "scale", 0.2, 8)
         output_scale = _between(request, "output", 0.2, 8)
         alpha = _between(request, "alpha", 1e-7, 100)

@@ -1,4 +1,4 @@
-"""The field tab: a coefficient is drawn, and the solution of its equation predicted with a band."""
+"""The tab "A field": predict the solution of an equation for a drawn coefficient, with a band."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .. import ConformalSets, KernelDependencyCV
 from ..kernels import L2, RBF
 from ..operators import Covariance, Identity
 
-PLACES = 40
+POINTS = 40
 """Cells of the bar."""
 RUNS = 300
-"""Simulations that are learnt from, a quarter of them to calibrate the band."""
+"""Simulations in the training data, a quarter of them to calibrate the band."""
 LOW, HIGH = 0.2, 5.0
 """Conductivities that can be drawn."""
 COVERAGE = 0.9
@@ -33,28 +33,30 @@ def solve(conductivity: np.ndarray) -> np.ndarray:
 
 
 class Fields:
-    """A model of simulated bars, fitted when the tab is first asked."""
+    """A model of simulated bars, fitted when it is first needed."""
 
     def __init__(self) -> None:
-        self.places = (np.arange(PLACES) + 0.5) / PLACES
+        self.points = (np.arange(POINTS) + 0.5) / POINTS
 
     def some(self, request: dict) -> dict:
-        """A conductivity that was not learnt from, to begin with."""
+        """Return a conductivity that is not in the training data."""
         seed = int(request.get("seed", 0))
         a = self._draw(np.random.default_rng([7, abs(seed)]), 1)[0]
-        return {"places": self.places.tolist(), "low": LOW, "high": HIGH, "a": np.exp(a).tolist()}
+        return {"points": self.points.tolist(), "low": LOW, "high": HIGH, "a": np.exp(a).tolist()}
 
     def predict(self, request: dict) -> dict:
-        """The solution for a drawn conductivity: predicted, its band, and as simulated."""
+        """Return the predicted solution for a conductivity, its band, and the simulation."""
         a = np.asarray(request["a"], dtype=float)
-        if a.shape != (PLACES,) or not np.isfinite(a).all():
-            raise ValueError(f"a conductivity is {PLACES} finite numbers, got {a.shape}.")
+        if a.shape != (POINTS,) or not np.isfinite(a).all():
+            raise ValueError(
+                f"A conductivity must be {POINTS} finite numbers, got shape {a.shape}."
+            )
         if a.min() < 0.99 * LOW or a.max() > 1.01 * HIGH:
-            raise ValueError(f"conductivities must be between {LOW} and {HIGH}.")
+            raise ValueError(f"Conductivities must be between {LOW} and {HIGH}.")
         X = np.log(a)[None, :]
         band = self.sets.predict(X)[0]
         return {
-            "places": self.places.tolist(),
+            "points": self.points.tolist(),
             "predicted": self.sets.model_.predict(X)[0].tolist(),
             "band": [np.asarray(band.lower).tolist(), np.asarray(band.upper).tolist()],
             "truth": solve(a).tolist(),
@@ -71,12 +73,12 @@ class Fields:
             for scale in (2.0, 4.0, 8.0)
             for operator in (Identity(), Covariance(0.5))
         ]
-        model = KernelDependencyCV(kernels, L2(self.places))
+        model = KernelDependencyCV(kernels, L2(self.points))
         return ConformalSets(model, coverage=COVERAGE, kind="band", random_state=0).fit(X, Y)
 
     def _draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Logarithms of conductivities: a few waves and a jump, within what can be drawn."""
-        waves = np.cos(np.pi * np.outer(np.arange(6), self.places))
+        """Draw logarithms of conductivities: a few waves and a jump, between LOW and HIGH."""
+        waves = np.cos(np.pi * np.outer(np.arange(6), self.points))
         a = rng.normal(size=(n, 6)) / np.arange(1, 7) @ waves
-        jump = rng.normal(size=(n, 1)) * (self.places > rng.uniform(0.1, 0.9, size=(n, 1)))
+        jump = rng.normal(size=(n, 1)) * (self.points > rng.uniform(0.1, 0.9, size=(n, 1)))
         return np.clip(0.7 * (a + jump), np.log(LOW), np.log(HIGH))

@@ -1,217 +1,200 @@
+"""The page on starlette and uvicorn: questions of its tabs, downloads, files; loopback only."""
+
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
-import sys
-import time
 from collections.abc import Callable
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
-from threading import BoundedSemaphore, Lock
+from pathlib import Path
 from typing import Any
 
+import uvicorn
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from . import connection
 from .digits import Digits
 from .fields import Fields
+from .plain import plain
 from .strings import Strings
 from .table import Tables
 from .words import Words
 
 LARGEST = 2**22
 """Bytes of a request."""
-PATIENCE = 10.0
-"""Seconds in which a request must have arrived, and a reply must have been taken."""
-CONNECTIONS = 512
-"""Connections that may be open at once; the one that has waited longest makes room for a new."""
 WAITING = 8
-"""Requests that may wait for a model to be fitted; further ones are told to come again."""
-TABS = {
+"""Costly requests that may be in progress or wait; further ones are refused."""
+QUESTIONS = {
     "digits": ("some", "complete"),
     "words": ("some", "read"),
     "strings": ("learn", "answer"),
     "fields": ("some", "predict"),
     "table": ("look", "fit", "progress", "row", "predict"),
 }
-"""The tabs of the page, and what each can be asked."""
-COSTLY = (
+"""The tabs of the page, and the questions that each of them answers."""
+COSTLY = {
     "/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/fields/predict",
     "/table/predict",
-)  # fmt: skip
-FILES = {
-    "/": ("page.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css"),
-    **{f"/{name}.js": (f"{name}.js", "text/javascript")
-       for name in ("common", *TABS)},
 }  # fmt: skip
-POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
-INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Of a report: it shows what a stranger's table holds, and runs nothing."""
+"""Questions that fit models: they are answered one at a time."""
+HEADERS = [
+    ("Content-Security-Policy",
+     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+     "frame-ancestors 'self'; form-action 'none'; base-uri 'none'"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Connection", "close"),  # so that the limits of a connection are those of a request
+]  # fmt: skip
+INERT = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
+    "img-src data:"
+}
+"""Additional policy of a report: it shows cells of any table, and must not run anything."""
 
 
-class Handler(BaseHTTPRequestHandler):
-    """GET gives the page, POST an answer of one of its tabs."""
+class SameOrigin:
+    """Middleware that refuses requests which a browser sends on behalf of another site."""
 
-    server: Server
-    timeout = PATIENCE
+    def __init__(self, app: Any):
+        self.app = app
 
-    def setup(self) -> None:
-        """Note when the connection began, so that the server can end one that says nothing."""
-        super().setup()
-        self.server.unread[self.connection] = time.monotonic()
-
-    def finish(self) -> None:
-        """Forget the connection."""
-        self.server.unread.pop(self.connection, None)
-        super().finish()
-
-    def do_GET(self) -> None:
-        """A file of the page, or one that was made of the table."""
-        path = self.path.split("?")[0]
-        if path not in FILES and path not in self.server.downloads:
-            self.send_error(HTTPStatus.NOT_FOUND)
-        elif self._trusted():
-            if path in FILES:
-                name, kind = FILES[path]
-                self._send(files(__package__).joinpath(name).read_bytes(), kind)
-            else:
-                self._download(*self.server.downloads[path])
-
-    def _download(self, make: Callable[[], bytes], kind: str) -> None:
-        try:
-            self._send(make(), kind, INERT)
-        except (ValueError, TypeError, OSError) as problem:
-            self._send(str(problem).encode(), "text/plain; charset=utf-8", INERT)
-
-    def do_POST(self) -> None:
-        """An answer, as JSON."""
-        answer = self.server.answers.get(self.path)
-        if answer is None:
-            self.send_error(HTTPStatus.NOT_FOUND)
-        elif self._trusted():
-            self._send(json.dumps(self._answered(answer)).encode(), "application/json")
-
-    def _answered(self, answer: Callable[[dict], Any]) -> dict:
-        try:
-            request = json.loads(self._body() or b"{}")
-            if not isinstance(request, dict):
-                raise TypeError(f"a request is an object with names, got {type(request).__name__}.")
-            return self.server.answered(self.path, answer, request)
-        except KeyError as problem:
-            return {"error": f"the request has no {problem}."}
-        except MemoryError as problem:
-            return {"error": str(problem) or "that needs more memory than there is: send less."}
-        except (ValueError, TypeError, ArithmeticError, ImportError, OSError) as problem:
-            return {"error": str(problem)}
-        except RecursionError:
-            return {"error": "the request is nested too deeply: recursion has a limit."}
-
-    def _body(self) -> bytes:
-        length = (self.headers.get("Content-Length") or "0").lstrip("0") or "0"
-        if not (length.isascii() and length.isdigit()):
-            raise ValueError(f"a request says how long it is in bytes, got {length!r:.40}.")
-        if len(length) > 10 or int(length) > LARGEST:
-            raise ValueError("that is too much for this page: use the command line (mercer fit).")
-        body = self.rfile.read(int(length))
-        self.server.unread.pop(self.connection, None)
-        return body
-
-    def _trusted(self) -> bool:
-        """Whether the page itself asks: another site could name this address as its own."""
-        host = self.headers.get("Host") or ""
-        origin = self.headers.get("Origin")
-        known = host.rsplit(":", 1)[0] in ("localhost", "127.0.0.1")
-        if known and origin in (None, f"http://{host}"):
-            return True
-        self.send_error(HTTPStatus.FORBIDDEN)
-        return False
-
-    def _send(self, body: bytes, kind: str, policy: str = POLICY) -> None:
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Content-Security-Policy", policy)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: Any) -> None:
-        """Nothing: the terminal is the user's."""
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on, or answer it with status 403."""
+        headers = Headers(scope=scope)
+        if headers.get("origin") in (None, f"http://{headers.get('host')}"):
+            await self.app(scope, receive, send)
+        else:
+            refusal = PlainTextResponse("Requests from other sites are refused.", 403)
+            await refusal(scope, receive, send)
 
 
-class Server(ThreadingHTTPServer):
-    """The page and its tabs, on loopback."""
+class Answers:
+    """Endpoint for the questions of all tabs: a JSON object in, a JSON object out."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, port: int = 0, table: str | None = None):
-        tables = Tables(table)
+    def __init__(self, tables: Tables):
         tabs = {"digits": Digits(), "words": Words(), "strings": Strings(), "fields": Fields()}
-        self.answers: dict[str, Callable[[dict], Any]] = {
-            f"/{tab}/{asked}": getattr(tabs.get(tab, tables), asked)
-            for tab, names in TABS.items()
-            for asked in names
+        self.by_path: dict[str, Callable[[dict], dict]] = {
+            f"/{tab}/{question}": getattr(tabs.get(tab, tables), question)
+            for tab, questions in QUESTIONS.items()
+            for question in questions
         }
-        self.downloads: dict[str, tuple[Callable[[], bytes], str]] = {
-            "/table/report": (tables.report, "text/html; charset=utf-8"),
-            "/table/model": (tables.file, "application/octet-stream"),
-        }
-        self.unread: dict[socket.socket, float] = {}
-        self._places, self._one_at_a_time = BoundedSemaphore(WAITING), Lock()
-        super().__init__(("127.0.0.1", port), Handler)
+        self.one_at_a_time, self.waiting = CapacityLimiter(1), 0
 
-    def answered(self, path: str, answer: Callable[[dict], Any], request: dict) -> Any:
-        """An answer; those that fit models come one after the other, and few wait for them."""
-        if path not in COSTLY:
-            return answer(request)
-        if not self._places.acquire(blocking=False):
-            raise ValueError("the page is busy with other requests: ask again in a moment.")
+    async def __call__(self, request: Request) -> Response:
+        """Answer a question, or say in one sentence why not."""
+        answer = self.by_path.get(request.url.path)
+        if answer is None:
+            return PlainTextResponse("Not Found", 404)
         try:
-            with self._one_at_a_time:
-                return answer(request)
+            async with asyncio.timeout(connection.PATIENCE):
+                body = await request.body()
+        except (TimeoutError, ClientDisconnect):
+            return PlainTextResponse("The request did not arrive in time.", 408)
+        if request.url.path not in COSTLY:
+            return await to_thread.run_sync(_answered, answer, body)
+        if self.waiting >= WAITING:
+            return _problem("The page is busy with other requests: try again in a moment.", 503)
+        self.waiting += 1
+        try:
+            return await to_thread.run_sync(_answered, answer, body, limiter=self.one_at_a_time)
         finally:
-            self._places.release()
+            self.waiting -= 1
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a connection, at the cost of the oldest one where there are too many."""
-        waiting = sorted(self.unread.copy().items(), key=lambda item: item[1])
-        for connection, _ in waiting[: max(0, len(waiting) - CONNECTIONS + 1)]:
-            self._end(connection)
-        super().process_request(request, client_address)
 
-    def service_actions(self) -> None:
-        """End connections whose request has not arrived in time, also one that comes in drops."""
-        now = time.monotonic()
-        for connection, begun in self.unread.copy().items():
-            if now - begun > PATIENCE:
-                self._end(connection)
+def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
+    try:
+        request = json.loads(body or b"{}")
+        if not isinstance(request, dict):
+            raise TypeError(f"A request must be an object, got {type(request).__name__}.")
+        return _reply(plain(answer(request)))
+    except KeyError as problem:
+        return _problem(f"The request has no {problem}.")
+    except MemoryError as problem:
+        return _problem(str(problem) or "There is not enough memory for this: send less.")
+    except RecursionError:
+        return _problem("The request is nested too deeply: recursion is limited.")
+    except (ValueError, TypeError, ArithmeticError, ImportError, OSError) as problem:
+        return _problem(str(problem))
 
-    def _end(self, connection: socket.socket) -> None:
-        self.unread.pop(connection, None)
+
+def _problem(sentence: str, status: int = 400) -> Response:
+    return _reply({"error": sentence}, status)
+
+
+def _reply(content: dict, status: int = 200) -> Response:
+    text = json.dumps(content)  # in ASCII: a lone surrogate of a table has no UTF-8
+    return Response(text, status, media_type="application/json")
+
+
+def _download(make: Callable[[], bytes], media_type: str) -> Callable[[Request], Response]:
+    def endpoint(request: Request) -> Response:
         try:
-            connection.shutdown(socket.SHUT_RDWR)  # its thread reads the end and closes it
-        except OSError:
-            pass
+            return Response(make(), media_type=media_type, headers=INERT)
+        except (ValueError, TypeError, ImportError, OSError) as problem:
+            return PlainTextResponse(str(problem), 400, headers=INERT)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing where a browser has gone away or was too slow; else as ever."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
-
-    @property
-    def address(self) -> str:
-        """Where the page is."""
-        return f"http://127.0.0.1:{self.server_port}"
+    return endpoint
 
 
-def serve(port: int = 0, table: str | None = None) -> Server:
-    """The server, ready to `serve_forever`.
+def create_app(answers: Answers, tables: Tables) -> Starlette:
+    """Return the application: downloads, questions and the files of the page."""
+    return Starlette(
+        routes=[
+            Route("/table/report", _download(tables.report, "text/html")),
+            Route("/table/model", _download(tables.file, "application/octet-stream")),
+            Route("/{tab}/{question}", answers.__call__, methods=["POST"], max_body_size=LARGEST),
+            Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
+        ],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]),
+            Middleware(SameOrigin),
+        ],
+    )
+
+
+class Server(uvicorn.Server):
+    """The page, bound to a port of this machine.
 
     Parameters
     ----------
     port
-        0 takes any that is free.
+        The port on 127.0.0.1; 0 chooses a free one.
     table
-        A file to show first.
+        A file that the tab "Your table" shows first.
     """
-    return Server(port, table)
+
+    def __init__(self, port: int = 0, table: str | Path | None = None):
+        tables = Tables(table)
+        answers = Answers(tables)
+        self.answers = answers.by_path
+        self.socket = socket.create_server(("127.0.0.1", port))
+        super().__init__(
+            uvicorn.Config(
+                create_app(answers, tables), http=connection.Connection, ws="none", lifespan="off",
+                log_config=None, access_log=False, server_header=False, proxy_headers=False,
+                headers=HEADERS, timeout_graceful_shutdown=1,
+            )
+        )  # fmt: skip
+
+    @property
+    def port(self) -> int:
+        """The port that the page is served on."""
+        return self.socket.getsockname()[1]
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer requests until the process is interrupted or `should_exit` is set."""
+        super().run(sockets or [self.socket])

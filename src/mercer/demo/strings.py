@@ -1,4 +1,4 @@
-"""The third tab: a pasted table of two columns of strings, learnt and asked."""
+"""The tab "Your strings": learn from a pasted table of two columns of strings."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from .. import SequenceTransducer
 
 PAIRS = 5000
 LETTERS = 200
-"""Letters of a string."""
+"""Letters of a string, at most."""
 CELLS = 2_000_000
-"""Letters of the input times letters of the output, over all pairs: time and memory go by it.
-
-More than that belongs on the command line.
-"""
+"""Letters of the input times letters of the output, summed over all pairs, at most: time and
+memory grow with this number."""
 
 
 class Strings:
-    """The transducer of the table pasted last."""
+    """The transducer of the last pasted table."""
 
     def __init__(self) -> None:
         self.model: SequenceTransducer | None = None
@@ -25,14 +23,18 @@ class Strings:
         lines = [(i, line) for i, line in enumerate(str(request["table"]).splitlines(), 1)
                  if line.strip()]  # fmt: skip
         if len(lines) > PAIRS:
-            raise ValueError(f"between 4 and {PAIRS} lines can be learnt here, got {len(lines)}.")
+            raise ValueError(
+                f"The number of lines must be between 4 and {PAIRS}, got {len(lines)}."
+            )
         pairs = [_pair(i, line) for i, line in lines]
         if len(pairs) < 4:
-            raise ValueError(f"between 4 and {PAIRS} lines can be learnt here, got {len(pairs)}.")
+            raise ValueError(
+                f"The number of lines must be between 4 and {PAIRS}, got {len(pairs)}."
+            )
         if sum(len(x) * len(y) for x, y in pairs) > CELLS:
             raise ValueError(
                 f"{len(pairs)} lines are too many for strings of this length: paste fewer or "
-                "shorter ones, or use the command line (mercer fit)."
+                "shorter ones, or use SequenceTransducer in Python."
             )
         X, y = zip(*pairs, strict=True)
         self.model = SequenceTransducer(unalignable="skip").fit(list(X), list(y))
@@ -40,12 +42,12 @@ class Strings:
         return {"pairs": len(pairs), "left_out": None if accuracy is None else float(accuracy)}
 
     def answer(self, request: dict) -> dict:
-        """The best five outputs of a string."""
+        """Return the best five outputs of a string."""
         if self.model is None:
-            raise ValueError("paste a table and learn it first.")
+            raise ValueError("Paste a table and learn it first.")
         text = str(request["text"])
         if len(text) > LETTERS:
-            raise ValueError(f"the string has {len(text)} letters; this page takes {LETTERS}.")
+            raise ValueError(f"The string has {len(text)} letters, and this page takes {LETTERS}.")
         return {"best": [[y, float(s)] for y, s in self.model.predict_top([text], k=5)[0]]}
 
 
@@ -55,10 +57,8 @@ def _pair(number: int, line: str) -> tuple[str, str]:
         if len(parts) == 2 and all(parts):
             if max(map(len, parts)) > LETTERS:
                 raise ValueError(
-                    f"line {number} has a string of {max(map(len, parts))} letters; this page "
+                    f"Line {number} has a string of {max(map(len, parts))} letters, and this page "
                     f"takes {LETTERS}."
                 )
             return parts[0], parts[1]
-    raise ValueError(
-        f"line {number}: two strings are wanted, separated by a tab; got {line!r:.40}."
-    )
+    raise ValueError(f"Line {number} must have two strings, separated by a tab, got {line!r:.40}.")

@@ -1,4 +1,4 @@
-"""The second tab: handwritten words, where the OCR data is present."""
+"""The tab "Handwritten words": real ones where the data set is installed, generated otherwise."""
 
 from __future__ import annotations
 
@@ -11,47 +11,56 @@ from .. import KernelDependency
 from ..datasets import DataNotFound, WrongData, load_ocr_words
 from ..decoders import Lexicon, PerPosition
 from ..kernels import Normalized, Polynomial, Positions
+from .letters import HEIGHT, VOCABULARY, WIDTH, written
+
+COPIES = 6
+"""Times that each word of the vocabulary is written where words are generated."""
 
 
 class Words:
-    """A model of the first fold, fitted when the tab is first opened."""
+    """A model of a part of the words, fitted when it is first needed."""
 
     @cached_property
-    def data(self) -> tuple[Any, Any, Any]:
-        """Images, words and folds."""
-        return load_ocr_words()
+    def data(self) -> tuple[Any, Any, Any, str]:
+        """Images, words, whether a word is learnt from, and where the words come from."""
+        try:
+            images, words, folds = load_ocr_words()
+            return images, words, folds == 0, "Words written by people (the OCR data set)."
+        except (DataNotFound, WrongData):
+            words = np.array(VOCABULARY * COPIES)
+            images = written(list(words), np.random.default_rng(0))
+            learnt = np.arange(len(words)) < len(words) // 2
+            return images, words, learnt, "Words written by a program with an unsteady hand."
 
     @cached_property
     def model(self) -> KernelDependency:
-        """Learnt from the words of fold 0."""
-        images, words, folds = self.data
+        """The model, fitted on the words to learn from."""
+        images, words, learnt, _ = self.data
         kernel = Positions(Normalized(Polynomial(3, 1 / 8)))
         model = KernelDependency(
             kernel, Positions(), alpha=1e-2, decoder=PerPosition(length="input")
         )
-        return model.fit(images[folds == 0], words[folds == 0])
+        return model.fit(images[learnt], words[learnt])
 
     def some(self, request: dict) -> dict:
-        """Words of the other folds to pick from; what is missing, where there are none."""
-        try:
-            images, words, folds = self.data
-        except (DataNotFound, WrongData) as problem:
-            return {"missing": str(problem)}
+        """Return some words that the model does not learn from."""
+        images, words, learnt, source = self.data
         rng = np.random.default_rng(int(request.get("seed", 0)))
-        chosen = rng.choice(np.flatnonzero(folds > 0), 8, replace=False)
+        chosen = rng.choice(np.flatnonzero(~learnt), 8, replace=False)
         return {
+            "source": source,
             "words": [
                 {"number": int(i), "truth": str(words[i]), "letters": _pixels(images[i])}
                 for i in chosen
-            ]
+            ],
         }
 
     def read(self, request: dict) -> dict:
-        """The word as read letter by letter, and over the words known."""
+        """Return a word as read letter by letter, and among the words of the training data."""
         images = self.data[0]
         number = int(request["number"])
         if not 0 <= number < len(images):
-            raise ValueError(f"there is no word number {number}.")
+            raise ValueError(f"There is no word number {number}.")
         model = self.model
         points = model.embed(images[[number]])
         alone = model.predict(images[[number]])[0]
@@ -61,5 +70,4 @@ class Words:
 
 
 def _pixels(letters: np.ndarray) -> list:
-    """Letters as rows of pixels, 16 high and 8 wide."""
-    return np.asarray(letters, dtype=float).reshape(len(letters), 16, 8).tolist()
+    return np.asarray(letters, dtype=float).reshape(len(letters), HEIGHT, WIDTH).tolist()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from typing import Any, ClassVar, TypeVar, cast
@@ -25,6 +27,7 @@ from .._arrays import (
     is_foreign,
     like,
     namespace,
+    own_copy,
     part,
 )
 from .._from_file import MARK, FromFile, Lean
@@ -46,11 +49,37 @@ BLOCK = 4096
 """Inputs that are predicted at once."""
 
 
+_copied: ContextVar[bool] = ContextVar("copied", default=False)
+"""Whether a fit is running that has made its own copy of the data."""
+
+
+@contextmanager
+def own_data(*given: Any) -> Iterator[list[Any]]:
+    """Copy the arrays of the user once, for this fit and for those that it starts.
+
+    What a model keeps then cannot be changed from outside.
+    """
+    data = list(given) if _copied.get() else [own_copy(value) for value in given]
+    token = _copied.set(True)
+    try:
+        yield data
+    finally:
+        _copied.reset(token)
+
+
 def afresh(fit: Fit) -> Fit:
-    """Fit a bare copy and take its state over last: a failed fit changes nothing."""
+    """Fit a bare copy, on data of its own, and take its state over last.
+
+    A fit that fails changes nothing.
+    """
 
     @wraps(fit)
     def fitted(self: Any, X: Items, y: Items = None, *args: Any, **params: Any) -> Any:
+        with own_data(X, y, *args, *params.values()) as data:
+            named = dict(zip(params, data[2 + len(args) :], strict=True))
+            return on_fresh_state(self, *data[: 2 + len(args)], **named)
+
+    def on_fresh_state(self: Any, X: Items, y: Items, *args: Any, **params: Any) -> Any:
         fresh = copy.copy(self)
         for name in vars(self):
             if name.endswith("_") or name == MARK:
@@ -151,6 +180,8 @@ class StructuredEstimator(
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
+        if hasattr(X, "columns"):
+            _refuse_repeated(list(X.columns))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
@@ -343,6 +374,13 @@ class StructuredEstimator(
     def _scalar_kernels(self) -> list[Kernel]:
         """The input kernels as given, from which scikit-learn learns what X is."""
         raise NotImplementedError
+
+
+def _refuse_repeated(columns: list[Any]) -> None:
+    """Refuse a table in which two columns have one name."""
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"X has the column {twice!r} twice: names of columns must be unique.")
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:

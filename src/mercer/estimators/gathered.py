@@ -87,6 +87,23 @@ class Gathered:
         gatherings = gathered(source, expected, gatherings)
         return cls(expected, sample, gatherings, pairs=len(source))
 
+    @classmethod
+    def of_fitted(cls, problem: Problem, block: tuple, model: Any) -> Gathered:
+        """Return the moments of a block under the kernels and feature maps of a fitted model."""
+        sides = problem.inputs, problem.outputs
+        inputs, outputs = (
+            Explicit().fit(side.kernel, side.items) if side.features is None else side.map
+            for side in sides
+        )
+        expected = Expected.of((sides[0].kernel,), sides[1].kernel, block)
+        X, y, w = expected.checked(0, block)
+        size = sample_size(model.features, model.output_features)
+        sample = Sample(size).with_block(0, X, y, w)
+        gathering = Gathering.of(inputs, outputs, sample.X, sample.y, problem.intercept)
+        require_moments([gathering.widths])
+        gathering = gathering.plus(gathering.moments_of(X, y, w))
+        return cls(expected, sample, [gathering], pairs=count(y))
+
     def plus(self, block: tuple) -> Gathered:
         """The same with one more block; this one stays as it is."""
         X, y, w = self.expected.checked(self.blocks, block)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._arrays import Items
+from .._arrays import Items, own_copy
 from .._parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -200,8 +200,9 @@ class KernelDependency(RidgeEstimator):
     def partial_fit(self, X: Items, y: Items, sample_weight: Any = None) -> KernelDependency:
         """Learn from one more block of pairs.
 
-        The first block settles kernels and landmarks, so it should look like the rest. Every call
-        leaves a model that can predict; for a long stream `fit` is cheaper, which solves once.
+        The first block determines length scales and landmarks, or the pairs of `fit` if the model
+        was fitted before; make sure that they are representative. Every call leaves a model that
+        can predict. For a long stream `fit` is cheaper, because it solves once.
 
         Parameters
         ----------
@@ -210,6 +211,7 @@ class KernelDependency(RidgeEstimator):
         sample_weight
             How much each of them counts.
         """
+        X, y, sample_weight = map(own_copy, (X, y, sample_weight))
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
         if "points_" in vars(self):
             gathered = self._gathered_before().plus(block)
@@ -221,7 +223,7 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _gathered_before(self) -> Gathered:
-        """The moments of all that was learnt so far; of pairs held whole as of one block."""
+        """Return the moments of all pairs so far; pairs in memory count as one block."""
         if "stream_" in vars(self):
             return self.stream_
         if "fitted_" not in vars(self):
@@ -233,7 +235,7 @@ class KernelDependency(RidgeEstimator):
         refuse_in_streams([held.kernel], [held.loss], None, choice=False)
         y = self._flattened(held.outputs.items)
         block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
-        return self._gathered(Stream([block]))
+        return Gathered.of_fitted(held, block, self)
 
     def _gathered(self, source: Source) -> Gathered:
         kernel = as_operator_kernel(self.kernel)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..features import Explicit
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..operators.windows import like_index
-from ..solvers.law_moments import LawFit, LawMoments, binary_unit
+from ..solvers.law_moments import LawFit, LawMoments, binary_unit, damping_of
 from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
@@ -27,8 +26,12 @@ from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, over the number of windows."""
-SCORED = 40
-"""Fields that ridges are chosen on, left out."""
+SCORED, CHECKED = 40, 200
+"""Left-out fields that ridges are chosen on, and that errors are reported of."""
+BEYOND = 2.0
+"""Solutions are damped from this many times the distance of the farthest training field on."""
+LOST, FAR = 1.0, 0.5
+"""The most that one field counts in a choice, and the error from which a field is far off."""
 SCALE = 3.0
 """The default length scale of windows over their median distance."""
 
@@ -75,7 +78,13 @@ class LocalLaw(StructuredEstimator):
     alpha_
         The ridge.
     errors_
-        The mean relative error of left-out fields at every ridge; there is none with a single one.
+        The mean relative error of left-out fields at every ridge. A field counts at most 1, so that
+        the choice does not depend on how far off a few fields are.
+    left_out_errors_
+        The relative errors of up to 200 left-out fields at the chosen ridge.
+    far_off_
+        The fraction of those that are more than 50 % off. Compare it with the mean: near a
+        resonance, where the system is nearly singular, a few fields are wrong by far.
 
     Notes
     -----
@@ -139,10 +148,13 @@ class LocalLaw(StructuredEstimator):
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         A, B = map.moved(take(X, used)), map.moved(Y[used])
         self._settle(map, A, random)
-        unit = binary_unit(B[:, like_index(map._grid.live, B)])
+        live = B[:, like_index(map._grid.live, B)]
+        unit = binary_unit(live)
+        self._limit(map, host(live) / unit)
         self._choose(LawFit(map, A, B / unit), labels, random)
         map.weights[:, 0] *= unit
         map.constant *= unit
+        map.centre, map.bound = map.centre * unit, map.bound * unit
         for name in ("marks", "weights", "constant"):
             setattr(map, name, np.ascontiguousarray(host(getattr(map, name))))
         explicit = Explicit().fit(self.output_kernel_, y)
@@ -210,6 +222,12 @@ class LocalLaw(StructuredEstimator):
         if self.kernel is None:
             map.kernel = Matern(SCALE * map.kernel.length_scale_, nu=3.5).fit(map.marks)
 
+    def _limit(self, map: LocalLawMap, Y: np.ndarray) -> None:
+        """Damp solutions that are much farther from the mean than every training field."""
+        map.centre = Y.mean(axis=0)
+        farthest = float(np.linalg.norm(Y - map.centre, axis=1).max())
+        map.bound = BEYOND * (farthest or float(np.linalg.norm(map.centre)) or 1.0)
+
     def _choose(self, fit: LawFit, labels: np.ndarray, random: Any) -> None:
         """Take the ridge of the smallest left-out error, and learn from all fields."""
         n, alphas = len(labels), list(ridges_of(self))
@@ -218,21 +236,28 @@ class LocalLaw(StructuredEstimator):
         order = random.permutation(int(labels.max()) + 1)
         number = min(whole(self.cv, "cv", 2), len(order))
         fold = (np.argsort(order) % number)[labels]
-        scored = np.zeros(n, dtype=bool)
-        scored[random.permutation(n)[:SCORED]] = True
+        drawn = random.permutation(n)
         parts = [fit.moments(np.flatnonzero(fold == f)) for f in range(number)]
         moments = sum(parts[1:], start=parts[0])
-        if len(alphas) > 1:
-            errors: list[Sequence[float]] = []
-            for f, own in enumerate(parts):
-                out = np.flatnonzero((fold == f) & scored)
-                if len(out):
-                    path = (moments - own).path(alphas, self.fit_intercept)
-                    errors.extend(fit.errors(out, path))
-            self.errors_ = np.mean(errors, axis=0)
-            self._refuse_unless(bool(np.isfinite(self.errors_).any()))
-            alphas = [alphas[int(np.argmin(self.errors_))]]
-        (self.alpha_,) = alphas
+
+        def left_out(fields: np.ndarray, ridges: list[float]) -> list[np.ndarray]:
+            """Return errors and violations of left-out fields (rows) at some ridges (columns)."""
+            folds = [(own, fields[fold[fields] == f]) for f, own in enumerate(parts)]
+            found = [
+                fit.judged(out, (moments - own).path(ridges, self.fit_intercept))
+                for own, out in folds
+                if len(out)
+            ]
+            return [np.concatenate(both) for both in zip(*found, strict=True)]
+
+        errors, _ = left_out(np.sort(drawn[:SCORED]), alphas)
+        self.errors_ = np.minimum(errors, LOST).mean(axis=0)
+        self._refuse_unless(bool(np.isfinite(errors).all(axis=0).any()))
+        self.alpha_ = alphas[int(np.argmin(self.errors_))]
+        errors, violated = left_out(np.sort(drawn[:CHECKED]), [self.alpha_])
+        self.left_out_errors_ = errors[:, 0]
+        self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
+        fit.map.damping = float(damping_of(violated)[0])
         self._learn(fit, moments)
 
     def _learn(self, fit: LawFit, moments: LawMoments) -> None:
@@ -240,7 +265,8 @@ class LocalLaw(StructuredEstimator):
         xp = namespace(fit.X)
         coef, constant = next(moments.path([self.alpha_], self.fit_intercept))
         self._refuse_unless(bool(xp.all(xp.isfinite(coef))))
-        self._refuse_unless(bool(np.isfinite(fit.errors(np.arange(1), [(coef, constant)])).all()))
+        errors, _ = fit.judged(np.arange(1), [(coef, constant)])
+        self._refuse_unless(bool(np.isfinite(errors).all()))
         fit.map.weights, fit.map.constant = fit.weights(coef), constant * fit.scale
 
     def _refuse_unless(self, finite: bool) -> None:

@@ -26,3 +26,14 @@ def minima(start, stop, ap, ai, ax, bp, bi, bx, S):
             for q in range(bp[feature], bp[feature + 1]):
                 b = bx[q]
                 S[i, bi[q]] += a if a < b else b
+
+
+@parallel
+def harmonic(start, stop, ap, ai, ax, bp, bi, bx, S):
+    """S_ij += Σ_f 2 a_f b_f / (a_f + b_f)."""
+    for i in range(start, stop):
+        for p in range(ap[i], ap[i + 1]):
+            feature, a = ai[p], ax[p]
+            for q in range(bp[feature], bp[feature + 1]):
+                b = bx[q]
+                S[i, bi[q]] += 2.0 * a * (b / (a + b))

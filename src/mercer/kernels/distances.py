@@ -137,7 +137,7 @@ def absolute(A: Array, B: Array) -> Array:
     if issparse(A) or issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
 
-        return manhattan_distances(_narrow(csr_array(A)), _narrow(csr_array(B)))
+        return manhattan_distances(csr_array(A), csr_array(B))
     if not is_foreign(A):
         return cdist(A, B, "cityblock")
     xp = namespace(A)
@@ -146,11 +146,6 @@ def absolute(A: Array, B: Array) -> Array:
 
         return torch.cdist(A, B, p=1)
     return xp.stack([xp.sum(xp.abs(B - A[i, :]), axis=1) for i in range(A.shape[0])])
-
-
-def _narrow(A: csr_array) -> csr_array:
-    """The same with indices of 32 bits, which scikit-learn's loop asks for."""
-    return csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
 
 
 def exp(A: Array, factor: float = 1.0) -> Array:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
-from scipy.spatial.distance import cdist
 
 from .._arrays import Array, Items, dense, host, is_foreign, like, namespace
 from ._bags import over_shared
@@ -61,15 +62,15 @@ class ChiSquare(HistogramKernel):
     array([[1.    , 0.6667]])
     """
 
-    def _gram(self, A: Array, B: Array) -> Array:
-        from sklearn.metrics.pairwise import additive_chi2_kernel  # slow to import, seldom needed
+    accepts_sparse = True
 
-        # It is minus the distance above.
-        D2 = -additive_chi2_kernel(host(A), host(B))
-        return _from_distances(A, B, like(D2, A))
+    def _gram(self, A: Array, B: Array) -> Array:
+        from ._bag_loops import harmonic
+
+        return _over_shared(harmonic, A, B)
 
     def _diag(self, A: Array) -> Array:
-        return namespace(A).sum(A, axis=1)
+        return _totals(A)
 
 
 class Intersection(HistogramKernel):
@@ -82,17 +83,18 @@ class Intersection(HistogramKernel):
     array([[3.]])
     """
 
+    accepts_sparse = True
+
     def _gram(self, A: Array, B: Array) -> Array:
-        return _from_distances(A, B, like(cdist(host(A), host(B), "cityblock"), A))
+        return _minima(A, B)
 
     def _diag(self, A: Array) -> Array:
-        return namespace(A).sum(A, axis=1)
+        return _totals(A)
 
 
-def _from_distances(A: Array, B: Array, D2: Array) -> Array:
-    """(k(a, a) + k(b, b) - d²) / 2, with k(a, a) the sum of the entries."""
-    xp = namespace(A)
-    return 0.5 * (xp.sum(A, axis=1)[:, None] + xp.sum(B, axis=1)[None, :] - D2)
+def _totals(A: Array) -> Array:
+    """The sum of each row."""
+    return A.sum(axis=1) if issparse(A) else namespace(A).sum(A, axis=1)
 
 
 def _nonnegative(A: Array, name: str, owner: str) -> Array:
@@ -143,5 +145,10 @@ def _minima(A: Array, B: Array) -> Array:
     """Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
     from ._bag_loops import minima
 
-    found = over_shared(minima, host(A), host(B))
+    return _over_shared(minima, A, B)
+
+
+def _over_shared(loop: Any, A: Array, B: Array) -> Array:
+    """What a compiled loop sums over the entries that are positive in both rows."""
+    found = over_shared(loop, host(A), host(B))
     return like(found, A) if is_foreign(A) else found

@@ -1,16 +1,25 @@
 from __future__ import annotations
 
-import numpy as np
+import warnings
 
-from .._arrays import Array, dense, power, sqnorms
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arrays import Array, Items, dense, host, namespace, power, sqnorms
 from .._parameters import positive
 from .base import VectorKernel
 from .capabilities import ItemGradient
 from .gradients import analytic
 
+DIGITS = 1e-2
+"""Rounding errors from this fraction of the terms of the highest degree on call for a warning."""
+
 
 class Polynomial(VectorKernel):
     """k(a, b) = (gamma ⟨a, b⟩ + coef0)^degree.
+
+    Inputs that lie many spreads from zero have nearly equal values, of which rounding leaves few
+    digits: `fit` warns then. ``Standardized(Polynomial())`` subtracts their mean.
 
     Examples
     --------
@@ -25,6 +34,20 @@ class Polynomial(VectorKernel):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+
+    def fit(self, A: Items) -> Polynomial:
+        """Warn where the items lie so far from zero that rounding hides their differences."""
+        A = self.check(A, "A")
+        size, spread = _size_and_spread(A)
+        near = self.gamma * spread / (self.gamma * size + self.coef0)
+        lost = np.finfo(float).eps > DIGITS * near ** int(self.degree)
+        if lost and spread > 0:
+            warnings.warn(
+                f"{self} loses its digits: the items lie {np.sqrt(size / spread):.0e} times their "
+                f"spread from zero. Subtract their mean, for example by Standardized({self}).",
+                stacklevel=2,
+            )
+        return self
 
     def _affine(self, inner: Array) -> Array:
         if self.degree != int(self.degree) or self.degree < 1:
@@ -54,3 +77,13 @@ class Polynomial(VectorKernel):
         """The same along b = a, twice."""
         base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
+
+
+def _size_and_spread(A: Array) -> tuple[float, float]:
+    """The mean of ‖a‖², and of ‖a - m‖² with m the mean of the items."""
+    size = float(np.mean(host(sqnorms(A))))
+    if issparse(A):
+        mean = A.mean(axis=0)
+        return size, size - float(mean @ mean)
+    xp = namespace(A)
+    return size, float(xp.mean(sqnorms(A - xp.mean(A, axis=0))))

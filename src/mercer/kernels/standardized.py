@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
+from sklearn.base import clone
 
-from .._arrays import Array, Items, host, like, namespace
+from .._arrays import Array, Items, dense, host, like, namespace, sqnorms
 from .._parameters import positive, whole
 from ..spaces import Vectors
-from .base import Kernel
+from .base import Kernel, Linear
 from .capabilities import Fourier, ItemGradient
 from .gradients import ParameterGradient, by_complex_step, total
 from .mapped import After
 from .wrapper import Wrapper
 
 UNITS = ("each", "common")
+FAR = 1e3
+"""Spreads from zero up to which sparse rows are shifted after their products are taken."""
 CONSTANT = 1e-12
 """A column that varies by less than this share of its largest value does not vary."""
 
@@ -25,8 +28,9 @@ CONSTANT = 1e-12
 class Standardized(After):
     """k((a - m) / s, (b - m) / s): a kernel on vectors whose columns are in units of their spread.
 
-    The units of the columns then change nothing. Sparse rows are not moved, only scaled: no kernel
-    of differences, and no linear one with an intercept, can tell.
+    The units of the columns then change nothing. Sparse rows have the values of dense ones. They
+    stay sparse for kernels of differences, such as `RBF`, and for linear ones; other kernels
+    compare them as dense rows.
 
     Parameters
     ----------
@@ -54,8 +58,6 @@ class Standardized(After):
     array([[2.]])
     """
 
-    slopes = False  # of kernels that were pickled before there was a choice
-
     def __init__(self, kernel: Kernel, units: str | Array = "each", slopes: bool = False):
         self.kernel = kernel
         self.units = units
@@ -66,20 +68,18 @@ class Standardized(After):
     def fit(self, A: Items) -> Kernel:
         """Settle the units, and fit the kernel on what is scaled."""
         A = self.check(A, "A")
-        mean, spread = _moments(A)
-        self.mean_ = np.zeros_like(mean) if issparse(A) else mean
+        self.mean_, spread = _moments(A)
         self.spread_ = self._spread(spread)
         if self.slopes:
-            if issparse(A):
-                raise ValueError("slopes=True is for curves: give dense rows.")
-            Z = (host(A) - mean) / self.spread_
+            Z = (host(A) - self.mean_) / self.spread_
             apart = np.diff(Z, axis=1).var(axis=0).sum()
             self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
-        return super().fit(A)
+        self.kernel_ = clone(self._given()).fit(A if self._products(A) else self._apply(A))
+        return self
 
     # As the kernel inside: only units change.
     check, as_outputs = Wrapper.check, Wrapper.as_outputs
-    accepts_sparse = Wrapper.accepts_sparse
+    accepts_sparse = property(lambda self: self.inner.accepts_sparse and not self.slopes)
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
         if not isinstance(self.units, str):
@@ -92,12 +92,47 @@ class Standardized(After):
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
-        if issparse(A):
-            return csr_array(A @ diags_array(1.0 / self.spread_))
+        if issparse(A) and (self._invariant or not self.mean_.any()):
+            return self._scaled(A)
+        A = dense(A)
         Z = (A - like(self.mean_, A)) / like(self.spread_, A)
         if not self.slopes:
             return Z
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
+
+    def _scaled(self, A: Array) -> csr_array:
+        """Sparse rows in the units of the columns, without a shift."""
+        return csr_array(A @ diags_array(1.0 / self.spread_))
+
+    @property
+    def _invariant(self) -> bool:
+        """Whether the kernel inside compares differences, which a shift does not change."""
+        return self.inner.fourier is not None or self.inner.radial is not None
+
+    def _products(self, A: Array) -> bool:
+        """Whether rows are sparse and the kernel inside is linear: products are shifted then.
+
+        Not for columns whose mean is many spreads from zero: products would lose digits.
+        """
+        near = (np.abs(self.mean_) <= FAR * self.spread_).all()
+        return issparse(A) and near and isinstance(self.inner.multiple.kernel, Linear)
+
+    def _gram(self, A: Array, B: Array) -> Array:
+        if issparse(A) != issparse(B):  # or only one of them would be shifted
+            A, B = dense(A), dense(B)
+        if not self._products(A):
+            return super()._gram(A, B)
+        shift = self.mean_ / self.spread_
+        U, W = self._scaled(A), self._scaled(B)
+        K = dense(U @ W.T) - (U @ shift)[:, None] - (W @ shift)[None, :] + shift @ shift
+        return self.inner.multiple.scale * K
+
+    def _diag(self, A: Array) -> Array:
+        if not self._products(A):
+            return super()._diag(A)
+        shift = self.mean_ / self.spread_
+        U = self._scaled(A)
+        return self.inner.multiple.scale * (sqnorms(U) - 2.0 * (U @ shift) + shift @ shift)
 
     def _undo(self) -> Callable[[Array], Array]:
         def undone(A: Array) -> Array:

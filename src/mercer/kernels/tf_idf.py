@@ -85,7 +85,7 @@ class TfIdf(Kernel):
 
         Strings know their hash, so that knowing a batch again takes no time.
         """
-        key = hash(tuple(A))
+        key = hash((tuple(A), self.pieces, self.shortest, self.longest, self.bits))
         last = self.__dict__.get("_last")
         if last is None or last[0] != key:
             from sklearn.feature_extraction.text import HashingVectorizer  # slow to import

@@ -13,6 +13,8 @@ from ..operators.windows import like_index
 from .local_law import DEVICE_ROWS, ROWS, LocalLawMap
 from .place_moments import factor_of
 
+DAMPED = 0.02
+"""The damping of solutions over the squared violation of the law by left-out fields."""
 JITTER = 1e-10
 """What is added to the diagonal of the landmarks' Gram matrix."""
 
@@ -101,14 +103,30 @@ class LawFit:
         scales = xp.concat([xp.ones_like(self.scales[:1]), self.scales])
         return W * (self.scale / scales)
 
-    def errors(self, fields: np.ndarray, path: Iterable[tuple[Array, Array]]) -> np.ndarray:
-        """Relative errors of solved fields (row) for each of some fits; infinite without one."""
+    def judged(
+        self, fields: np.ndarray, path: Iterable[tuple[Array, Array]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Relative errors of solved fields (row) for each of some fits, infinite without one.
+
+        And by how much the fields themselves violate the law of each fit.
+        """
         map, at = self.map, like_index(fields, self.X)
         K = map.kernel._gram(map.windows(self.X[at, ...]), map.marks)
-        fits = [map.law(K, self.weights(c), d * self.scale) for c, d in path]
-        truth, found = host(self.Y[at, ...]), host(map.solved(namespace(K).concat(fits)))
-        wrong = found.reshape(len(fits), *truth.shape) - truth
+        laws = [map.law(K, self.weights(c), d * self.scale) for c, d in path]
+        violated = np.stack([map.violations(C, self.Y[at, ...]) for C in laws], axis=1)
+        damping = np.repeat(damping_of(violated), len(fields))
+        solved = map.solved(namespace(K).concat(laws), damping)
+        truth, found = host(self.Y[at, ...]), host(solved)
+        wrong = found.reshape(len(laws), *truth.shape) - truth
         lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
         with np.errstate(over="ignore"):  # too large to be squared is infinite
             relative = (np.linalg.norm(wrong, axis=2) / lengths).T
-        return np.where(np.isfinite(relative), relative, np.inf)
+        return np.where(np.isfinite(relative), relative, np.inf), violated
+
+
+def damping_of(violated: np.ndarray) -> np.ndarray:
+    """The damping of solutions, one for each law (column), of how far true fields violate it.
+
+    A field of typical length is as likely to violate the law by so much as to be that long.
+    """
+    return DAMPED * np.median(violated, axis=0) ** 2

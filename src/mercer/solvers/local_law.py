@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
 from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace
@@ -23,6 +23,8 @@ ROWS, DEVICE_ROWS = 2**14, 2**18
 """Windows that are compared with the landmarks at once."""
 DENSE = 2**28
 """Numbers of the systems that are solved together on a device."""
+ROUNDING = 1e-15
+"""The least damping of a singular system, relative to it."""
 BORDER = 2.0
 """How far apart a place inside the field and one outside are, in standard deviations."""
 
@@ -74,6 +76,10 @@ class LocalLawMap(FeatureMap):
         and that mean, to which one is added.
     constant
         What is added to c at each place.
+    centre, bound
+        The mean of the training fields at the places that count, and how far from it they are.
+    damping
+        What solutions beyond the bound are damped by, as `damped_solution` says.
     """
 
     kernel: Kernel
@@ -87,6 +93,9 @@ class LocalLawMap(FeatureMap):
     marks: Any = None
     weights: Any = None
     constant: Any = None
+    centre: Any = None
+    bound: float = 1.0
+    damping: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
         """One row a mark, one constant a place; neighbours are no more than a file may ask for."""
@@ -102,7 +111,10 @@ class LocalLawMap(FeatureMap):
             must(number * around <= limits.size, "places and their neighbours are too many")
         m = len(array(self.marks, "marks", np.float64, None, None))
         array(self.weights, "weights", np.float64, m, 2 + self._near.places.shape[1])
-        array(self.constant, "constant", np.float64, len(grid.live))
+        for name in ("constant", "centre"):
+            array(getattr(self, name), name, np.float64, len(grid.live))
+        must(isinstance(self.bound, float) and self.bound > 0, "bound is no length")
+        must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")
         for name in ("shift", "spread"):
             array(getattr(self, name), name, np.float64, grid.channels)
         must(self.device is None or isinstance(self.device, str), "device is no name")
@@ -174,13 +186,27 @@ class LocalLawMap(FeatureMap):
         C[:, :, 0] += constant
         return C
 
-    def solved(self, C: Array) -> Array:
-        """The fields of coefficients, flat; zero at masked places."""
+    def equation(self, C: Array) -> tuple[Array, Array]:
+        """The weights of the neighbours of each place, and the constant, of a law."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         own = deviations - xp.mean(deviations, axis=2)[:, :, None]
-        own = own + (1.0 + mean) / own.shape[2]
-        right = C[:, :, 0]
-        Y = self._by_tables(own, right) if is_foreign(C) else self._by_rows(own, right)
+        return own + (1.0 + mean) / own.shape[2], C[:, :, 0]
+
+    def violations(self, C: Array, Y: Array) -> np.ndarray:
+        """By how much fields (n, size) violate a law, relative to their lengths."""
+        xp, (own, right) = namespace(C), self.equation(C)
+        live = xp.take(Y, like_index(self._grid.live, Y), axis=1)
+        near = self._near.on(Y[:, :, None])[:, :, :, 0]
+        rest = host(live - xp.sum(own * near, axis=2) - right)
+        lengths = np.maximum(np.linalg.norm(host(live), axis=1), np.finfo(float).tiny)
+        return np.linalg.norm(rest, axis=1) / lengths
+
+    def solved(self, C: Array, damping: Any = None) -> Array:
+        """The fields of coefficients, flat; zero at masked places."""
+        own, right = self.equation(C)
+        damping = np.broadcast_to(self.damping if damping is None else damping, len(C))
+        solve = self._by_tables if is_foreign(C) else self._by_rows
+        Y = solve(own, right, damping)
         if self._grid.mask is None:
             return Y
         full = like(np.zeros((Y.shape[0], self._grid.size)), Y)
@@ -194,21 +220,32 @@ class LocalLawMap(FeatureMap):
         number[self._grid.live] = np.arange(len(self._grid.live))
         return number[self._near.places]
 
-    def _by_rows(self, own: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def _by_rows(self, own: np.ndarray, right: np.ndarray, damping: np.ndarray) -> np.ndarray:
         """One sparse system after the other."""
-        inside, P = self._near.inside, right.shape[1]
+        right, centre = right / self.bound, self.centre / self.bound
+        systems = zip(own, right, damping, strict=True)
+        found = [damped_solution(self._system(a), b, centre, d) for a, b, d in systems]
+        return np.stack(found) * self.bound
+
+    def _system(self, own: np.ndarray) -> csc_array:
+        """The matrix of the law of one field."""
+        inside, P = self._near.inside, own.shape[0]
         rows = np.append(np.nonzero(inside)[0], np.arange(P))
         columns = np.append(self._columns[inside], np.arange(P))
-        found = np.empty_like(right)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MatrixRankWarning)  # gives NaN, which no choice takes
-            for i, one in enumerate(own):
-                values = np.append(-one[inside], np.ones(P))
-                system = csr_array((values, (rows, columns)), shape=(P, P)).tocsc()
-                found[i] = spsolve(system, right[i])
-        return found
+        values = np.append(-own[inside], np.ones(P))
+        return csr_array((values, (rows, columns)), shape=(P, P)).tocsc()
 
-    def _by_tables(self, own: Array, right: Array) -> Array:
+    def _within_bound(self, Y: Array, own: Array, right: Array, damping: np.ndarray) -> Array:
+        """Solutions of dense systems; those beyond the bound are solved again, damped."""
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm((host(Y) - self.centre) / self.bound, axis=1)
+        for i in np.flatnonzero(~(lengths <= 1.0)):
+            one = slice(i, i + 1)
+            again = self._by_rows(host(own[one, ...]), host(right[one, ...]), damping[one])
+            Y[one, ...] = like(again, Y)
+        return Y
+
+    def _by_tables(self, own: Array, right: Array, damping: np.ndarray) -> Array:
         """Several systems at once, written out."""
         xp, (n, P) = namespace(own), right.shape
         inside, last = self._near.inside, P * own.shape[2]
@@ -223,4 +260,33 @@ class LocalLawMap(FeatureMap):
             flat = xp.concat([flat, ends + 0.0 * flat[:, :1]], axis=1)
             systems = xp.reshape(xp.take(flat, where, axis=1), (-1, P, P))
             found.append(xp.linalg.solve(systems, right[rows, :, None])[:, :, 0])
-        return xp.concat(found)
+        return self._within_bound(xp.concat(found), own, right, damping)
+
+
+def damped_solution(
+    A: csc_array, right: np.ndarray, centre: np.ndarray, damping: float
+) -> np.ndarray:
+    """Solve A y = right, damped where the solution is farther than 1 from the centre.
+
+    Such a system is nearly singular, or the field is unlike any before. The damped solution
+    minimises ‖A y - right‖² + damping ‖y - centre‖², so that
+    ‖y - centre‖ ≤ ‖A centre - right‖ / (2 √damping).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csc_array
+    >>> from mercer.solvers.local_law import damped_solution
+    >>> nearly_singular = csc_array(np.diag([4.0, 1e-9]))
+    >>> damped_solution(nearly_singular, np.ones(2), np.zeros(2), 1e-6).round(3)
+    array([0.25 , 0.001])
+    """
+    with warnings.catch_warnings(), np.errstate(over="ignore"):
+        warnings.simplefilter("ignore", MatrixRankWarning)
+        y = spsolve(A, right)
+        if not np.isfinite(A.data).all() or np.linalg.norm(y - centre) <= 1.0:
+            return y
+    N = (A.T @ A).tocsc()
+    shift = max(damping, ROUNDING * float(abs(N).sum(axis=0).max()))
+    N = (N + shift * eye_array(len(right), format="csc")).tocsc()
+    return centre + spsolve(N, A.T @ (right - A @ centre), permc_spec="MMD_AT_PLUS_A")

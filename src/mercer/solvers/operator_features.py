@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -30,10 +31,11 @@ class OperatorFeatures(Factorization):
     name, costs = "operator features", "low rank"
 
     def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.problem, self.outputs, side = problem, cache.outputs(problem), problem.inputs
+        self.outputs, side = cache.outputs(problem), problem.inputs
         self.kernel = fitted_kernel(problem, self.outputs)
         few = side.items if side.sample is None else take(side.items, side.sample)
-        self.map: Any = clone(side.features).fit(self.kernel, few)
+        self.map: Any = side.fitted or clone(side.features).fit(self.kernel, few)
+        self.problem = replace(problem, inputs=replace(side, fitted=self.map))
         self._gather()
 
     @classmethod

@@ -53,9 +53,9 @@ def parameter_slopes(parts: Spectral, alpha: float, criterion: str) -> Parameter
     operator = parts.problem.kernel.operator
     found = _with_terms(parts, found, operator.gram_terms(_moments(parts), found.operator))
     inputs = parts.parts[0].inputs
-    low_rank = isinstance(inputs, LowRankInputs)
-    kernel = _low_rank(parts, inputs, found) if low_rank else _exact(parts, found)
-    return ParameterSlopes(found.value, found.alpha, kernel)
+    if isinstance(inputs, LowRankInputs):
+        return ParameterSlopes(found.value, found.alpha, _low_rank(parts, inputs, found))
+    return ParameterSlopes(found.value, found.alpha, _exact(parts, found))
 
 
 def _rows(parts: Spectral) -> Array:

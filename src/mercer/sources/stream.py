@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, part
+from .._arrays import Items, blocks, count, own_copy, part
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
 from .checkpoint import Progress, as_checkpoint
+from .contents import added, contents
 from .sample import Sample
 from .shards import Shards
 
@@ -24,6 +25,11 @@ BLOCK = 8192
 """Rows that are read at once from an array."""
 EVERY = 64
 """Blocks between two checkpoints."""
+FRESH = (
+    "give blocks that stay, a function that returns fresh ones at every call, or a generator, "
+    "which is read once."
+)
+"""The way out where a source changes while it is read."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Stream(Source):
     array([[1.  , 0.07]])
     """
 
+    held: tuple[int, ...] = ()
+
     def __init__(
         self,
         source: Any,
@@ -138,7 +146,7 @@ class Stream(Source):
         found: list[Any] = []
         blocks = self._blocks()
         while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
-            found.append(block)
+            found.append(_own_copy(block))
         if not self.repeats:
             self.rest = chain(_released(found.copy()), blocks)
         return found
@@ -186,32 +194,43 @@ class Stream(Source):
         """Merge `step(number, start, block)` over all blocks, one after the other."""
         saved = self.checkpoint if resumable else None
         kept, total = saved.resume(resumable) if saved else (Progress(), None)
-        at = Progress()
+        at, held = Progress(), ()
         for block in self._blocks():
             if at.blocks >= kept.blocks:
                 more = step(at.blocks, at.pairs, block)
                 total = more if total is None else merge(total, more)
+            held = added(held, contents(at.pairs, block)) if self.repeats else ()
             at = at.plus(block, hashed=saved is not None)
             if saved and at.blocks == kept.blocks and at != kept:
                 raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
                 saved.save(at, total, resumable)
-        if self.pairs not in (None, at.pairs):
-            raise ValueError(
-                f"the stream had {self.pairs} pairs when it was first read and {at.pairs} when "
-                "read again: give blocks that stay, a function that returns fresh ones at every "
-                "call, or a generator, which is read once."
-            )
-        self.pairs = at.pairs
+        self._compare(at.pairs, held)
         if saved and at.blocks < kept.blocks:
             raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
         if saved and total:
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
 
+    def _compare(self, pairs: int, held: tuple[int, ...]) -> None:
+        """Refuse a reading that differs from the first one; it counts if there was none."""
+        if self.pairs not in (None, pairs):
+            raise ValueError(
+                f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
+                f"again: {FRESH}"
+            )
+        if self.pairs is not None and self.held != held:
+            raise ValueError(f"the stream held other values when it was read again: {FRESH}")
+        self.pairs, self.held = pairs, held
+
     def running(self) -> AbstractContextManager[None]:
         """Hold the checkpoint until a fit ends, and remove it if that succeeds."""
         return self.checkpoint.running() if self.checkpoint else super().running()
+
+
+def _own_copy(block: Any) -> Any:
+    """Return a block whose arrays are copies: a generator may refill the same buffer."""
+    return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
 
 
 def _released(blocks: list[Any]) -> Iterator[Any]:

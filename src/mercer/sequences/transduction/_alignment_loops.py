@@ -6,10 +6,9 @@ cells of each input symbol begin, `cells` has the number of each cell's (symbol,
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from ..._loops import compiled
+from ..._loops import compiled, generator
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import entered
 
@@ -17,7 +16,7 @@ LONG = 300
 """Inputs up to this length are safe from underflow."""
 
 
-@numba.njit  # not cached: a function compiled later finds no generator of a cached one
+@generator
 def arcs(n, m, longest, i, row):
     """(place, length, cell) of all chunks that symbol i of n emits in some cut of m symbols."""
     first, last = max(0, m - (n - i) * longest), min(m, i * longest)

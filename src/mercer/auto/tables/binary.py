@@ -1,0 +1,182 @@
+"""NPZ and Parquet files, and spreadsheets (.xlsx)."""
+
+from __future__ import annotations
+
+import io
+import warnings
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._extras import require
+from .content import check_unpacked
+from .separated import with_header
+from .table import BadTable, Table, check_names
+
+
+def npz(data: bytes, name: str) -> Table:
+    """Return the table whose columns are arrays of one length."""
+    try:
+        _check_zip(data, name, "write it with numpy.savez, not savez_compressed")
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+    except BadTable:
+        raise
+    except Exception as problem:  # zip, zlib and numpy each have their own
+        raise BadTable(
+            f"{name} is not an NPZ file of plain arrays ({type(problem).__name__}): write it with "
+            "numpy.savez, without objects."
+        ) from None
+    columns = {key: array for key, array in arrays.items() if getattr(array, "ndim", 0)}
+    lengths = {len(array) for array in columns.values()}
+    if not lengths:
+        raise BadTable(f"{name} contains no arrays.")
+    if len(lengths) > 1:
+        shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
+        raise BadTable(f"{name}: the arrays have unequal lengths ({shapes}): one row an example.")
+    for key, array in columns.items():
+        if array.dtype.kind not in "biufUM":
+            raise BadTable(
+                f"{name}: the array {key!r} holds {array.dtype}, but numbers or text are needed."
+            )
+        if array.dtype.kind == "U" and not _is_text(array):
+            raise BadTable(f"{name}: the array {key!r} holds numbers that are not characters.")
+    (n,) = lengths
+    return Table(name, columns, range(1, n + 1), read_as="NPZ")
+
+
+def _check_zip(data: bytes, name: str, way_out: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as members:
+        size = sum(member.file_size for member in members.infolist())
+    check_unpacked(name, size, len(data), way_out)
+
+
+def _is_text(array: np.ndarray) -> bool:
+    """Return whether all characters exist: Python raises where one is first used."""
+    if not array.size or not array.dtype.itemsize:
+        return True
+    order = array.dtype.newbyteorder("=")
+    codes = np.ascontiguousarray(array.astype(order)).view(np.uint32)
+    return bool(((codes < 0xD800) | ((codes > 0xDFFF) & (codes < 0x110000))).all())
+
+
+def parquet(data: bytes, name: str) -> Table:
+    """Return the table in a Parquet file."""
+    require("pyarrow", "parquet")
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        file = ParquetFile(io.BytesIO(data))
+        check_unpacked(name, _size(file.metadata), len(data), "write it as CSV")
+        table = file.read()
+        check_names(table.column_names, name)
+        columns: dict[str, Any] = {n: table.column(n).to_pylist() for n in table.column_names}
+    except BadTable:
+        raise
+    except (ArrowException, OSError, ValueError, TypeError, OverflowError) as problem:
+        raise BadTable(f"{name} is not a Parquet file: {str(problem)[:80]}") from None
+    return Table(name, columns, range(1, table.num_rows + 1), read_as="Parquet")
+
+
+def _size(metadata: Any) -> int:
+    """Return the bytes of all values at eight bytes each, and of the pages that hold them."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    values = sum(g.column(j).num_values for g in groups for j in range(g.num_columns))
+    return 8 * values + sum(group.total_byte_size for group in groups)
+
+
+LONGEST = 32_767
+"""Letters of a cell; openpyxl would cut the rest off."""
+MOST_ROWS = 2**20
+MOST_CELLS = 2**26
+
+
+def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -> Table:
+    """Return the table in a sheet of a spreadsheet: the one named, or the only one with cells."""
+    require("openpyxl", "excel")
+    try:
+        _check_zip(data, name, "save it as CSV")
+        sheets = _sheets(data, sheet, name)
+    except (BadTable, MemoryError):
+        raise
+    except Exception as problem:  # zip, XML and openpyxl each have their own
+        raise BadTable(
+            f"{name} is not a spreadsheet that can be read ({type(problem).__name__}): save it "
+            "again as .xlsx, or as CSV."
+        ) from None
+    if sheet is not None and sheet not in sheets:
+        raise BadTable(f"{name} has no sheet {sheet!r}: its sheets are {', '.join(sheets)}.")
+    full = [title for title in ([sheet] if sheet else sheets) if sheets[title]]
+    if len(full) != 1:
+        which = f"several sheets ({', '.join(full)}): use --sheet" if full else "no cells"
+        raise BadTable(f"{name} has {which}.")
+    return with_header(_padded(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
+
+
+def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
+    """Return the rows of each sheet that have a cell, by number."""
+    from openpyxl import load_workbook
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and validations that are not kept
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheets: dict[str, dict[int, tuple]] = {}
+        cells = 0
+        for page in book.worksheets:
+            sheets[page.title] = rows = {}
+            if wanted not in (None, page.title):
+                continue
+            page.reset_dimensions()  # a file may claim more columns than it has
+            for i, row in enumerate(page.iter_rows(values_only=True), 1):
+                cells += len(row)
+                if cells > MOST_CELLS:
+                    raise BadTable(f"{name} has over {MOST_CELLS} cells: save it as CSV.")
+                if any(_is_full(cell) for cell in row):
+                    rows[i] = row
+        book.close()
+    return sheets
+
+
+def _is_full(cell: Any) -> bool:
+    return cell is not None and str(cell).strip() != ""
+
+
+def _padded(rows: dict[int, tuple]) -> dict[int, list]:
+    """Return rows of one width, without empty columns at the end."""
+    width = max(max(j for j, cell in enumerate(row) if _is_full(cell)) for row in rows.values()) + 1
+    return {i: [*row[:width], *[None] * (width - len(row))] for i, row in rows.items()}
+
+
+def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write rows as the only sheet of a spreadsheet; text stays text, also if it begins with =."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    if len(rows) >= MOST_ROWS:
+        raise ValueError(f"a spreadsheet holds {MOST_ROWS} rows: write .csv or .parquet.")
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    lines = []  # all are made before the first is written: openpyxl cannot stop halfway
+    for i, cells in enumerate([list(rows[0]), *(list(row.values()) for row in rows)], 1):
+        longest = max((len(cell) for cell in cells if isinstance(cell, str)), default=0)
+        if longest > LONGEST:
+            raise ValueError(
+                f"row {i} has a text of {longest} letters, and a cell of a spreadsheet holds "
+                f"{LONGEST}: write .csv."
+            )
+        try:
+            lines.append([WriteOnlyCell(sheet, cell) for cell in cells])
+        except IllegalCharacterError:
+            raise ValueError(
+                f"row {i} has control characters, which a spreadsheet cannot hold: write .csv."
+            ) from None
+    for line in lines:
+        for cell in line:
+            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+        sheet.append(line)
+    book.save(path)

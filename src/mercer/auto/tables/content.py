@@ -1,0 +1,136 @@
+"""Bytes of a file or of standard input, unpacked, within limits of memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+from ..._memory import available
+from .table import BadTable
+
+SHARE = 8
+"""A file may take this fraction of the free memory: its cells take several times as much."""
+SMALL, RATIO = 2**26, 50
+"""A packed file may unpack to `SMALL` bytes, or to `RATIO` times its size if that is more."""
+PIECE = 2**20
+UNREADABLE = {
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls): save it as .xlsx or CSV",
+    b"BZh": "packed with bzip2: unpack it first",
+    b"\xfd7zXZ": "packed with xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "packed with Zstandard: unpack it first",
+    b"7z\xbc\xaf": "a 7z archive: unpack it first",
+    b"%PDF": "a PDF file: save the table in it as CSV",
+}
+
+
+def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
+    """Return the name of a file in messages ("-" is standard input), and its bytes, unpacked."""
+    name = "standard input" if str(path) == "-" else str(path)
+    data = _bytes(path, name) if data is None else data
+    if data[:2] == b"\x1f\x8b":
+        data = _gunzipped(data, name)
+    for magic, what in UNREADABLE.items():
+        if data.startswith(magic):
+            raise BadTable(f"{name} is {what}.")
+    if not data.strip():
+        raise BadTable(f"{name} is empty: a header and at least two rows are needed.")
+    return name, data
+
+
+def format_of(path: str | Path, data: bytes, name: str) -> str:
+    """Return the format of a file by its content if that is certain, else by its suffix.
+
+    An .xlsx file that was renamed to .csv is still a spreadsheet.
+    """
+    if data[:4] == b"PAR1":
+        return "parquet"
+    if data[:4] == b"PK\x03\x04":
+        sheet = b"xl/" in data or b"[Content_Types].xml" in data[:200]
+        if sheet or by_suffix(path)[0] == "xlsx":
+            return "xlsx"
+        if by_suffix(path)[0] == "npz" or b".npy" in data[:200]:
+            return "npz"
+        raise BadTable(f"{name} is a zip archive: unpack it, and give the table in it.")
+    start = data.lstrip()[:100]
+    records = start[:1] == b"[" and start[1:].lstrip()[:1] == b"{"
+    return by_suffix(path)[0] or ("json" if records else "jsonl" if start[:1] == b"{" else "csv")
+
+
+def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
+    """Refuse a file that unpacks to far more than its size, before it takes the memory."""
+    if unpacked > max(SMALL, RATIO * packed) or unpacked > available() / SHARE:
+        raise BadTable(
+            f"{name} unpacks from {packed / 1e6:.1f} MB to {unpacked / 1e6:.0f} MB or more, which "
+            f"is over the limit for packed files: {way_out}."
+        )
+
+
+def check_room(name: str, needed: int) -> None:
+    """Refuse a table whose cells, as Python objects, take more memory than is free."""
+    if needed > available():
+        raise BadTable(
+            f"{name} takes about {needed / 1e9:.1f} GB in memory, where {available() / 1e9:.1f} GB "
+            "are free: split it, or learn from a stream of blocks in Python."
+        )
+
+
+def _bytes(path: str | Path, name: str) -> bytes:
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise BadTable("standard input is closed: name a file, or pipe a table in.")
+        return _bounded(sys.stdin.buffer, name)
+    if Path(path).is_dir():
+        raise BadTable(f"{name} is a folder: give a file.")
+    try:
+        with open(path, "rb") as file:
+            return _bounded(file, name)
+    except FileNotFoundError:
+        raise BadTable(f"{name} does not exist: check its path.") from None
+    except (OSError, ValueError) as problem:  # ValueError: a NUL in a path
+        why = getattr(problem, "strerror", None) or problem
+        raise BadTable(f"{name} cannot be read: {why}.") from None
+
+
+def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
+    """Read everything, or as much as memory allows: /dev/zero has no end."""
+    pieces, size, most = [], 0, available() / SHARE
+    while piece := file.read(PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if packed:
+            check_unpacked(name, size, packed, "unpack it first (gunzip)")
+        elif size > most:
+            raise BadTable(
+                f"{name} is larger than {most / 1e9:.1f} GB, an {SHARE}th of the free memory: "
+                "split it, or learn from a stream of blocks in Python."
+            )
+    return b"".join(pieces)
+
+
+def _gunzipped(data: bytes, name: str) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            return _bounded(file, name, len(data))
+    except (OSError, EOFError, zlib.error) as problem:
+        raise BadTable(f"{name} is a damaged gzip file ({problem}): copy it again.") from None
+
+
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".json": "json", ".parquet": "parquet", ".npz": "npz", ".xlsx": "xlsx",
+}  # fmt: skip
+FORMATS = sorted(set(SUFFIXES.values()))
+TEXT = ("csv", "tsv", "jsonl", "json")
+
+
+def by_suffix(path: str | os.PathLike) -> tuple[str | None, bool]:
+    """Return the format that the name of a file says, if any, and whether the file is gzipped."""
+    name = Path(path)
+    packed = name.suffix.lower() == ".gz"
+    suffix = Path(name.stem).suffix if packed else name.suffix
+    return SUFFIXES.get(suffix.lower()), packed

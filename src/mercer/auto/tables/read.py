@@ -1,0 +1,120 @@
+"""Files as tables: bytes, then text, then named columns of cells."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from .binary import npz, parquet, read_sheet
+from .content import FORMATS, content, format_of
+from .records import json_lines, json_records
+from .separated import separated
+from .table import MISSING, BadTable, Table
+from .values import decimal_mark
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    header: bool | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
+    missing: Sequence[str] | None = None,
+    decimal: str | None = None,
+    day_first: bool | None = None,
+    data: bytes | None = None,
+) -> Table:
+    """Return the table in a file, or in standard input for "-"; gzip is unpacked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    format
+        "csv", "tsv", "json", "jsonl", "parquet", "npz" or "xlsx"; None goes by content and suffix.
+    encoding
+        Of text files.
+    header
+        Whether the first row names the columns, which are 1, 2, … otherwise. If None, a first row
+        of values above values, or in a script other than Latin like those below, is data.
+    separator
+        Between the cells of a line of a CSV file; None for a guess.
+    sheet
+        The sheet of a spreadsheet; None for the only one that has cells.
+    missing
+        Text that means an empty cell; None for `MISSING` ("", "NA", "None", …).
+    decimal
+        "." or ",": the decimal mark of numbers in text; None for a guess.
+    day_first
+        Whether 3/4/2024 is a day in April; None for a guess by the other dates.
+    data
+        The bytes of the file, if they were read before: `path` is then only its name.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer.tables import read
+    >>> path = os.path.join(tempfile.mkdtemp(), "towns.csv")
+    >>> with open(path, "w") as file:
+    ...     print("town;height", "Rome;21", "Oslo;23", sep=os.linesep, file=file)
+    >>> table = read(path)
+    >>> list(table.columns), len(table)
+    (['town', 'height'], 2)
+    """
+    name, data = content(path, data)
+    format = format or format_of(path, data, name)
+    if format not in FORMATS:
+        raise BadTable(f"{format!r} is not a format: use one of {', '.join(FORMATS)}.")
+    if format in ("parquet", "npz"):
+        table = (parquet if format == "parquet" else npz)(data, name)
+    elif format == "xlsx":
+        table = read_sheet(data, name, header, sheet)
+    else:
+        text = _text(data, name, encoding)
+        readers: dict[str, Callable[[], Table]] = {
+            "csv": lambda: separated(text, name, header, separator),
+            "tsv": lambda: separated(text, name, header, separator or "\t"),
+            "json": lambda: json_records(text, name),
+            "jsonl": lambda: json_lines(text, name),
+        }
+        table = readers[format]()
+    if not len(table):
+        raise BadTable(
+            f"{name} has a header and no rows: add rows, or use --no-header if that line is data."
+        )
+    given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
+    table = replace(table, missing=given, day_first=day_first)
+    decimal = decimal or decimal_mark(table)
+    comma = ", decimal commas" if decimal == "," else ""
+    return replace(table, decimal=decimal, read_as=table.read_as + comma)
+
+
+def _text(data: bytes, name: str, encoding: str) -> str:
+    plain = encoding.lower() in ("utf-8", "utf8")
+    marked = plain and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig" if plain else encoding)
+    except LookupError:
+        raise BadTable(
+            f"{encoding!r} is not an encoding that Python knows: try --encoding cp1252, "
+            "iso8859-2 or utf-16."
+        ) from None
+    except UnicodeError as problem:
+        start = getattr(problem, "start", 0)
+        line = data[:start].count(b"\n") + 1
+        raise BadTable(
+            f"{name}, line {line}: this is not {'utf-16' if marked else encoding}. Name the "
+            "encoding, such as --encoding latin-1, iso8859-2 or utf-16."
+        ) from None
+    if not isinstance(text, str):
+        raise BadTable(f"{encoding!r} is not an encoding of text: try --encoding cp1252 or utf-16.")
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise BadTable(
+            f"{name}, line {line}: a NUL character, which text does not contain. If the file is "
+            "UTF-16, use --encoding utf-16; else it is not a table."
+        )
+    return text

@@ -1,0 +1,167 @@
+"""CSV and TSV: which separator, whether there is a header, and the cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from .content import check_room
+from .notation import ISO, day, number
+from .table import BadTable, Table, check_names
+
+LOOK = 100
+"""Rows that are examined to find the separator and whether the first row is a header."""
+BYTES = 100
+"""Memory that a cell takes, with its part of a row."""
+SEPARATORS = (",", ";", "\t", "|")
+BLANK = " "
+
+
+def separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
+    """Return the table in a text of separated cells; `header` is that of `with_header`."""
+    if separator is None:
+        separator = _separator(text)
+        if separator == BLANK:  # of which several may stand between two numbers
+            text = "\n".join(" ".join(line.split()) for line in text.splitlines())
+    cells = text.count(separator) + text.count("\n")
+    check_room(name, BYTES * cells + 3 * len(text))
+    rows: dict[int, Sequence[str]] = {}
+    reader = _reader(text, separator, strict=True)
+    try:
+        for row in reader:
+            if "".join(row).strip():
+                rows[reader.line_num] = row
+    except csv.Error as problem:
+        long = "field limit" in str(problem)
+        hint = "Is a closing quote missing?" if long else "A quote inside a cell is written twice."
+        raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
+    if not rows:
+        raise BadTable(f"{name} has only empty cells: is it the right file?")
+    table = with_header(rows, name, header, f"cells separated by {separator!r}")
+    return replace(table, separator=separator)
+
+
+def with_header(
+    rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
+) -> Table:
+    """Return the table of rows of cells, which are given by their lines.
+
+    `header` says whether the first row names the columns. If it is None, a first row of values
+    like those below is data, unless it counts columns from 0 as pandas does.
+    """
+    first, *others = rows.values()
+    width = len(first)
+    head = [["" if cell is None else str(cell) for cell in row] for row in (first, *others[:LOOK])]
+    given = not _is_data(head) if header is None else header
+    names = [cell.strip() or f"column {i + 1}" for i, cell in enumerate(head[0])]
+    names = names if given else [str(i + 1) for i in range(width)]
+    check_names(names, name)
+    body = dict(list(rows.items())[given:])
+    for line, row in body.items():
+        if len(row) != width:
+            raise BadTable(
+                f"{name}, line {line}: {len(row)} cells, but the first row has {width}. Quote "
+                "cells that hold the separator."
+            )
+    columns = {n: [row[i] for row in body.values()] for i, n in enumerate(names)}
+    return Table(name, columns, list(body), read_as=f"{seen}, {'a' if given else 'no'} header")
+
+
+def _reader(text: str, separator: str, strict: bool = False) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
+
+
+def _separator(text: str) -> str:
+    """Return the separator that gives all rows one width, or the first that the first line has.
+
+    The sniffer of the standard library takes letters for separators, and fails on one column.
+    """
+    even = [s for s in SEPARATORS if _is_even(text, s)]
+    if even:  # with decimal commas both "," and ";" may be: cells that are values decide
+        return max(even, key=lambda s: _share_of_values(text, s))
+    first = text.lstrip().split("\n", 1)[0]
+    others = [s for s in SEPARATORS[:3] if s in first]
+    return others[0] if others else BLANK if _is_of_numbers(text) else ","
+
+
+def _is_of_numbers(text: str) -> bool:
+    """Return whether blanks separate columns of numbers, as numpy writes them."""
+    lines = [line.strip() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
+    rows = [line.split() for line in lines]
+    if not rows or all(map(_is_one, lines[1:] or lines)):
+        return False
+    width, body = len(rows[0]), rows[1:] or rows
+    return width > 1 and all(len(row) == width and all(map(is_value, row)) for row in body)
+
+
+def _is_one(line: str) -> bool:
+    """Return whether a line is one number, with blanks between thousands."""
+    return any(number(line, notation) is not None for notation in (". ", ", "))
+
+
+def _head(text: str, separator: str) -> list[list[str]]:
+    full = (row for row in _reader(text, separator) if "".join(row).strip())
+    try:
+        return list(islice(full, LOOK))
+    except csv.Error:
+        return []
+
+
+def _is_even(text: str, separator: str) -> bool:
+    widths = {len(row) for row in _head(text, separator)}
+    return len(widths) == 1 and max(widths) > 1
+
+
+def _share_of_values(text: str, separator: str) -> float:
+    cells = [cell for row in _head(text, separator)[1:] for cell in row]
+    return sum(is_value(cell) for cell in cells) / max(len(cells), 1)
+
+
+def is_value(cell: str) -> bool:
+    """Return whether a cell is a number or a date, in any notation."""
+    text = cell.strip()
+    if any(number(text, mark) is not None for mark in (".", ",")):
+        return True
+    return any(day(text, form) is not None for form in (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y"))
+
+
+def _is_data(rows: list[list[str]]) -> bool:
+    """Return whether the first row looks like those below, and not like names for them."""
+    first, below = rows[0], rows[1:LOOK]
+    if not below or any(len(row) != len(first) for row in below) or _counts(first, below):
+        return False
+    for cell, cells in zip(first, zip(*below, strict=True), strict=True):
+        full = [other for other in cells if other.strip()]
+        values = is_value(cell) and all(map(is_value, full))
+        if values or all(map(_is_of_another_script, [cell, *full])):
+            return True
+    return False
+
+
+def _is_of_another_script(cell: str) -> bool:
+    letters = [c for c in cell if c.isalpha()]
+    return bool(letters) and not any(c.isascii() for c in letters)
+
+
+def _counts(first: list[str], below: list[list[str]]) -> bool:
+    """Return whether the first row counts columns from 0, as pandas does, perhaps between names.
+
+    An empty first name is that of an index. Without one, rows that hold only such counts are
+    rankings, or zeros and ones, and so is the first row; and a name occurs only once.
+    """
+    index = not first[0].strip()
+    cells = [cell.strip() for cell in first[index:]]
+    counts = [str(j) for j in range(len(cells))]
+    named = [j for j, cell in enumerate(cells) if cell != counts[j]]
+    if any(is_value(cells[j]) or not cells[j] for j in named) or len(named) == len(cells):
+        return False
+    if named:
+        again = any(row[index + j].strip() == cells[j] for row in below for j in named)
+        return not again and (index or len(cells) - len(named) > 1)
+    return index or (
+        len(counts) > 1 and any(cell.strip() not in counts for r in below for cell in r)
+    )

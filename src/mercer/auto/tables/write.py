@@ -1,0 +1,138 @@
+"""Predictions as CSV, TSV, JSON, JSON Lines, Parquet, NPZ or a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._extras import require
+from ..._files import replacing
+from .binary import write_sheet
+from .content import SUFFIXES, TEXT, by_suffix
+
+Rows = list[dict[str, Any]]
+EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
+
+
+def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str | None:
+    r"""Write rows to a file by its suffix; without a file, return them as text.
+
+    Parameters
+    ----------
+    rows
+        One dictionary a row, all with the same keys.
+    path
+        The file, which is replaced when the new one is complete; or None.
+    format
+        The format, in place of the suffix; TSV if there is neither.
+
+    Examples
+    --------
+    >>> from mercer.tables import write
+    >>> write([{"word": "sea", "score": 0.1}], None)
+    'word\tscore\nsea\t0.1\n'
+    """
+    format, packed = (format or "tsv", False) if path is None else output_format(path, format)
+    if format in TEXT:
+        text = _TEXTS[format](rows)
+        if path is None:
+            return text
+        data = text.encode()
+        with replacing(path) as draft:  # no date in the header: equal predictions, equal files
+            draft.write_bytes(gzip.compress(data, mtime=0) if packed else data)
+        return None
+    if path is None:
+        raise ValueError(f"{format} is not text: name a file with -o.")
+    with replacing(path) as draft:
+        {"parquet": _parquet, "npz": _npz, "xlsx": _xlsx}[format](rows, draft)
+    return None
+
+
+def output_format(path: str | Path, format: str | None = None) -> tuple[str, bool]:
+    """Return the format that a file is to have and whether it is gzipped; refuse unknown endings.
+
+    A name without an ending, or with .txt, is TSV.
+    """
+    named, packed = by_suffix(path)
+    ending = Path(path).suffix.lower()
+    if named is None and format is None and ending not in ("", ".txt"):
+        raise ValueError(
+            f"{path} has the ending {ending}, which is not a format that can be written: "
+            f"use one of {', '.join(SUFFIXES)}."
+        )
+    format = format or named or "tsv"
+    if packed and format not in TEXT:
+        raise ValueError(f"{path}: {format} is packed already: leave out .gz.")
+    if format in EXTRAS:
+        require(*EXTRAS[format])
+    return format, packed
+
+
+def _separated(rows: Rows, delimiter: str) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows([_cell(value) for value in row.values()] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text that is read as the same value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return repr(float(value))
+    return "" if value is None else _json(value).strip('"')
+
+
+def _json(value: Any, **how: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_simple, **how)
+
+
+def _simple(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value.tolist()
+
+
+def _parquet(rows: Rows, path: Path) -> None:
+    from pyarrow import ArrowException, Table
+    from pyarrow.parquet import write_table
+
+    try:
+        table = Table.from_pylist(json.loads(_json(rows)))
+    except ArrowException as problem:
+        raise ValueError(
+            f"a column has values of several kinds, which Parquet cannot hold ({problem}): "
+            "write .jsonl."
+        ) from None
+    write_table(table, path)
+
+
+def _npz(rows: Rows, path: Path) -> None:
+    arrays: dict[str, Any] = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        plain = all(isinstance(v, bool | int | float | np.number | np.ndarray) for v in values)
+        arrays[name] = np.stack(values) if plain else np.array([_cell(v) for v in values])
+    with open(path, "wb") as file:  # numpy would add .npz to the name
+        np.savez(file, **arrays)
+
+
+def _xlsx(rows: Rows, path: Path) -> None:
+    simple = (str, bool, int, float, date, type(None))
+    cells = [{n: v if isinstance(v, simple) else _cell(v) for n, v in row.items()} for row in rows]
+    write_sheet(cells, path)
+
+
+_TEXTS: dict[str, Any] = {
+    "csv": lambda rows: _separated(rows, ","),
+    "tsv": lambda rows: _separated(rows, "\t"),
+    "jsonl": lambda rows: "".join(_json(row) + "\n" for row in rows),
+    "json": lambda rows: _json(rows, indent=1) + "\n",
+}

@@ -1,0 +1,36 @@
+"""Connections that end: uvicorn waits for a request, and for its reader, without a limit."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+PATIENCE = 10.0
+"""Seconds in which a request must arrive, and in which its answer must be read."""
+CONNECTIONS = 512
+"""Connections that may be open at once; the oldest one without a request makes room."""
+
+
+class Connection(H11Protocol):
+    """HTTP connection with a limit of time for the request and for reading the answer."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock; close the oldest idle connection if there are too many."""
+        super().connection_made(transport)
+        self.begun = self.loop.time()
+        self.loop.call_later(PATIENCE, self._close_if_idle)
+        idle = [c for c in self.connections if isinstance(c, Connection) and c.cycle is None]
+        if len(self.connections) > CONNECTIONS and idle:
+            oldest = min(idle, key=lambda connection: connection.begun)
+            self.connections.discard(oldest)  # aborting takes effect later
+            oldest.transport.abort()
+
+    def _close_if_idle(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
+
+    def on_response_complete(self) -> None:
+        """Give the client some time to read the answer, and release its memory then."""
+        super().on_response_complete()
+        self.loop.call_later(PATIENCE, self.transport.abort)

@@ -1,0 +1,195 @@
+"""A fit changes nothing that the user holds, depends on nothing that was fitted before, and keeps
+its own copy of what it needs."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from mercer import KernelDependency
+from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomOperatorFourier
+from mercer.kernels import RBF, Linear, Standardized
+from mercer.operators import CurlFree
+from registry import KERNELS, MODELS, MORE_KERNELS, name_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+ATOL = 1e-12
+
+
+def flat(value):
+    """The numbers and texts inside a value, in order."""
+    if issparse(value):
+        return flat(value.toarray())
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return [value.dtype.kind, value.shape, *value.ravel().tolist()]
+    if isinstance(value, dict):
+        return [part for key in sorted(value, key=str) for part in (key, *flat(value[key]))]
+    if isinstance(value, list | tuple | np.ndarray):
+        return [len(value), *(part for item in value for part in flat(item))]
+    if hasattr(value, "edges"):
+        return [*flat(dict(value.nodes(data=True))), *map(str, value.edges(data=True))]
+    if hasattr(value, "get_params"):
+        return [type(value).__name__, *flat(vars(value))]
+    return [value if isinstance(value, int | float | str) else str(value)]
+
+
+def assert_same(found, expected):
+    found, expected = flat(found), flat(expected)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        if isinstance(a, float) and isinstance(b, float):
+            assert a == pytest.approx(b, abs=ATOL, rel=ATOL, nan_ok=True)
+        else:
+            assert a == b
+
+
+def spoil(value):
+    """Overwrite everything in a value that can be overwritten."""
+    if issparse(value):
+        value.data[...] = 7
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        value[...] = value.ravel()[::-1].reshape(value.shape) * 0 + 3
+    elif isinstance(value, list | np.ndarray):
+        for item in value:
+            spoil(item)
+        value[:] = value[::-1]
+    elif hasattr(value, "edges"):
+        value.remove_edges_from(list(value.edges))
+
+
+def answers(model, X):
+    """What a model says of inputs, and of its training data."""
+    found = {"predict": model.predict(X)}
+    for name in ("loo_predict", "variance", "explain"):
+        try:
+            if name == "loo_predict":
+                found[name] = model.loo_predict()
+            elif name == "variance":
+                found[name] = model.embed(X).variance()
+            else:
+                found[name] = [[(e.index, e.weight) for e in row] for row in model.explain(X, 2)]
+        except (AttributeError, NotImplementedError, ValueError):
+            continue  # not offered
+    return found
+
+
+def other(items):
+    """As many other items of the same kind."""
+    if isinstance(items, np.ndarray) and items.dtype.kind == "f":
+        return 1.3 * items[::-1]
+    if isinstance(items[0], np.ndarray):
+        return [other(item) for item in items]
+    return items[::-1]
+
+
+@pytest.mark.parametrize("case", MODELS, ids=name_of)
+def test_a_fit_changes_no_argument_and_keeps_no_reference(case):
+    model, X, y = case
+    model, X, y = clone(model), copy.deepcopy(X), copy.deepcopy(y)
+    before, new = copy.deepcopy([vars(model), X, y]), copy.deepcopy(X)
+    expected = answers(clone(model).fit(copy.deepcopy(X), copy.deepcopy(y)), new)
+    fitted = type(model)(**model.get_params(deep=False)).fit(X, y)
+    assert_same([vars(model), X, y], before)
+    spoil(X), spoil(y)
+    assert_same(answers(fitted, new), expected)
+
+
+@pytest.mark.parametrize("case", MODELS, ids=name_of)
+def test_models_of_the_same_parts_do_not_influence_each_other(case):
+    model, X, y = case
+    parts = clone(model).get_params(deep=False)
+    first, second = (type(model)(**parts) for _ in range(2))
+    expected = answers(first.fit(X, y), X)
+    second.fit(other(X), y)
+    assert_same(answers(first, X), expected)
+
+
+@pytest.mark.parametrize("case", MODELS, ids=name_of)
+def test_a_second_fit_equals_a_fresh_one(case):
+    model, X, y = case
+    again = clone(model).fit(other(X), y)
+    assert_same(answers(again.fit(X, y), X), answers(clone(model).fit(X, y), X))
+
+
+def changed(params):
+    """Other values for the numbers among some parameters, and for the pieces of texts."""
+    for name, value in params.items():
+        if name == "pieces":
+            yield name, "letters" if value == "words" else "words"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        yield name, value + 1 if isinstance(value, int) else 1.25 * value
+
+
+@pytest.mark.parametrize("case", KERNELS + MORE_KERNELS, ids=name_of)
+def test_a_kernel_with_other_parameters_is_a_fresh_kernel(case):
+    kernel, A = clone(case[0]), case[1]
+    given = copy.deepcopy(A)
+    for name, value in changed(kernel.get_params()):
+        again = clone(kernel).fit(A)
+        again(A), again.diag(A)
+        again.set_params(**{name: value})
+        fresh = clone(kernel).set_params(**{name: value})
+        try:
+            expected = fresh.fit(A)(A)
+        except (TypeError, ValueError):
+            continue  # not a value that the parameter may have
+        np.testing.assert_array_equal(again.fit(A)(A), expected, err_msg=name)
+    assert_same(A, given)
+
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 2))
+FAR = 5.0 + 3.0 * RNG.normal(size=(40, 3)), RNG.normal(size=(40, 2))
+ADDING = {
+    "nystroem": KernelDependency(features=Nystroem(10)),
+    "both sides": KernelDependency(None, RBF(), features=Nystroem(9), output_features=Nystroem(8)),
+    "standardized": KernelDependency(Standardized(Linear()), features=Explicit()),
+    "operator features": KernelDependency(CurlFree(), features=RandomOperatorFourier(8)),
+}
+
+
+@pytest.mark.parametrize("name", ADDING)
+def test_partial_fit_keeps_what_fit_has_drawn(name):
+    y, more = (X[:, :3], FAR[0]) if name == "operator features" else (Y, FAR[1])
+    model = clone(ADDING[name]).fit(X, y)
+    before = model.embed(X).inner(y)
+    assert_same(model.loo_predict(), model.loo_predict())
+    weights = np.full(len(more), 1e-9)  # so light that they change nothing but what is drawn
+    model.partial_fit(FAR[0], more, sample_weight=weights)
+    np.testing.assert_allclose(model.embed(X).inner(y), before, atol=1e-6)
+
+
+def refilled():
+    """Blocks of one buffer that is filled again and again."""
+    x, y, rng = np.empty((30, 3)), np.empty((30, 2)), np.random.default_rng(1)
+    for _ in range(4):
+        x[:] = rng.normal(size=x.shape)
+        y[:] = np.sin(x[:, :2])
+        yield x, y
+
+
+@pytest.mark.parametrize("read", [refilled, lambda: refilled()], ids=["again", "once"])
+def test_blocks_may_come_in_one_buffer(read):
+    model = KernelDependency(RBF(), features=IncompleteCholesky(20))
+    blocks = [(x.copy(), y.copy()) for x, y in refilled()]
+    expected = clone(model).fit(blocks)
+    found = clone(model).fit(read if read is refilled else read())
+    assert_same(answers(found, X), answers(expected, X))
+    added = clone(model)
+    for block in refilled():
+        added.partial_fit(*block)
+    first = clone(model).partial_fit(*blocks[0])
+    for block in blocks[1:]:
+        first.partial_fit(*block)
+    assert_same(answers(added, X), answers(first, X))
+
+
+def test_blocks_added_to_a_fit_do_not_read_the_arrays_of_the_user():
+    x, y = X.copy(), Y.copy()
+    model = KernelDependency(RBF(1.0), features=IncompleteCholesky(20)).fit(x, y)
+    expected = copy.deepcopy(model).partial_fit(*FAR).predict(X)
+    spoil(x), spoil(y)
+    assert_same(model.partial_fit(*FAR).predict(X), expected)

@@ -1,0 +1,65 @@
+"""Compiled functions check their indices, wherever they are called from."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer._loops import compiled, generator, inlined, parallel
+
+
+def entry(array, index):
+    return array[index]
+
+
+def entries(array, index):
+    yield array[index]
+
+
+called, written = compiled(entry), inlined(entry)
+yielding = generator(entries)
+
+
+@compiled
+def through_calls(array, index):
+    return called(array, index)
+
+
+@compiled
+def through_inlining(array, index):
+    return written(array, index)
+
+
+@compiled
+def through_a_generator(array, index):
+    total = 0.0
+    for value in yielding(array, index):
+        total += value
+    return total
+
+
+@parallel
+def in_rounds(start, stop, array, index, out):
+    for i in range(start, stop):
+        out[i] = called(array, index)
+
+
+@pytest.mark.parametrize("index", [3, 10**12, -4])
+def test_every_way_of_compiling_checks_bounds(index):
+    array = np.arange(3.0)
+    for loop in (called, through_calls, through_inlining, through_a_generator):
+        assert loop(array, 2) == 2.0
+        with pytest.raises(IndexError, match="out of bounds"):
+            loop(array, index)
+    with pytest.raises(IndexError, match="out of bounds"):
+        in_rounds(array, index, np.empty(2))
+
+
+def test_one_module_compiles():
+    package = Path(mercer.__file__).parent
+    files = [
+        file for file in package.rglob("*.py") if re.search(r"\bn?jit\b", file.read_text("utf-8"))
+    ]
+    assert [file.name for file in files] == ["_loops.py"]
