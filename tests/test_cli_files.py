@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from mercer.auto.tables.content import FORMATS
 from mercer.cli import main, options
-from mercer.tables.content import FORMATS
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def test_images(run, tmp_path, rng):
         (["fit", "tags.csv", "-o", "no/where/m.mercer"], "no folder"),
         (["predict", "none.mercer", "tags.csv"], "none.mercer is no file"),
         (["predict", "tags.csv", "tags.csv"], "tags.csv is no mercer model"),
-        (["fit", "tags.csv", "--space", "vector"], "no kind of output: use one of number"),
-        (["fit", "tags.csv", "--space", "number"], "column 'tags': 'sea' is no number"),
-        (["fit", "tags.csv", "--space", "text=song"], "'song' is no kind of column"),
+        (["fit", "tags.csv", "--space", "vector"], "must be one of number"),
+        (["fit", "tags.csv", "--space", "number"], "column 'tags': 'sea' is not a number"),
+        (["fit", "tags.csv", "--space", "text=song"], "must be one of number, category"),
         (["fit", "tags.csv", "--space", "txt=text"], "did you mean 'text'"),
         (["fit", "tags.csv", "--input", "tags"], "cannot be both input and output"),
-        (["fit", "tags.csv", "--scoring", "beauty"], "'beauty' is no scorer"),
+        (["fit", "tags.csv", "--scoring", "beauty"], "'beauty' is neither a scorer"),
         (["fit", "tags.csv", "--report", "tags.csv"], "is the file that is read"),
         (["fit", "tags.csv", "--report", "report.pdf"], "let it end in .html"),
         (["fit", "tags.csv", "--coverage", "0.99"], "need at least 99"),

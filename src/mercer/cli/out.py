@@ -41,7 +41,7 @@ def check_model_out(out: Path, *read: str) -> None:
 
 def check_table_out(out: Path, *read: str) -> None:
     """The same for a table, which may replace any file but a model."""
-    from ..tables.write import output_format
+    from ..auto.tables.write import output_format
 
     check_out(out, *read)
     if out != STDOUT:

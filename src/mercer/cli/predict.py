@@ -103,8 +103,6 @@ def _predicted(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
     """The rows of the table, with what is predicted for each; arrays are not repeated."""
-    from ..auto.outputs import set_columns
-
     kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
     given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]
     if not kept:
@@ -115,7 +113,8 @@ def _predicted(
         predicted = model.predict(table)
         columns = {f"predicted {name}": predicted[name] for name in model.outputs_.columns_}
         if coverage is not None:
-            columns |= set_columns(model.predict_set(table, coverage), model.outputs_)
+            sets = model.predict_set(table, coverage)
+            columns |= {name: cells for name, cells in sets.items() if name != model.id}
         if probabilities:
             named = zip(model.classes_, model.predict_proba(table).T, strict=True)
             columns |= {f"probability of {name}": column for name, column in named}
@@ -130,11 +129,11 @@ def _predicted(
 
 def _ranked(model: Any, ranked: list) -> list[dict]:
     """One row for each of the best outputs."""
-    cells = model.outputs_.space_.write([y for y, _ in ranked])
+    names = model.outputs_.columns_
     return [
-        {"rank": i + 1, "score": float(score)}
-        | {f"predicted {name}": column[i] for name, column in cells.items()}
-        for i, (_, score) in enumerate(ranked)
+        {"rank": i + 1, "score": score}
+        | {f"predicted {name}": y if len(names) == 1 else y[name] for name in names}
+        for i, (y, score) in enumerate(ranked)
     ]
 
 

@@ -16,11 +16,11 @@ from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Solution
 from .inputs import InputGram, Reduction
-from .left_out import BLOCK, LeaveOneOut, Smoother
+from .left_out import BLOCK, LeaveOneOut, Smoother, unit_columns
 from .spectral import Spectral
 from .variances import HELD
 from .weights import DualWeights, stands_out
-from .without import reweighted, unit_columns
+from .without import reweighted
 
 MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
