@@ -93,13 +93,13 @@ def test_a_bare_array_is_no_checkpoint(tmp_path, pairs):
 
 def test_flipped_bytes_of_a_checkpoint_change_no_answer(checkpoint, pairs):
     whole = checkpoint.read_bytes()
-    previous = checkpoint.with_name("run.previous").read_bytes()
+    previous = checkpoint.with_name("run.mercer-previous").read_bytes()
     want = model().fit(blocks(pairs)).predict(pairs[0])
     for at in np.random.default_rng(0).integers(0, len(whole), 40):
         damaged = bytearray(whole)
         damaged[at] ^= 0xFF
         checkpoint.write_bytes(damaged)
-        checkpoint.with_name("run.previous").write_bytes(previous)
+        checkpoint.with_name("run.mercer-previous").write_bytes(previous)
         try:
             got = model().fit(Stream(blocks(pairs), checkpoint=checkpoint, every=1))
         except BadCheckpoint:

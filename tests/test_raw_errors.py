@@ -1,11 +1,12 @@
 """Inputs that used to end in an error of numpy or Python, named by no argument."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer import ConformalSets, KernelDependency, KernelDependencyCV
+from mercer import Blend, ConformalSets, ForestDependency, KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Labels
 from mercer.metrics import sample_f1
@@ -55,3 +56,44 @@ def test_generators_are_no_label_sets(pairs):
         KernelDependency(RBF(), Labels()).fit(pairs[0], sets())
     with pytest.raises(ValueError, match=r"\[0\] is a generator"):
         sample_f1(sets(), sets())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [KernelDependency(), KernelDependencyCV(), ForestDependency(), Blend([KernelDependency()])],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_dictionary_of_columns_is_named(model):
+    with pytest.raises(ValueError, match="X must hold numeric vectors .* got a dictionary"):
+        model.fit({"a": [1.0, 2.0]}, [1.0, 2.0])
+
+
+def test_a_single_number_is_not_a_batch(pairs, tmp_path):
+    X, y = pairs
+    model = KernelDependency(RBF(1.0), features=Nystroem(5))
+    for one in (3.0, np.float64(3.0), np.array(3.0)):
+        for data in ((X, one), (one, y)):
+            with pytest.raises(ValueError, match="must be a batch of items"):
+                model.fit(*data)
+            with pytest.raises(ValueError, match="block 0 .* must be a batch of items"):
+                model.fit([data])
+            with pytest.raises(ValueError, match="must be a batch of items"):
+                model.partial_fit(*data)
+    np.savez(tmp_path / "part.npz", X=X, y=3.0)
+    with pytest.raises(ValueError, match="'y' must have one entry for each pair, got one number"):
+        model.fit(str(tmp_path / "*.npz"))
+
+
+def test_a_column_that_is_there_twice(pairs):
+    X, y = pairs
+    model = KernelDependency().fit(pd.DataFrame(X, columns=list("abc")), y)
+    for call in (model.predict, lambda A: model.fit(A, y)):
+        with pytest.raises(ValueError, match="X has the column 'a' twice"):
+            call(pd.DataFrame(X, columns=list("aba")))
+
+
+@pytest.mark.parametrize("name", ["by", "shift"])
+@pytest.mark.parametrize("value", ["x", True, 3, [1, 2]])
+def test_functions_of_prediction_sets(pairs, name, value):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be .*function"):
+        ConformalSets(KernelDependency(), **{name: value}).fit(*pairs)

@@ -52,9 +52,14 @@ def refuse_masked(A: Items, name: str) -> None:
 
 
 def refuse_things(A: Items, name: str, owner: str) -> None:
-    """Strings, graphs or ragged lists where vectors are needed: say so, and what to do."""
+    """Refuse dictionaries, strings, graphs or ragged lists where vectors are needed."""
     if sparse.issparse(A):
         return  # scikit-learn's own message names sparse input and the way out
+    if isinstance(A, dict):
+        raise ValueError(
+            f"{name} must hold numeric vectors of one length for {owner}, got a dictionary. Use a "
+            "kernel of columns such as On('price', RBF()), AutoDependency, or an array."
+        )
     first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
     ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
     if isinstance(first, str | bytes | dict | set) or ragged:
@@ -63,6 +68,18 @@ def refuse_things(A: Items, name: str, owner: str) -> None:
             f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
             "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
         )
+
+
+def is_batch(A: Any) -> bool:
+    """Whether a value has a number of items: an array of one dimension or more, or a sequence."""
+    shape = getattr(A, "shape", None)
+    return hasattr(A, "__len__") if shape is None else len(shape) > 0
+
+
+def refuse_scalar(A: Items, name: str) -> None:
+    """Refuse a single number where a batch of items is needed."""
+    if not is_batch(A):
+        raise ValueError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
 
 
 def _is_row(a: Any) -> bool:

@@ -147,3 +147,17 @@ def test_a_blend_can_be_pickled():
         X, X[:, :2] ** 2
     )
     assert np.allclose(pickle.loads(pickle.dumps(blend)).predict(X), blend.predict(X))
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_pairs_of_weight_zero_are_left_out(groups):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    w, labels = rng.integers(0, 3, 40).astype(float), np.arange(40) // 2
+    models = [KernelDependency(RBF(1.0)), ForestDependency(n_trees=3, cv=2, random_state=0)]
+    more = {"groups": labels} if groups else {}
+    found = Blend(models).fit(X, Y, sample_weight=w, **more)
+    more = {"groups": labels[w > 0]} if groups else {}
+    expected = Blend(models).fit(X[w > 0], Y[w > 0], sample_weight=w[w > 0], **more)
+    np.testing.assert_allclose(found.weights_, expected.weights_)
+    np.testing.assert_allclose(found.predict(X), expected.predict(X))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, Nystroem
-from mercer.kernels import RBF, Labels, Spectrum
+from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import Covariance, Identity, Matrix
 from mercer.sources import BadCheckpoint, Rows, Stream
 from tolerances import IDENTITY
@@ -147,7 +147,7 @@ def whole_pairs():
 def test_the_checkpoint_of_changed_blocks_is_refused(interrupted, name):
     fixed = Nystroem(landmarks=X[:15])
     interrupted.unlink()
-    interrupted.with_name("run.npz.previous").unlink()
+    interrupted.with_name("run.npz.mercer-previous").unlink()
     with pytest.raises(Interrupted):
         model(features=fixed).fit(Stream(Broken(8), sample=10, checkpoint=interrupted, every=3))
     with pytest.raises(BadCheckpoint, match="is of another run: .*delete it to start over"):
@@ -201,11 +201,11 @@ def test_two_fits_on_one_checkpoint(tmp_path):
 @pytest.mark.parametrize("keep", [0, 10, 1000, -200])
 def test_a_truncated_checkpoint_is_refused_and_the_previous_one_kept(interrupted, keep):
     whole = interrupted.read_bytes()
-    previous = interrupted.with_name("run.npz.previous")
+    previous = interrupted.with_name("run.npz.mercer-previous")
     before = previous.read_bytes()
     interrupted.write_bytes(whole[:keep])
     with pytest.raises(
-        BadCheckpoint, match=r"damaged or is none.*move .*\.previous, which is kept"
+        BadCheckpoint, match=r"damaged or is none.*move .*\.mercer-previous, which is kept"
     ):
         model().fit(Stream(blocks, checkpoint=interrupted))
     assert previous.read_bytes() == before
@@ -216,7 +216,7 @@ def test_a_truncated_checkpoint_is_refused_and_the_previous_one_kept(interrupted
 
 def test_a_run_killed_between_its_two_renames(interrupted):
     os.remove(interrupted)  # the last one moved away, the new one not yet in its place
-    interrupted.with_name("run.npz.unfinished").write_bytes(b"half of it")
+    interrupted.with_name("run.npz.mercer-unfinished").write_bytes(b"half of it")
     resumed = model().fit(Stream(blocks, checkpoint=interrupted))
     assert_allclose(resumed.predict(X), model().fit(blocks).predict(X), atol=IDENTITY)
     assert not list(interrupted.parent.iterdir())
@@ -256,3 +256,12 @@ def test_a_choice_resumes_too(tmp_path):
     resumed = choice.fit(Stream(blocks, checkpoint=path, every=3))
     risks = resumed.cv_results_["risk"]
     assert_allclose(risks, choice.fit(blocks).cv_results_["risk"], rtol=IDENTITY)
+
+
+@pytest.mark.parametrize("name", ["run.lock", "run.unfinished", "run.previous"])
+def test_files_of_the_user_beside_a_checkpoint_are_left_alone(name, tmp_path):
+    own = tmp_path / name
+    own.write_text("my own")
+    blocks = [(np.eye(3) + i, np.eye(3)) for i in range(4)]
+    KernelDependency(Linear()).fit(Stream(blocks, checkpoint=tmp_path / "run", every=1))
+    assert own.read_text() == "my own" and [*tmp_path.iterdir()] == [own]

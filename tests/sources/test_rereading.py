@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
-from mercer.kernels import RBF, Linear
+from mercer.kernels import RBF, Linear, Spectrum
 from mercer.sources import Rows, Stream
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -37,6 +37,31 @@ def test_another_second_pass(name):
     """The first block is looked at, then all are read for the sample and for the moments."""
     with pytest.raises(ValueError, match="had 60 pairs when it was first read and"):
         MODEL.fit(Changing(*READINGS[name]))
+
+
+OTHER = [(x + 1e-9, y) for x, y in BLOCKS]
+VALUES = {
+    "inputs": OTHER,
+    "outputs": [(x, 2.0 * y) for x, y in BLOCKS],
+    "pairs apart": [(x, y[::-1]) for x, y in BLOCKS],
+    "order of columns": [(x[:, ::-1], y) for x, y in BLOCKS],
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_other_values_of_the_same_number(name):
+    with pytest.raises(ValueError, match="held other values when it was read again"):
+        MODEL.fit(Changing(BLOCKS, BLOCKS, VALUES[name]))
+    texts = [(["ab", "ba", "b"], [1.0, 2.0, 3.0]), (["aab", "bb"], [4.0, 5.0])]
+    reversed_texts = [(words[::-1], y) for words, y in texts]
+    with pytest.raises(ValueError, match="held other values"):
+        KernelDependency(Spectrum(2)).fit(Changing(texts, texts, reversed_texts))
+
+
+def test_the_same_values_may_be_cut_otherwise():
+    cut = [(X[:35], Y[:35]), (X[35:], Y[35:])]
+    expected = MODEL.fit(BLOCKS).predict(X)
+    np.testing.assert_allclose(MODEL.fit(Changing(BLOCKS, BLOCKS, cut)).predict(X), expected)
 
 
 def test_another_third_pass():

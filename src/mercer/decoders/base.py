@@ -66,6 +66,15 @@ class Decoder(BaseEstimator):
     calibrates = False
     """Whether `calibrate` wants the left-out points of the training examples after `fit`."""
 
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """What it learns from all training outputs, in words.
+
+        Left-out predictions keep these constants. Candidates do not count: an output is left out
+        of them with its example.
+        """
+        return ("what `calibrate` chooses",) if self.calibrates else ()
+
     def calibrate(self, points: Embedding, y: Items) -> Decoder:
         """Choose what the decoder leaves open (a threshold, a bonus) on left-out points.
 

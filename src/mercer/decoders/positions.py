@@ -165,6 +165,11 @@ class Viterbi(PlaceDecoder):
 
     chosen, grid = "weight", WEIGHTS
 
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The transitions where they are learnt, and the weight where it is chosen."""
+        return (() if self.transitions is not None else ("the transitions",)) + super().constants
+
     order: int = 1
     transitions: Any = None
     weight: float | str = "auto"

@@ -180,6 +180,8 @@ class StructuredEstimator(
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
+        if hasattr(X, "columns"):
+            _refuse_repeated(list(X.columns))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
@@ -372,6 +374,13 @@ class StructuredEstimator(
     def _scalar_kernels(self) -> list[Kernel]:
         """The input kernels as given, from which scikit-learn learns what X is."""
         raise NotImplementedError
+
+
+def _refuse_repeated(columns: list[Any]) -> None:
+    """Refuse a table in which two columns have one name."""
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"X has the column {twice!r} twice: names of columns must be unique.")
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:

@@ -158,7 +158,13 @@ class LeftOutPoints:
         return self.left_out_
 
     def loo_predict(self) -> Items:
-        """The decoded left-out prediction of every training example (or of its group)."""
+        """Return the decoded left-out prediction of every training example (or of its group).
+
+        The output of a left-out example is no candidate, unless another example has it too.
+        Constants that a decoder learns from all outputs are kept (``decoder_.constants`` names
+        them): the threshold of `Threshold`, the bonus of `NGramPath` and `PerPosition`, the weight
+        and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
+        """
         points = self.loo_embed()  # says so where nothing is fitted
         return self._flattened(self.decoder_.decode(points))  # type: ignore[attr-defined]
 

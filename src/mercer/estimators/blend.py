@@ -19,7 +19,7 @@ from ..kernels import Kernel
 from .base import StructuredEstimator, afresh
 from .behind_predictions import LeftOutPoints
 from .choice import calibrated
-from .pairs import folds_of, group_labels, sample_weights
+from .pairs import folds_of, group_labels, rows_of, sample_weights
 from .squares import Squares
 
 FOLDS = 10
@@ -108,7 +108,12 @@ class Blend(LeftOutPoints, StructuredEstimator):
                     f"{type(model).__name__} has no left-out points, which the weights of models "
                     "are chosen on: blend models such as KernelDependencyCV."
                 )
-        keywords = {"groups": groups, "sample_weight": sample_weight}
+        weights = sample_weights(sample_weight, count(y))
+        if weights is not None and not (weights > 0).all():  # the models leave these pairs out too
+            kept = np.flatnonzero(weights > 0)
+            X, y, weights = rows_of(X, kept), rows_of(y, kept), weights[kept]
+            groups = None if groups is None else [groups[i] for i in kept]
+        keywords = {"groups": groups, "sample_weight": weights}
         self.models_ = [
             model if self.prefit else clone(model).fit(X, y, **keywords) for model in self.models
         ]
@@ -116,7 +121,6 @@ class Blend(LeftOutPoints, StructuredEstimator):
         self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
         labels = group_labels(groups, count(y))
-        weights = sample_weights(sample_weight, count(y))
         w = np.ones(len(labels)) if weights is None else weights
         known = (getattr(model, "folds_", None) for model in self.models_)
         folds = next((own for own in known if own is not None), None)

@@ -91,5 +91,7 @@ def are_curves(A: Any) -> bool:
 def _first(X: Items) -> Any:
     if issparse(X) or is_foreign(X) or hasattr(X, "columns") or not hasattr(X, "__len__"):
         return None
+    if isinstance(X, dict):
+        return None
     items = X.to_numpy() if hasattr(X, "iloc") else X
     return items[0] if len(items) else None

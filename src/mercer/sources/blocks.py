@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from .._arrays import Items, count, is_foreign
+from .._arrays import Items, count, is_batch, is_foreign, refuse_scalar
 from ..kernels import Kernel
 
 
@@ -97,8 +97,8 @@ def naming(number: int) -> Iterator[None]:
 
 def length(block: Any) -> int:
     """The pairs of a block; none of one that will be refused."""
-    whole = isinstance(block, tuple | list) and len(block) in (2, 3) and block[1] is not None
-    return count(block[1]) if whole else 0
+    whole = isinstance(block, tuple | list) and len(block) in (2, 3)
+    return count(block[1]) if whole and is_batch(block[1]) else 0
 
 
 def _parts(block: Any) -> tuple[Items, Items, Any]:
@@ -109,6 +109,8 @@ def _parts(block: Any) -> tuple[Items, Items, Any]:
         )
     if isinstance(block[0], list | tuple) and not block[0]:  # of no kind that a kernel knows
         raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
+    for items, name in zip(block, ("X", "y", "the weights"), strict=False):
+        refuse_scalar(items, name)
     return block[0], block[1], block[2] if len(block) == 3 else None
 
 

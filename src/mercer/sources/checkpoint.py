@@ -62,18 +62,22 @@ class Checkpoint:
     """A file of plain arrays that moments are written to every `every` blocks.
 
     The new file is complete on disk before it takes the place of the last one, which is kept
-    beside it as ``NAME.previous``. Nothing in it is ever executed: numbers, and a header in JSON.
-    What has to match on resuming is all that moments depend on: kernels, feature maps, intercept,
-    and the blocks that were read, by their digest. Alpha, operator and decoder are free. One
-    process at a time holds the file, by a lock on ``NAME.lock`` where the system has such locks.
+    next to it as ``NAME.mercer-previous``. Nothing in it is ever executed: numbers, and a header
+    in JSON. What has to match on resuming is all that moments depend on: kernels, feature maps,
+    intercept, and the blocks that were read, by their digest. Alpha, operator and decoder are
+    free. One process at a time holds the file, by a lock on ``NAME.mercer-lock`` where the system
+    has such locks.
     """
 
     path: Path
     every: int
 
     def _beside(self, kind: str) -> Path:
-        """Where the last checkpoint but one is kept, the next is written, or the lock is."""
-        return self.path.with_name(f"{self.path.name}.{kind}")
+        """Return the path of the previous or the unfinished checkpoint, or of the lock.
+
+        The name tells whose file it is: files of the user next to the checkpoint are not touched.
+        """
+        return self.path.with_name(f"{self.path.name}.mercer-{kind}")
 
     @contextmanager
     def running(self) -> Iterator[None]:

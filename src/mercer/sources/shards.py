@@ -95,9 +95,14 @@ def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, 
             found = {name: file[name] for name in names if name in known}
     except NO_ARCHIVE as error:
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
-    missing = [name for name in names if not getattr(found.get(name), "ndim", 0)]
+    missing = [name for name in names if name not in found]
     if missing:
         raise ValueError(f"{path} has no array {missing[0]!r}: it has {known}.")
+    single = [name for name in names if not found[name].ndim]
+    if single:
+        raise ValueError(
+            f"{path}: {single[0]!r} must have one entry for each pair, got one number."
+        )
     parts = [found[name] for name in names]
     X, y = parts[:2]
     if len({len(A) for A in parts}) > 1:

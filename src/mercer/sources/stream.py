@@ -17,6 +17,7 @@ from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
 from .checkpoint import Progress, as_checkpoint
+from .contents import added, contents
 from .sample import Sample
 from .shards import Shards
 
@@ -24,6 +25,11 @@ BLOCK = 8192
 """Rows that are read at once from an array."""
 EVERY = 64
 """Blocks between two checkpoints."""
+FRESH = (
+    "give blocks that stay, a function that returns fresh ones at every call, or a generator, "
+    "which is read once."
+)
+"""The way out where a source changes while it is read."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,8 @@ class Stream(Source):
     >>> model.fit(Stream(blocks, sample=100)).predict([[0.5]]).round(2)
     array([[1.  , 0.07]])
     """
+
+    held: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -186,28 +194,34 @@ class Stream(Source):
         """Merge `step(number, start, block)` over all blocks, one after the other."""
         saved = self.checkpoint if resumable else None
         kept, total = saved.resume(resumable) if saved else (Progress(), None)
-        at = Progress()
+        at, held = Progress(), ()
         for block in self._blocks():
             if at.blocks >= kept.blocks:
                 more = step(at.blocks, at.pairs, block)
                 total = more if total is None else merge(total, more)
+            held = added(held, contents(at.pairs, block)) if self.repeats else ()
             at = at.plus(block, hashed=saved is not None)
             if saved and at.blocks == kept.blocks and at != kept:
                 raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
                 saved.save(at, total, resumable)
-        if self.pairs not in (None, at.pairs):
-            raise ValueError(
-                f"the stream had {self.pairs} pairs when it was first read and {at.pairs} when "
-                "read again: give blocks that stay, a function that returns fresh ones at every "
-                "call, or a generator, which is read once."
-            )
-        self.pairs = at.pairs
+        self._compare(at.pairs, held)
         if saved and at.blocks < kept.blocks:
             raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
         if saved and total:
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
+
+    def _compare(self, pairs: int, held: tuple[int, ...]) -> None:
+        """Refuse a reading that differs from the first one; it counts if there was none."""
+        if self.pairs not in (None, pairs):
+            raise ValueError(
+                f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
+                f"again: {FRESH}"
+            )
+        if self.pairs is not None and self.held != held:
+            raise ValueError(f"the stream held other values when it was read again: {FRESH}")
+        self.pairs, self.held = pairs, held
 
     def running(self) -> AbstractContextManager[None]:
         """Hold the checkpoint until a fit ends, and remove it if that succeeds."""

@@ -1,0 +1,63 @@
+"""Recognise whether a source held the same values at two readings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arrays import Items
+
+SIZES = (1, 2, 4, 8)
+"""Bytes of numbers that can be read as unsigned integers."""
+MODULUS = 2**64
+
+
+def contents(start: int, block: Any) -> tuple[int, ...]:
+    """Return a hash for each part of a block whose first pair has the number `start`.
+
+    Hashes of consecutive blocks add up (modulo 2⁶⁴) to that of all pairs, however they are cut.
+    Arrays, texts and numbers count; other objects and arrays on a device are not compared.
+    """
+    return tuple(_hash(items, start) for items in block)
+
+
+def added(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the hashes of both blocks together."""
+    if not left:
+        return right
+    return tuple((a + b) % MODULUS for a, b in zip(left, right, strict=True))
+
+
+def _hash(items: Items, start: int) -> int:
+    if issparse(items):
+        return _hash(items.toarray(), start)
+    if hasattr(type(items), "iloc"):
+        items = items.to_numpy()
+    if isinstance(items, np.ndarray) and items.dtype.kind not in "OUS":
+        return _of_numbers(items, start)
+    if not isinstance(items, list | tuple | np.ndarray):
+        return 0
+    return (
+        sum((2 * place + 1) * _of_item(item) for place, item in enumerate(items, start)) % MODULUS
+    )
+
+
+def _of_numbers(A: np.ndarray, start: int) -> int:
+    """Σ_ij (2i + 1)(2j + 1) a_ij modulo 2⁶⁴, with the bits of the entries as integers."""
+    if A.itemsize not in SIZES or A.ndim == 0 or A.size == 0:
+        return 0
+    rows = np.ascontiguousarray(A).reshape(len(A), -1).view(f"u{A.itemsize}")
+    places, columns = (
+        2 * np.arange(first, first + number, dtype=np.uint64) + np.uint64(1)
+        for first, number in zip((start, 0), rows.shape, strict=True)
+    )
+    sums = np.einsum("i,ij->j", places, rows.astype(np.uint64, copy=False))
+    return int((sums * columns).sum())
+
+
+def _of_item(item: Any) -> int:
+    if isinstance(item, np.ndarray):
+        return _hash(item, 0)
+    return hash(item) % MODULUS if isinstance(item, str | bytes | int | float) else 0
