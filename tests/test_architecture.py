@@ -38,6 +38,7 @@ ORDER = [
     {"solvers", "sources"},
     {"decoders", "metrics"},
     {"estimators"},
+    {"sets"},
     {"sequences"},
     {"testing", "persistence", "plots"},
     {"auto"},
@@ -103,7 +104,7 @@ def test_this_test_sees_imports():
 
 
 ROOMS = ["kernels", "features", "operators", "sources", "solvers", "decoders"]
-ROOMS += ["estimators", "sequences"]
+ROOMS += ["estimators", "sequences", "sets"]
 
 
 @pytest.mark.parametrize("name", ["mercer", *(f"mercer.{room}" for room in ROOMS)])

@@ -18,7 +18,8 @@ from ._checks import Limits, is_whole, must
 
 ROOMS = (
     "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
-    "estimators", "sequences", "embedding", "curves", "tables", "auto", "symmetric", "problem",
+    "estimators", "sets", "sequences", "embedding", "curves", "tables", "auto", "symmetric",
+    "problem",
 )  # fmt: skip
 """Where the parts of a model live; no other module is ever imported for a file."""
 UNBOUNDED = {
