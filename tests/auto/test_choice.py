@@ -33,7 +33,7 @@ def test_many_columns_are_tried_by_their_main_directions():
     factors = rng.normal(size=(40, 2))
     X = factors @ rng.normal(size=(2, 60)) + rng.normal(size=(40, 60))
     model = AutoDependency(random_state=0).fit(X, factors)
-    tried = {row["family"]: row["score"] for row in model.leaderboard_}
+    tried = model.leaderboard_.set_index("family")["score"]
     assert tried["linear, main directions"] > tried["linear"]
 
 

@@ -6,9 +6,9 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto.guess import input_kind, output_kind
-from mercer.cells import BadTable, Table
+from mercer.auto.kinds.guess import input_kind, output_kind
 from mercer.kernels import Normalized, Spectrum, Words
+from mercer.tables import BadTable, Table
 from mercer.testing import check_kernel
 
 
@@ -101,7 +101,7 @@ def test_every_kind_is_written_as_it_was_read(name):
     outputs = Outputs()
     data = table(y=COLUMNS[name])
     items = outputs.fit(data, ["y"])
-    written = outputs.space_.write(items)
+    written = outputs.cells_.write(items)
     assert len(outputs.read(Table("again", written, range(40)))) == 40
     if name not in ("ties", "lists", "number", "rank list", "empty sets", "order json"):
         for one, other in zip(written["y"], COLUMNS[name], strict=True):
@@ -135,7 +135,7 @@ def test_frames_and_files_are_read_alike(tmp_path):
     frame = pandas.DataFrame(cells)
     frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
     file = read(tmp_path / "t.csv")
-    from mercer.auto.frames import as_table
+    from mercer.auto.tables.frames import as_table
 
     for data in (file, as_table(frame), as_table(cells)):
         kinds = [input_kind(data, name) for name in ("price", "share", "when", "tags")]
@@ -170,16 +170,24 @@ def test_several_columns_and_an_unseen_category(rng):
 @pytest.mark.parametrize(
     ("columns", "kind", "message"),
     [
-        ({"x": INPUT, "y": ["1"] * 39 + ["one"]}, "curve", "line 41, column 'y': 'one' is no num"),
-        ({"x": INPUT, "y": ["1 2"] * 39 + ["1"]}, "curve", "line 41, column 'y': 1 numbers, where"),
+        (
+            {"x": INPUT, "y": ["1"] * 39 + ["one"]},
+            "curve",
+            "line 41, column 'y': 'one' is not a",
+        ),
+        ({"x": INPUT, "y": ["1 2"] * 39 + ["1"]}, "curve", "line 41, column 'y': 1 numbers, but"),
         ({"x": INPUT, "y": ["1"] * 39 + ["inf"]}, "curve", "not finite"),
-        ({"x": INPUT, "y": ["a>b"] * 39 + ["a>c"]}, "ranking", "line 41, column 'y': 'a>c' does"),
-        ({"x": INPUT, "y": ['["a"]'] * 39 + ["[a"]}, "labels", "line 41, column 'y': .* no list"),
-        ({"x": INPUT, "y": letters(40)}, "number", "hold text|no number"),
+        ({"x": INPUT, "y": ["a>b"] * 39 + ["a"]}, "ranking", "line 41, column 'y': 'a' is not a r"),
+        (
+            {"x": INPUT, "y": ['["a"]'] * 39 + ["[a"]},
+            "labels",
+            "line 41, column 'y': .* not a l",
+        ),
+        ({"x": INPUT, "y": letters(40)}, "number", "not a number"),
         ({"x": INPUT[:3], "y": INPUT[:3]}, None, "has 3 rows"),
         ({"x": INPUT[:1], "y": INPUT[:1]}, None, "has 1 row:"),
-        ({"x": INPUT, "y": [*INPUT[:39], "oops"]}, None, "line 41, column 'y': 'oops' is no numb"),
-        ({"x": [*INPUT[:39], "oops"], "y": INPUT}, None, "though 39 of 40 cells are"),
+        ({"x": INPUT, "y": [*INPUT[:39], "oops"]}, None, "line 41, column 'y': 'oops' is not a n"),
+        ({"x": [*INPUT[:39], "oops"], "y": INPUT}, None, "but 39 of 40 cells are"),
         ({"x": INPUT, "y": [""] * 40}, None, "line 2: column 'y' is empty"),
     ],
 )
@@ -197,7 +205,7 @@ def test_a_column_that_is_both():
 def test_mixed_columns_are_refused_wherever_they_are(rng):
     many = [str(v) for v in rng.normal(size=300)]
     late = [*many[:-1], "oops"]  # past the rows that a guess looks at
-    with pytest.raises(BadTable, match="line 301, column 'x': 'oops' is no number"):
+    with pytest.raises(BadTable, match="line 301, column 'x': 'oops' is not a number"):
         fitted(table(x=late, z=many, y=many))
     found = {"x": "text", "z": "number"}
     assert AutoDependency(inputs={"x": "text"}).get_params()["inputs"] == {"x": "text"}
@@ -217,7 +225,7 @@ def test_an_index_that_pandas_wrote_is_no_input(tmp_path):
 def test_empty_cells_of_label_sets_are_sets_without_labels():
     model = fitted(table(x=INPUT, y=COLUMNS["empty sets"]))
     assert "10 empty cells of 'y' are read as sets without labels" in model.notes_[0]
-    assert "" in model.outputs_.space_.write([[], ["sea"]])["y"]
+    assert "" in model.outputs_.cells_.write([[], ["sea"]])["y"]
 
 
 def test_words_keep_the_contract_of_kernels():

@@ -8,7 +8,7 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
-from mercer.cells import Table
+from mercer.tables import Table
 
 N = 60
 RNG = np.random.default_rng(0)

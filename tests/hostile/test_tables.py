@@ -15,8 +15,8 @@ import zipfile
 import numpy as np
 from click.testing import CliRunner
 
-from mercer.auto.guess import OUTPUTS
 from mercer.auto.inputs import Inputs
+from mercer.auto.kinds.guess import OUTPUTS
 from mercer.auto.outputs import Outputs
 from mercer.cli import main
 from mercer.tables import BadTable, Table, read
@@ -166,7 +166,7 @@ def learnt_rows(table, names, kind):
     items = outputs.fit(table, names)
     assert len(items) == len(table)
     outputs.read(table.rows([0]))
-    assert {len(cells) for cells in outputs.space_.write(items).values()} == {len(table)}
+    assert {len(cells) for cells in outputs.cells_.write(items).values()} == {len(table)}
     return len(items)
 
 

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from mercer import AutoDependency
-from mercer.auto.guess import output_kind
+from mercer.auto.kinds.guess import output_kind
 from mercer.auto.outputs import Outputs
+from mercer.auto.tables.content import RATIO, SMALL
 from mercer.cli import main
 from mercer.tables import BadTable, read, write
-from mercer.tables.content import RATIO, SMALL
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def test_json(file):
     assert read(file('{"a": [1, 2], "b": [3, 4]}', "t.json")).columns == {"a": [1, 2], "b": [3, 4]}
     with pytest.raises(BadTable, match=r'orient="records"'):
         read(file('{"a": {"0": 1}}', "t.json"))
-    with pytest.raises(BadTable, match="record 2: '3' is no object"):
+    with pytest.raises(BadTable, match="record 2: '3' is not an object"):
         read(file('[{"a": 1}, 3]', "t.json"))
-    with pytest.raises(BadTable, match="holds 3, no array"):
+    with pytest.raises(BadTable, match="holds 3, not an array"):
         read(file("3", "t.json"))
 
 
@@ -120,7 +120,7 @@ def test_line_separators_inside_json_lines(file):
         ('{"a": ' * 100_000, "line 1: the JSON is nested too deeply"),
         ('{"a": ' + "9" * 5000 + "}", "line 1: a number has too many digits"),
         ('{"a": "\\ud800"}', "line 1: half a character"),
-        ('{"a": 1}\n{"b"}', "line 2: no JSON"),
+        ('{"a": 1}\n{"b"}', "line 2: not JSON"),
     ],
 )
 def test_json_that_attacks(file, text, message):
@@ -157,7 +157,7 @@ def test_spreadsheets(book):
     assert table.columns == {"a": [1, 2.5], "b": ["x", None]}
     assert list(table.lines) == [2, 4]
     assert "sheet 'Sheet'" in table.read_as
-    with pytest.raises(BadTable, match=r"several sheets \(Sheet, more\): say --sheet"):
+    with pytest.raises(BadTable, match=r"several sheets: pass sheet='Sheet' or sheet='more'"):
         read(book([["a"], [1]], more=[["b"], [2]]))
     assert read(book([["a"], [1]], more=[["b"], [2]]), sheet="more").columns == {"b": [2]}
     assert read(book([["a"], [1]], empty=[])).columns == {"a": [1]}
@@ -174,7 +174,7 @@ def test_a_spreadsheet_by_another_name(book, file):
 
 def test_spreadsheets_that_are_none(file, book):
     for data in (b"PK\x03\x04 xl/ rubbish", book([["a"], [1]]).read_bytes()[:-500]):
-        with pytest.raises(BadTable, match="is no spreadsheet that can be read"):
+        with pytest.raises(BadTable, match="is not a spreadsheet that can be read"):
             read(file(data, "t.xlsx"))
     with pytest.raises(BadTable, match=r"old spreadsheet \(.xls\): save it as"):
         read(file(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "t.xls"))
@@ -186,10 +186,10 @@ def test_spreadsheets_that_are_none(file, book):
         (b"BZh91AY", "packed with bzip2"),
         (b"%PDF-1.4", "PDF"),
         (b"a,b\n1,\x002\n", "line 2: a NUL character"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "NUL character.*--encoding utf-16"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "NUL character.*encoding='utf-16'"),
         (b"PK\x03\x04 whatever", "is a zip archive: unpack it"),
         (b"a,b\n,\n", "a header and no rows"),
-        (b",\n,\n", "nothing but empty cells"),
+        (b",\n,\n", "only empty cells"),
         (b'a,b\n1,"' + b"x" * 200_000, "line 2: field larger than field limit"),
     ],
 )
@@ -251,13 +251,13 @@ def test_a_parquet_bomb(tmp_path):
 
 
 def test_a_file_without_an_end(monkeypatch):
-    monkeypatch.setattr("mercer.tables.content.available", lambda: 2**24)
+    monkeypatch.setattr("mercer.auto.tables.content.available", lambda: 2**24)
     with pytest.raises(BadTable, match="/dev/zero is larger than"):
         read("/dev/zero")
 
 
 def test_cells_that_memory_does_not_hold(file, monkeypatch):
-    monkeypatch.setattr("mercer.tables.content.available", lambda: 2**20)
+    monkeypatch.setattr("mercer.auto.tables.content.available", lambda: 2**20)
     for name, text in (("t.csv", "a,b\n" + "1,2\n" * 20_000), ("t.jsonl", "{}\n" * 20_000)):
         with pytest.raises(BadTable, match=f"{name} takes about .* GB in memory"):
             read(file(text, name))
@@ -280,7 +280,7 @@ def test_tags_between_commas_are_several(file):
     rows = "".join(f'{i},"{tags[i % 5]}"\n' for i in range(40))
     outputs = Outputs()
     outputs.fit(read(file("x,tags\n" + rows)), ["tags"])
-    assert outputs.space_.separator_ == ","
+    assert outputs.cells_.separator_ == ","
 
 
 def test_names_that_look_missing(tmp_path, monkeypatch):

@@ -69,9 +69,9 @@ def test_the_user_has_the_last_word_on_headers(file):
         (b"  \n \n", "is empty"),
         (b"a,b\n", "a header and no rows"),
         (b"a,a\n1,2\n", r"column 'a' more than once \(column 1 and column 2\)"),
-        (b"a,b\n1,2\n1,2,3\n", "line 3: 3 cells, where the first row has 2"),
+        (b"a,b\n1,2\n1,2,3\n", "line 3: 3 cells, but the first row has 2"),
         (b'a,b\n"x,2\n', "line 2: unexpected end of data"),
-        ("a,b\nü,2\n".encode("latin-1"), r"line 2: this is not utf-8. .*--encoding latin-1"),
+        ("a,b\nü,2\n".encode("latin-1"), r"line 2: this is not utf-8. .*encoding='latin-1'"),
     ],
 )
 def test_bad_csv(file, content, message):
@@ -93,15 +93,15 @@ def test_utf_16_is_seen_by_its_mark(file):
 def test_encodings(file):
     path = file("a,b\nü,2\n".encode("latin-1"))
     assert read(path, encoding="latin-1").columns["a"] == ["ü"]
-    with pytest.raises(BadTable, match="no encoding that Python knows"):
+    with pytest.raises(BadTable, match="not an encoding that Python knows"):
         read(path, encoding="latin-99")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"a": 1}\n{"a": \n', "line 2: no JSON"),
-        ('{"a": 1}\n[1, 2]\n', r"line 2: '\[1, 2\]' is no object"),
+        ('{"a": 1}\n{"a": \n', "line 2: not JSON"),
+        ('{"a": 1}\n[1, 2]\n', r"line 2: '\[1, 2\]' is not an object"),
     ],
 )
 def test_bad_json_lines(file, content, message):
@@ -114,13 +114,13 @@ def test_bad_files(file, tmp_path):
         read(tmp_path / "none.csv")
     with pytest.raises(BadTable, match="is a folder"):
         read(tmp_path)
-    with pytest.raises(BadTable, match="is no NPZ file"):
+    with pytest.raises(BadTable, match="is not an NPZ file"):
         read(file(b"PK\x03\x04 rubbish", "data.npz"))
     np.savez(tmp_path / "uneven.npz", X=np.zeros((3, 2)), y=np.zeros(2))
     with pytest.raises(BadTable, match=r"unequal lengths \(X \(3, 2\), y \(2,\)\)"):
         read(tmp_path / "uneven.npz")
     np.savez(tmp_path / "things.npz", X=np.array([object()], dtype=object))
-    with pytest.raises(BadTable, match="is no NPZ file of plain arrays"):
+    with pytest.raises(BadTable, match="is not an NPZ file of plain arrays"):
         read(tmp_path / "things.npz")
 
 
@@ -145,10 +145,10 @@ def test_missing_cells(file):
 
 def test_written_text_is_read_again():
     text = write([{"word": "a\tb", "labels": ["x", "y"], "score": 0.5}], None)
-    assert text == 'word\tlabels\tscore\n"a\tb"\t"[""x"", ""y""]"\t0.5\n'
+    assert text == 'word,labels,score\na\tb,"[""x"", ""y""]",0.5\n'
     line = write([{"image": np.zeros((1, 2))}], None, "jsonl")
     assert json.loads(line) == {"image": [[0.0, 0.0]]}
-    with pytest.raises(ValueError, match="is no text"):
+    with pytest.raises(ValueError, match="is not text"):
         write([{"a": 1}], None, "npz")
 
 

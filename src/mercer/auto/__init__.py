@@ -1,5 +1,17 @@
 """From a table to a model in one line: spaces, kernels, forests and blends are chosen."""
 
-from .dependency import AutoDependency
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .dependency import AutoDependency
 
 __all__ = ["AutoDependency"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimator on first use: reading a file needs none of it."""
+    if name != "AutoDependency":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .dependency import AutoDependency
+
+    return AutoDependency

@@ -33,7 +33,7 @@ from ..kernels import (
 from ..kernels.standardized import common_units
 from ..operators import Patchwise
 from ..spaces import Vectors
-from .inputs import NUMBERS, Inputs
+from .inputs import Inputs
 
 SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
 """Length scales in units of the distance that standardised rows have, likely ones first."""
@@ -57,11 +57,11 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
         for name, make in _text_kernels(have_sentences(inputs, X), many).items()
     }
     if many or not numbers:  # of many rows, the blend adds them up
-        alone = {f: [On(NUMBERS, k) for k in kernels] for f, kernels in numbers.items()}
+        alone = {f: [On(inputs.block_, k) for k in kernels] for f, kernels in numbers.items()}
         return {**{name: [kernel] for name, kernel in texts.items()}, **alone}
     return {
         f"{family} + {name}": [
-            On(NUMBERS, kernel) + weight * text for kernel in kernels for weight in (0.5, 2.0)
+            On(inputs.block_, kernel) + weight * text for kernel in kernels for weight in (0.5, 2.0)
         ]
         for (family, kernels) in numbers.items()
         for name, text in texts.items()
@@ -91,7 +91,7 @@ def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
         return None
     texts = [name for name in inputs.texts if inputs.kinds_[name] == "text"]
     pieces = ("words", 1, 1) if have_sentences(inputs, X) else ("letters", 2, 4)
-    parts: list[Kernel] = [On(NUMBERS, Linear())] if inputs.width_ else []
+    parts: list[Kernel] = [On(inputs.block_, Linear())] if inputs.width_ else []
     parts += [On(str(name), TfIdf(*pieces, TOPICS)) for name in texts]
     return reduce(add, parts) if parts else None
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -11,75 +11,76 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Items
 from .._parameters import parameters
-from ..cells import BadTable, Table
-from ..cells.table import Name
 from ..estimators.base import warn_if_constant
 from ..estimators.doubts import doubts_of
 from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
+from .arguments import check_arguments, check_enough, several
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded
-from .frames import as_table, named, outputs_table
 from .inputs import Inputs
+from .intervals import ColumnIntervals
 from .learnt import LearntFromTable, Training
 from .letters import Letters
-from .measures import scorer_of
 from .outputs import Outputs
 from .progress import Clock
 from .search import Pairs, Search
+from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
+from .tables.table import BadTable, Name, Table
 
 SETS = 4000
-"""Rows up to which a model keeps what prediction sets need, asked for or not."""
+"""Rows up to which a model keeps what prediction sets need, requested or not."""
 
 
 @parameters
 class AutoDependency(LearntFromTable):
     """From a table to a model: spaces, kernels, operators, ridges, forests and their blend.
 
-    What each column holds is read off its cells. Ridge models of every kernel family and forests
-    are fitted and blended; what predicts left-out rows best, under the metric of the outputs, is
-    kept. Numbers are in units of their spread, so that units never matter.
+    The kind of each column is guessed from its cells. Ridge models of every kernel family and
+    forests are fitted and blended; what predicts left-out rows best, under the metric of the
+    outputs, is kept. Numbers are in units of their standard deviation, so that units never matter.
 
     Parameters
     ----------
     inputs
         Input columns, by name; a dictionary from names to "number", "category", "text", "labels"
-        or "nothing" overrides the guess; None for all columns that are nothing else.
+        or "nothing" overrides the guess; None for all other columns.
     output
         The output column or columns; a dictionary from names to one of "number", "curve",
-        "labels", "class", "ranking", "text", "smiles" overrides the guess. None for the last
-        column, or for `y` where that is given.
+        "labels", "class", "ranking", "text", "smiles" overrides the guess. Several columns must be
+        of one kind. None for the last column, or for `y` where that is given.
     groups, id
-        Columns: rows of one group are left out together; ids come back beside predictions.
+        Columns: rows of one group are left out together; ids are returned next to predictions.
     scoring
         None for the metric of the outputs (mean R² of numbers, R² of curves, F1 by example of label
         sets, accuracy of classes, Kendall's tau of rankings, else exact matches), or a scorer of
-        scikit-learn's, or the name of one or of a function of `mercer.metrics`.
+        scikit-learn, or the name of one or of a function of `mercer.metrics`.
     coverage
-        The share of new outputs that `predict_set` is to cover; None for no sets.
+        The fraction of new outputs that `predict_set` covers by default; None for no sets.
     time_limit
-        Seconds that fitting may take; None for as long as it takes.
+        Seconds that fitting may take; None for no limit.
     random_state
-        What forests and samples are drawn by.
+        The seed of forests and samples.
     verbose
-        Whether to write lines on standard error that tell how far the fit is and how long it will
-        take. A terminal shows a bar instead, asked for or not.
+        Whether to write lines on standard error that show the progress of the fit and the time
+        that is left. A terminal shows a bar instead, requested or not.
 
     Attributes
     ----------
     spaces_
-        What was found in each column.
+        The kind of each column.
     found_, notes_
-        What cells were like, by column, and decisions that one may want to undo.
+        What the cells are like, by column, and decisions that one may want to undo.
     leaderboard_
-        Every candidate with its left-out score, best first.
+        A DataFrame of all candidates with their left-out scores, best first.
     baselines_
         The score of simple models on rows left out in five folds, by name.
     loo_score_
-        The left-out score of what was chosen; a little optimistic, for it was chosen by it.
+        The left-out score of the model that was chosen; a little optimistic, because it was used
+        for the choice.
     best_estimator_, chosen_
-        What was chosen, which takes rows as `inputs_` reads them; and how to call it.
+        The model that was chosen, which takes rows as `inputs_` reads them; and its name.
 
     Examples
     --------
@@ -110,19 +111,19 @@ class AutoDependency(LearntFromTable):
     def fit(
         self, X: Any, y: Any = None, groups: Items | None = None, sample_weight: Any = None
     ) -> AutoDependency:
-        """Find out what the columns hold, and learn.
+        """Determine the kinds of the columns, and fit, compare and blend the candidates.
 
         Parameters
         ----------
         X
-            A table: a DataFrame of pandas or polars, a pyarrow table, a dictionary of columns, a
-            list of dictionaries, an array or a list.
+            A table: a frame of pandas, polars, pyarrow or Dask, a dictionary of columns, a list of
+            dictionaries, an array or a list.
         y
-            The outputs, where they are no columns of X.
+            The outputs, where they are not columns of X.
         groups
-            A label for each row, where that is no column of X.
+            A label for each row, where that is not a column of X.
         sample_weight
-            How much each row counts.
+            The weight of each row.
         """
         fresh = copy.copy(self)
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -133,7 +134,7 @@ class AutoDependency(LearntFromTable):
 
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
         clock = Clock(self.time_limit)
-        scorer_of(self.scoring)  # refuse one that is not there before anything is fitted
+        kind = check_arguments(self)
         table = as_table(X)
         known = table if y is None else outputs_table(y)
         if len(known) != len(table):
@@ -145,29 +146,29 @@ class AutoDependency(LearntFromTable):
         if self.groups is not None:
             (name,) = table.names([self.groups])
             groups = table.columns[name]
-        weights = sample_weights(sample_weight, len(table))
+        weights, kept = sample_weights(sample_weight, len(table)), None
         if weights is not None and not weights.all():  # rows of weight zero count for nothing
             kept = np.flatnonzero(weights)
             table, known = table.rows(kept), known.rows(kept)
             groups = None if groups is None else [groups[i] for i in kept]
             weights = weights[kept]
         outputs = self._output_names(table) if y is None else list(known.columns)
-        kinds = self.inputs if isinstance(self.inputs, dict) else None
-        given = set(self.output.values()) if isinstance(self.output, dict) else set()
-        self.outputs_ = Outputs(given.pop() if given else None)
-        read = self.outputs_.fit(known, outputs)
         names = self._input_names(table, outputs if y is None else [])
+        labels = None if groups is None else group_labels(groups, len(table))
+        check_enough(self.coverage, len(table) if labels is None else len(np.unique(labels)))
+        self.outputs_ = Outputs(kind)
+        read = self.outputs_.fit(known, outputs)
+        kinds = self.inputs if isinstance(self.inputs, dict) else None
         self.inputs_ = Inputs(names, kinds).fit(table)
-        self.named_, self.flat_ = y is None or named(y), _is_flat(y)
+        self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
         self.spaces_ = {**self.inputs_.kinds_, **dict.fromkeys(outputs, self.outputs_.kind_)}
         self.missing_ = tuple(table.missing)
         self.found_ = described_inputs(table, self.inputs_)
         self.found_ |= described_outputs(known, self.outputs_, read)
-        self.notes_ = notes_on(table, known, self.inputs_, self.outputs_)
-        labels = None if groups is None else group_labels(groups, len(table))
+        self.notes_ = notes_on(table, known, self.inputs_, self.outputs_, read)
         pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
         called = None if groups is None else np.array([str(group) for group in groups])
-        self.training_ = Training(table, pairs, called)
+        self.training_ = Training(table, pairs, called, empty_like(X, kept))
         self._search(pairs, clock)
 
     def _search(self, pairs: Pairs, clock: Clock) -> None:
@@ -192,15 +193,15 @@ class AutoDependency(LearntFromTable):
         with clock.telling(search.planned(pairs), lines=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = compared()
-        self.leaderboard_ = sorted(search.board, key=lambda row: -row["score"])
+        self.board_ = sorted(search.board, key=lambda row: -row["score"])
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search.score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
             self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
-        if self.coverage is not None:
-            self.sets_.check(self.coverage)
+            if self.outputs_.kind_ == "number":
+                self.intervals_ = ColumnIntervals.of(self.best_estimator_, pairs.y, pairs.groups)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)
@@ -208,20 +209,20 @@ class AutoDependency(LearntFromTable):
         self.best_estimator_, self.chosen_ = model, "SequenceTransducer, letter by letter"
         self.loo_score_ = float("nan") if accuracy is None else float(accuracy)
         row = {"family": "letters", "model": "SequenceTransducer", "rows": pairs.n}
-        self.leaderboard_ = [row | {"score": self.loo_score_}]
+        self.board_ = [row | {"score": self.loo_score_}]
 
     def _output_names(self, table: Table) -> list[Name]:
         if self.output is None:
             special = {self.groups, self.id}
             return [name for name in table.columns if name not in special][-1:]
-        return table.names(_several(self.output))
+        return table.names(several(self.output))
 
     def _input_names(self, table: Table, outputs: list[Name]) -> list[Name]:
         other = {*outputs, self.groups, self.id}
         if self.inputs is None or isinstance(self.inputs, dict):
             table.names(list(self.inputs or ()))  # refuse one that is not there
             return [name for name in table.columns if name not in other]
-        names = table.names(_several(self.inputs))
+        names = table.names(several(self.inputs))
         both = [name for name in names if name in outputs]
         if both:
             raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
@@ -229,7 +230,7 @@ class AutoDependency(LearntFromTable):
 
 
 def _called(best: str, model: Any, search: Search) -> str:
-    """What was chosen in words: the models of a blend with their weights."""
+    """Return the name of the choice: the models of a blend with their weights."""
     models = {family: rounded(row["model"]) for family, row in search.rows.items()}
     if best != "blend":
         return models[best]
@@ -240,17 +241,6 @@ def _called(best: str, model: Any, search: Search) -> str:
 
 
 def _doubts(search: Search) -> list[str]:
-    """What is odd about the data: labels that never occur, rows that come again."""
+    """Return what is odd about the data: labels that never occur, rows that repeat."""
     model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
     return [] if model is None else list(doubts_of(model.fitted_.problem))
-
-
-def _several(names: Any) -> list[Name]:
-    return list(names) if isinstance(names, list | tuple | dict) else [names]
-
-
-def _is_flat(y: Any) -> bool:
-    if y is None or named(y):
-        return False
-    first = y[0] if isinstance(y, Sequence) and len(y) else y
-    return getattr(y, "ndim", 1 if np.isscalar(first) else 2) == 1

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..cells import Table
-from ..cells.notation import is_date, written_day
-from ..cells.table import Name
-from ..cells.values import numbers_with_gaps
-from .guess import known
 from .inputs import Inputs
+from .kinds.guess import known
+from .kinds.labels import LabelCells
+from .kinds.numbers import written_dates
 from .outputs import ARRAYS, Outputs
+from .tables.notation import DURATION, is_date
+from .tables.table import Name, Table
+from .tables.values import Column
 
 MOST = 200
 """Columns that are described."""
@@ -36,17 +37,16 @@ def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
 
 def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
     """What the cells of output columns are like."""
-    space: Any = outputs.space_
     if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
         rows = np.asarray(y).reshape(len(y), -1)
-        forms = space.notations_ or ["."] * len(outputs.columns_)
+        forms = outputs.cells_.notations_ or ["."] * len(outputs.columns_)
         if len(outputs.columns_) == 1 < rows.shape[1]:
             return {outputs.columns_[0]: f"rows of {rows.shape[1]} values, {_range(rows, '.')}"}
         named = enumerate(outputs.columns_[:MOST])
         return {name: _range(rows[:, j], forms[j]) for j, name in named}
     seen = {
         "image": lambda: f"arrays of {' × '.join(map(str, np.shape(y)[1:]))}",
-        "labels": lambda: _sets(y, space),
+        "labels": lambda: _sets(y, outputs.cells_),
         "class": lambda: _values(sorted({str(item) for item in y})),
         "ranking": lambda: f"orders of {np.shape(y)[1]} labels",
     }
@@ -54,8 +54,10 @@ def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]
     return dict.fromkeys(outputs.columns_[:MOST], what)
 
 
-def notes_on(table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs) -> list[str]:
-    """Decisions that a user may want to undo."""
+def notes_on(
+    table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs, y: Any
+) -> list[str]:
+    """Return decisions that a user may want to undo."""
     notes = []
     if outputs.kind_ == "labels" and len(outputs.columns_) == 1:
         name = outputs.columns_[0]
@@ -63,6 +65,8 @@ def notes_on(table: Table, known_outputs: Table, inputs: Inputs, outputs: Output
         empty = 0 if isinstance(cells, np.ndarray) else len(known_outputs.empty(name))
         if empty:
             notes.append(f"{empty} empty cells of {name!r} are read as sets without labels.")
+    if outputs.kind_ == "ranking" and (partial := int((np.asarray(y) < 0).any(axis=1).sum())):
+        notes.append(f"{partial} rankings leave out some labels; predictions rank all of them.")
     left_out = [name for name, kind in inputs.kinds_.items() if kind == "nothing"]
     if left_out:
         shown = ", ".join(map(repr, left_out[:5]))
@@ -80,10 +84,10 @@ def _input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
         return ""
     if kind == "category":
         return _values(inputs.values_[name])
-    full = known(table, name)
     if kind == "number":
         form = inputs.forms_[name]
-        return _range(numbers_with_gaps(full, name, form), form)
+        return _range(Column.of(table, name).values(form), form)
+    full = known(table, name)
     if kind == "labels":
         return _sets(inputs.forms_[name].read(full), inputs.forms_[name])
     return "" if kind == "graph" else f"such as {str(full.columns[name][0]).strip()[:30]!r}"
@@ -97,7 +101,10 @@ def _gaps(table: Table, name: Name) -> str:
 def _range(values: np.ndarray, notation: str) -> str:
     low, high = float(np.min(values)), float(np.max(values))
     if is_date(notation):
-        return f"dates from {written_day(low, False)} to {written_day(high, False)}"
+        first, last = written_dates(np.array([low, high]), "text", moments=False)
+        return f"dates from {first} to {last}"
+    if notation == DURATION:
+        return f"{low:.4g} to {high:.4g} days"
     return f"{low:.4g} to {high:.4g}"
 
 
@@ -106,10 +113,10 @@ def _values(values: list[str]) -> str:
     return shown if len(values) <= 4 else f"{len(values)} values: {shown}, …"
 
 
-def _sets(sets: Any, space: Any) -> str:
-    if space.indicators_:
+def _sets(sets: Any, cells: LabelCells) -> str:
+    if cells.indicators_:
         rows = np.asarray(sets)
         return f"{rows.shape[1]} labels, {rows.sum(axis=1).mean():.3g} a row"
     labels = {label for item in sets for label in item}
-    between = f" between {space.separator_!r}" if space.separator_ else ""
+    between = f" between {cells.separator_!r}" if cells.separator_ else ""
     return f"{len(labels)} labels{between}, {sum(map(len, sets)) / len(sets):.3g} a row"

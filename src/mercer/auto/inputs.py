@@ -1,46 +1,52 @@
-"""Input columns of any kind as one batch that kernels take: numbers side by side, texts by name."""
+"""Input columns of any kind as one batch that kernels take: numbers as a row, texts by name."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._arrays import object_array
-from ..cells import BadTable, Table
-from ..cells.table import Name
-from ..cells.values import notation_of, numbers_with_gaps
-from ..spaces import LabelSets, Molecules
-from .guess import INPUTS, input_kind, known
+from .kinds.cells import check_smiles
+from .kinds.guess import input_kind, known
+from .kinds.labels import LabelCells
+from .tables.table import BadTable, Name, Table
+from .tables.values import Column, numbers_with_gaps
 
 BAG = 30
 """Columns of two values from which on, with nothing else, rows are compared as sets."""
-NUMBERS = "numbers"
-"""The name of the block of numbers among columns of text."""
 OTHER = ("text", "labels", "smiles", "graph")
 """Kinds that are compared by kernels of their own."""
 
 
 class Inputs(BaseEstimator):
-    """How input columns are read: what each holds, and how numbers are scaled.
+    """How input columns are read: the kind of each, and how numbers are scaled.
 
-    Numbers are in units of their spread, so that units never matter; columns of two values are 0
-    and 1; missing numbers are the mean, with a column that says so; categories are columns of
-    zeros and ones, all zero for one that was not seen.
+    Numbers are in units of their standard deviation, so that units never matter; columns of two
+    values are 0 and 1; missing numbers are the mean, with a column that marks them; categories are
+    columns of zeros and ones, all zero for one that is missing or was not seen in training.
 
     Parameters
     ----------
     columns
-        The columns; None for all that are there.
+        The columns; None for all columns of the table.
     kinds
-        What some columns hold, by name: one of `guess.INPUTS`.
+        The kind of some columns, by name: one of `guess.INPUTS`.
 
     Attributes
     ----------
     kinds_
-        What each column holds.
+        The kind of each column.
+    values_
+        The values of each column of categories.
+    labels_
+        The labels that were seen in each column of labels.
+    block_
+        The name of the block of numbers among columns of text.
     """
 
     def __init__(self, columns: Sequence[Name] | None = None, kinds: dict[Name, str] | None = None):
@@ -48,27 +54,37 @@ class Inputs(BaseEstimator):
         self.kinds = kinds
 
     def fit(self, table: Table) -> Inputs:
-        """Look at the cells of the training rows."""
+        """Determine the kinds, values and scales of the columns from the training rows."""
         names = table.names(list(table.columns) if self.columns is None else self.columns)
         given = self.kinds or {}
-        wrong = [kind for kind in given.values() if kind not in INPUTS]
-        if wrong:
-            raise ValueError(f"{wrong[0]!r} is no kind of column: use one of {', '.join(INPUTS)}.")
         self.kinds_ = {name: given.get(name) or input_kind(table, name) for name in names}
         self.values_ = {
-            name: sorted({str(cell).strip() for cell in known(table, name).columns[name]})
+            name: sorted({text for text in _texts(table, name) if text is not None})
             for name in names
             if self.kinds_[name] == "category"
         }
         self.forms_ = {name: self._form(table, name) for name in names}
-        raw = self._raw(table)
+        self.labels_ = {
+            name: sorted(
+                {label for item in self.forms_[name].read(table) for label in item}, key=str
+            )
+            for name in names
+            if self.kinds_[name] == "labels"
+        }
+        self.block_ = "numbers"
+        while self.block_ in map(str, self.texts):
+            self.block_ += "_"
+        blocks = self._blocks(table)
+        self.widths_ = {name: block.shape[1] for name, block in blocks.items()}
+        raw = _side_by_side(blocks, len(table))
         self.holes_ = np.isnan(raw).any(axis=0)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # columns without a single number
             self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0))
             spread, largest = np.nanstd(raw, axis=0), np.nanmax(np.abs(raw), axis=0)
         self.varies_ = spread > 1e-12 * np.nan_to_num(largest)
         self.spread_ = np.where(self.varies_, spread, 1.0)
-        self._settle_indicators(raw)
+        self._scale_indicators(raw)
         if not self.width_ and not self.texts:
             raise BadTable(
                 f"{table.source}: no input column varies: there is nothing to learn from."
@@ -76,21 +92,19 @@ class Inputs(BaseEstimator):
         return self
 
     def _form(self, table: Table, name: Name) -> Any:
-        """How a column is written: a notation of numbers, or the space of its items."""
-        kind = self.kinds_[name]
-        if kind == "number":
-            full = known(table, name)
-            return notation_of(full, name) if len(full) else "."
-        if kind not in ("labels", "smiles"):
+        """Return the notation of a column of numbers, or how labels are read."""
+        if self.kinds_[name] == "number":
+            return Column.of(table, name).notation() if len(known(table, name)) else "."
+        if self.kinds_[name] != "labels":
             return None
-        space = LabelSets() if kind == "labels" else Molecules()
-        space.learn(known(table, name), [name])
-        return space
+        cells = LabelCells()
+        cells.fit(known(table, name), [name])
+        return cells
 
-    def _settle_indicators(self, raw: np.ndarray) -> None:
+    def _scale_indicators(self, raw: np.ndarray) -> None:
         """Make 0 and 1 of columns of two values, all in one unit: their common spread.
 
-        A rare word is then not worth more than a common one.
+        A rare word then does not weigh more than a common one.
         """
         two = np.array([len(np.unique(c[~np.isnan(c)])) == 2 for c in raw.T], dtype=bool)
         self.bags_ = bool(two[self.varies_].all()) and two.sum() >= BAG and not self.holes_.any()
@@ -103,7 +117,7 @@ class Inputs(BaseEstimator):
 
     @property
     def texts(self) -> list[Hashable]:
-        """The columns that are no numbers."""
+        """The columns that are not numbers or categories."""
         return [name for name, kind in self.kinds_.items() if kind in OTHER]
 
     @property
@@ -112,7 +126,7 @@ class Inputs(BaseEstimator):
         return int(self.varies_.sum() + self.holes_.sum())
 
     def transform(self, table: Table) -> Any:
-        """One row of numbers a row; with texts, one dictionary."""
+        """Return a row of numbers for each row; with texts, a dictionary for each row."""
         absent = [name for name in self.kinds_ if name not in table.columns]
         if absent:
             raise table.absent(absent[0])
@@ -122,17 +136,17 @@ class Inputs(BaseEstimator):
         parts = {name: self._items(table, name) for name in self.texts}
         return object_array(
             [
-                {NUMBERS: rows[i], **{str(name): cells[i] for name, cells in parts.items()}}
+                {self.block_: rows[i], **{str(name): cells[i] for name, cells in parts.items()}}
                 for i in range(len(rows))
             ]
         )
 
     def scaled_numbers(self, X: Any) -> np.ndarray:
-        """The numbers of rows that `transform` made, in units of the columns."""
-        return np.stack([row[NUMBERS] for row in X]) if self.texts else np.asarray(X)
+        """Return the numbers of rows that `transform` made, in units of the columns."""
+        return np.stack([row[self.block_] for row in X]) if self.texts else np.asarray(X)
 
     def numbers_of(self, X: Any) -> np.ndarray:
-        """The numbers of rows that `transform` made, in their own units."""
+        """Return the numbers of rows that `transform` made, in their original units."""
         Z = self.scaled_numbers(X)
         n = int(self.varies_.sum())
         return np.hstack(
@@ -140,7 +154,7 @@ class Inputs(BaseEstimator):
         )
 
     def feature_names(self) -> list[str]:
-        """What the columns of `numbers_of` are called."""
+        """Return the names of the columns of `numbers_of`."""
         names: list[str] = []
         for name, kind in self.kinds_.items():
             if kind == "category":
@@ -153,36 +167,59 @@ class Inputs(BaseEstimator):
         return varying + holes
 
     def _items(self, table: Table, name: Name) -> Any:
-        """Texts, sets or graphs; a missing one is empty."""
-        if self.kinds_[name] == "labels":
-            return self.forms_[name].read(table)
-        cells = table.columns[name]
-        if self.kinds_[name] == "graph":
+        """Return texts, sets or graphs; a missing one is empty."""
+        kind, cells = self.kinds_[name], table.columns[name]
+        if kind == "labels":
+            return self._seen_labels(table, name)
+        if kind == "graph":
             return cells
         texts = ["" if table.is_missing(cell) else str(cell).strip() for cell in cells]
-        if self.kinds_[name] == "smiles":
-            self.forms_[name].read(known(table, name))
+        if kind == "smiles":
+            check_smiles(table, name, texts)
         return texts
 
+    def _seen_labels(self, table: Table, name: Name) -> list[list]:
+        """Return sets of labels without those that training rows did not have."""
+        sets, seen = self.forms_[name].read(table), set(self.labels_[name])
+        new = sorted({label for item in sets for label in item} - seen, key=str)
+        if new:
+            shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
+            warnings.warn(
+                f"labels of column {name!r:.60} that were not seen in training are ignored: "
+                f"{shown:.200}.",
+                stacklevel=5,
+            )
+        return [[label for label in item if label in seen] for item in sets]
+
     def _numbers(self, table: Table) -> np.ndarray:
-        raw = self._raw(table)
+        raw = _side_by_side(self._blocks(table), len(table))
         if raw.shape[1] != len(self.mean_):
             raise BadTable(
-                f"{table.source}: rows of {raw.shape[1]} numbers, where {len(self.mean_)} were "
-                "learnt from."
+                f"{table.source}: rows of {raw.shape[1]} numbers, but training rows had "
+                f"{len(self.mean_)}."
             )
         empty = np.isnan(raw)
         Z = np.where(empty, 0.0, (raw - self.mean_) / self.spread_)
         return np.hstack([Z[:, self.varies_], empty[:, self.holes_].astype(float)])
 
-    def _raw(self, table: Table) -> np.ndarray:
-        parts, widths = [np.zeros((len(table), 0))], {}
+    def _blocks(self, table: Table) -> dict[Name, np.ndarray]:
+        """Return the numbers of each column, NaN where a cell is empty, and categories as 0, 1."""
+        found = {}
         for name, kind in self.kinds_.items():
             if kind == "number":
-                parts.append(numbers_with_gaps(table, name, self.forms_[name]))
-                widths[name] = parts[-1].shape[1]
+                found[name] = numbers_with_gaps(table, name, self.forms_[name])
             elif kind == "category":
-                cells = np.array([str(cell).strip() for cell in table.columns[name]], dtype=object)
-                parts.append(np.column_stack([cells == v for v in self.values_[name]]) + 0.0)
-        self.widths_ = getattr(self, "widths_", widths)
-        return np.concatenate(parts, axis=1)
+                values = pd.Index(self.values_[name], dtype=object)
+                codes = values.get_indexer(pd.Index(_texts(table, name), dtype=object))
+                found[name] = (codes[:, None] == np.arange(len(values))) + 0.0
+        return found
+
+
+def _side_by_side(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray:
+    return np.concatenate([np.zeros((rows, 0)), *blocks.values()], axis=1)
+
+
+def _texts(table: Table, name: Name) -> list[str | None]:
+    """Return the cells of a column as text, None for empty ones."""
+    empty = set(table.empty(name))
+    return [None if i in empty else str(c).strip() for i, c in enumerate(table.columns[name])]

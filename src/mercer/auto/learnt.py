@@ -1,30 +1,33 @@
-"""What a model that was learnt from a table is asked: predictions, sets, errors, a report."""
+"""What a model that was fitted on a table offers: predictions, sets, errors, a report."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
 from .._from_file import FromFile, Lean
-from ..cells import Table
 from ..estimators.any_model import Piped
 from ..estimators.choice import Made, Told, scored
 from ..estimators.left_out_sets import LeftOutSets
-from ..estimators.prediction_sets import Bands
 from ..estimators.probabilities import has_classes
-from .frames import TableReader, as_table, in_kind
 from .inputs import Inputs
+from .intervals import ColumnIntervals
 from .measures import diagnosis, measures, scorer_of
-from .outputs import Outputs
+from .outputs import ARRAYS, Outputs, set_columns
 from .search import Pairs
+from .tables.frames import as_table, in_kind
+from .tables.table import Table
 
 
 class Training(NamedTuple):
@@ -33,6 +36,28 @@ class Training(NamedTuple):
     table: Table
     pairs: Pairs
     groups: np.ndarray | None
+    like: Any
+    """A frame of the library that was used, without columns; None for other tables."""
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Reads rows like those of training."""
+
+    inputs: Inputs
+    outputs: Outputs
+
+    def transform(self, X: Any) -> Items:
+        """Return the inputs of some rows."""
+        return self.inputs.transform(as_table(X))
+
+    def read(self, y: Any) -> Items:
+        """Return the outputs of some rows; columns with other names are used in their order."""
+        table = as_table(y, "y")
+        if not set(self.outputs.columns_) <= set(table.columns):
+            cells = dict(zip(self.outputs.columns_, table.columns.values(), strict=True))
+            table = replace(table, columns=cells)
+        return self.outputs.read(table)
 
 
 class LearntFromTable(FromFile, Lean, BaseEstimator):
@@ -45,48 +70,63 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
     inputs_: Inputs
     outputs_: Outputs
     best_estimator_: Any
+    board_: list[dict[str, Any]]
     training_: Training
     named_: bool
     flat_: bool
 
     @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """Every candidate with its left-out score, best first."""
+        return pd.DataFrame(self.board_)
+
+    @property
     def metric_name_(self) -> str:
-        """What `score` returns."""
+        """The name of the metric that `score` returns."""
         return self.outputs_.metric_name if self.scoring is None else "score"
 
     def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
-            from sklearn.preprocessing import MultiLabelBinarizer
-
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
         told = Told(predicted, made if self.outputs_.kind_ == "class" else None)
         return scored(told, scorer_of(self.scoring), truth)
 
     def _read(self, X: Any) -> tuple[Table, Items]:
-        """A table, and its rows as models take them."""
+        """Return a table, and its rows as models take them."""
         check_is_fitted(self)
         table = as_table(X)
         return table, self.inputs_.transform(table)
 
-    def predict(self, X: Any) -> Any:
-        """The outputs of new rows, in the form and under the names of the training outputs.
+    def _form(self, item: Any) -> Any:
+        """Return one output in the form in which `predict` returns it."""
+        return self.outputs_.one(item, self.named_, self.flat_)
 
-        Tables come back as tables of their kind, with the ids and the index that they had; where
-        `y` was an array, an array comes back.
+    def predict(self, X: Any) -> Any:
+        """Predict the outputs of new rows, in the form of the training outputs.
+
+        A frame comes back as a frame of the same library, with the index and the ids of X and the
+        names of the training outputs; where `y` was an array, an array comes back.
         """
         table, rows = self._read(X)
         predicted = self.best_estimator_.predict(rows)
         if not self.named_:
             return self.outputs_.array_of(predicted, self.flat_)
-        ids = {self.id: table.columns[self.id]} if self.id in table.columns else {}
-        return in_kind({**ids, **self.outputs_.space_.write(predicted)}, X)
+        return in_kind(self._ids(table) | self.outputs_.cells_.write(predicted), X)
+
+    def _ids(self, table: Table) -> dict[Any, Any]:
+        return {self.id: table.columns[self.id]} if self.id in table.columns else {}
 
     def predict_top(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
-        """For each row the best `k` outputs with their scores, best first."""
-        return self.best_estimator_.predict_top(self._read(X)[1], k=k)
+        """Return the best `k` outputs of each row with their scores, best first.
+
+        Outputs have the form of `predict`: a cell, or a dictionary of cells where the output has
+        several columns.
+        """
+        ranked = self.best_estimator_.predict_top(self._read(X)[1], k=k)
+        return [[(self._form(item), float(score)) for item, score in best] for best in ranked]
 
     @property
     def classes_(self) -> np.ndarray:
@@ -97,7 +137,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
 
     @available_if(lambda self: has_classes(self.best_estimator_))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of every class, or of every label by itself, as left-out rows tell.
+        """Predict the probability of every class, or of every label by itself.
 
         Returns
         -------
@@ -112,18 +152,16 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         return tags
 
     def explain(self, X: Any, k: int = 5) -> list[list[tuple[int, float, Any]]]:
-        """For each row the training rows behind its prediction: (row, weight, output)."""
-        return self.best_estimator_.explain(self._read(X)[1], k=k)
+        """Return the training rows behind each prediction: (row, weight, output)."""
+        found = self.best_estimator_.explain(self._read(X)[1], k=k)
+        return [[(row, weight, self._form(item)) for row, weight, item in one] for one in found]
 
-    def predict_set(self, X: Any, coverage: float | None = None) -> Any:
-        """Sets that hold the true output with a probability of about `coverage`.
+    def predict_set(self, X: Any, coverage: float | None = None, joint: bool = True) -> Any:
+        """Predict sets that contain the true output with a probability of about `coverage`.
 
-        For numbers, curves and images a pair of arrays, the lower and the upper end of a band that
-        holds all values of an output at once; for other outputs a list for each row, nearest first,
-        of all outputs where they are few, else of those known from training. Rows must be
-        exchangeable with those of training. How large sets are follows from the left-out errors of
-        a model that was chosen by them, so that they cover a little less than asked for where rows
-        are few; `ConformalSets` around this estimator prove their level.
+        Rows must be exchangeable with those of training. The size of the sets follows from the
+        left-out errors of a model that was chosen by them, so that they cover a little less than
+        requested where rows are few; `ConformalSets` around this estimator prove their level.
 
         Parameters
         ----------
@@ -131,41 +169,75 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
             Rows.
         coverage
             The probability; None for the one given to the estimator.
+        joint
+            Whether all values of a row are in their intervals at once with this probability, or,
+            for columns of numbers, each column by itself.
+
+        Returns
+        -------
+        A table of the kind of X, with its index. Numbers, curves and images have a column
+        ``lower ...`` and a column ``upper ...`` for each output column; label sets the labels that
+        are ``surely ...`` and ``possibly ...`` there; other outputs a ``set of ...``, a list for
+        each row, nearest first. Where `y` was an array: a pair of arrays, the lower and the upper
+        ends, for numbers, curves and images, and a list of outputs for each row otherwise.
         """
-        _, rows = self._read(X)
+        table, rows = self._read(X)
         share = self.coverage if coverage is None else coverage
         if share is None:
             raise ValueError("give coverage=, such as 0.9, to predict sets.")
+        found = self._sets(rows, share, joint)
+        if self.named_:
+            return in_kind(self._ids(table) | set_columns(found, self.outputs_), X)
+        if self.outputs_.kind_ in ARRAYS:
+            return tuple(self.outputs_.array_of(ends, self.flat_) for ends in found)
+        return [[self._form(item) for item in items] for items in found]
+
+    def _sets(self, rows: Items, coverage: float, joint: bool) -> Any:
+        """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
         if not hasattr(self.best_estimator_, "embed"):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
-        found = sets.predict(rows, share)
-        if not isinstance(found, Bands):
+        if not joint:
+            return self._intervals(rows, sets.check(coverage))
+        found: Any = sets.predict(rows, coverage)
+        if self.outputs_.kind_ not in ARRAYS:
             return found
         own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
-        shape = (len(rows), *own)
-        return tuple(np.reshape(A, shape) for A in (found.lower, found.upper))
+        return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
+
+    def _intervals(self, rows: Items, coverage: float) -> tuple[np.ndarray, np.ndarray]:
+        if self.outputs_.kind_ != "number":
+            kind = self.outputs_.kind_
+            raise ValueError(f"joint=False must be used with columns of numbers, got {kind!r}.")
+        if "intervals_" not in vars(self):
+            raise ValueError("joint=False needs coverage= at fit, because there are many rows.")
+        predicted = np.asarray(self.best_estimator_.predict(rows)).reshape(len(rows), -1)
+        return self.intervals_.around(predicted, coverage)
+
+    intervals_: ColumnIntervals
 
     def as_points(self) -> Piped:
-        """The chosen model behind the reading of tables, for `ConformalSets` around it."""
+        """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""
         reader = TableReader(self.inputs_, self.outputs_)
         return Piped(reader, self.best_estimator_, reader)
 
     def loo_predict(self) -> Any:
-        """The left-out prediction of every training row."""
+        """Return the left-out prediction of every training row, in the form of `predict`."""
         check_is_fitted(self)
         predicted = self.best_estimator_.loo_predict()
         if not self.named_:
             return self.outputs_.array_of(predicted, self.flat_)
-        return self.outputs_.space_.write(predicted)
+        training = vars(self).get("training_")
+        like = None if training is None else training.like
+        return in_kind(self.outputs_.cells_.write(predicted), like)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The metric on rows whose outputs are known: columns of X, or `y`."""
+        """Return the metric on rows whose outputs are known: columns of X, or `y`."""
         known = self._known_and_predicted(X, y)
         return self._metric(*known, lambda: (self.classes_, self.predict_proba(X)))
 
     def evaluate(self, X: Any, y: Any = None) -> dict[str, float]:
-        """Several measures on rows whose outputs are known, by name."""
+        """Return several measures on rows whose outputs are known, by name."""
         return measures(self.outputs_, *self._known_and_predicted(X, y))
 
     def _known_and_predicted(self, X: Any, y: Any) -> tuple[Items, Items]:
@@ -175,17 +247,17 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         return truth, self.best_estimator_.predict(rows)
 
     def diagnose(self) -> dict[str, list[dict[str, Any]]]:
-        """Where left-out predictions err.
+        """Return where left-out predictions err.
 
         Returns
         -------
         Tables, lists of dictionaries: "groups" and "regions" of the inputs by mean error, the
         largest first; "labels" with what was predicted of each (for numbers, each column); "worst",
-        the rows with the largest errors. Errors of numbers are in units of their spread; others are
-        one less the metric of the row.
+        the rows with the largest errors. Errors of numbers are in units of their standard
+        deviation; others are one minus the metric of the row.
         """
         check_is_fitted(self)
-        _, pairs, groups = self.training_
+        _, pairs, groups, _ = self.training_
         left_out = self.best_estimator_.loo_predict()
         return diagnosis(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
 

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import precision_recall_fscore_support, r2_score
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
@@ -67,7 +69,7 @@ def scorer_of(scoring: Any) -> Any:
     metric = None if scoring.startswith("_") else getattr(metrics, scoring, None)
     if not inspect.isfunction(metric):
         raise ValueError(
-            f"{scoring!r:.60} is no scorer of scikit-learn's and no metric of mercer's: try "
+            f"{scoring!r:.60} is neither a scorer of scikit-learn nor a metric of mercer: try "
             "accuracy, f1_macro, sample_f1 or hamming_accuracy."
         )
     lower = any(word in scoring for word in ("error", "loss", "distance"))
@@ -126,58 +128,55 @@ def _by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 
 def _columns(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """R² and root mean squared error of each column of numbers."""
+    """Return R² and root mean squared error of each column of numbers."""
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
-    squares = (Y - np.asarray(left_out).reshape(Y.shape)) ** 2
-    spread = Y.var(axis=0)
+    G = np.asarray(left_out).reshape(Y.shape)
+    explained = r2_score(Y, G, multioutput="raw_values")
     names = outputs.columns_ if len(outputs.columns_) == Y.shape[1] else list(range(Y.shape[1]))
     return [
         {
             "column": str(name),
-            "R²": float(1.0 - squares[:, j].mean() / spread[j]) if spread[j] > 0 else 0.0,
-            "root mean squared error": float(np.sqrt(squares[:, j].mean())),
+            "R²": float(explained[j]) if np.ptp(Y[:, j]) > 0 else 0.0,
+            "root mean squared error": float(np.sqrt(((Y - G)[:, j] ** 2).mean())),
         }
         for j, name in enumerate(names)
     ]
 
 
 def _label_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """How often each label is there, is predicted, and F1, the most frequent first."""
-    A, B = (_as_sets(outputs, items) for items in (truth, left_out))
-    labels = sorted({label for one in A for label in one}, key=str)
-    rows = []
-    for label in labels:
-        real, told = (np.array([label in one for one in sets]) for sets in (A, B))
-        both = int((real & told).sum())
-        rows.append(
-            {
-                "label": str(label),
-                "rows": int(real.sum()),
-                "predicted": int(told.sum()),
-                "precision": both / max(int(told.sum()), 1),
-                "recall": both / max(int(real.sum()), 1),
-                "F1": 2.0 * both / max(int(real.sum() + told.sum()), 1),
-            }
-        )
+    """Return how often each label occurs, is predicted, and F1, the most frequent first."""
+    true, predicted = (as_sets(outputs, items) for items in (truth, left_out))
+    labels = sorted({label for one in true for label in one}, key=str)
+    binarizer = MultiLabelBinarizer(classes=labels).fit(true)
+    T, P = binarizer.transform(true), binarizer.transform(predicted)
+    scores = precision_recall_fscore_support(T, P, average=None, zero_division=0.0)
+    rows = [
+        {
+            "label": str(label),
+            "rows": int(count),
+            "predicted": int(P[:, j].sum()),
+            "precision": float(precision),
+            "recall": float(recall),
+            "F1": float(f1),
+        }
+        for j, (label, precision, recall, f1, count) in enumerate(zip(labels, *scores, strict=True))
+    ]
     return sorted(rows, key=lambda row: -row["rows"])
 
 
-def _as_sets(outputs: Outputs, items: Items) -> list[set]:
+def as_sets(outputs: Outputs, items: Items) -> list[set]:
+    """Return outputs as sets of labels; a class is a set of one."""
     if outputs.kind_ == "class":
         return [{str(item)} for item in items]
-    if not outputs.space_.indicators_:
-        return [set(item) for item in items]
-    columns = outputs.columns_
-    names = columns if len(columns) > 1 else list(range(np.shape(items)[1]))
-    return [{names[j] for j in np.flatnonzero(row)} for row in np.asarray(items)]
+    return outputs.cells_.sets_of(items)
 
 
 def _ranks(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     """By how many places each label is misplaced on average."""
-    space: Any = outputs.space_
-    gaps = np.abs(np.asarray(truth) - np.asarray(left_out)).mean(axis=0)
-    several = len(outputs.columns_) == len(gaps)
-    names = space.labels_ or (outputs.columns_ if several else list(range(len(gaps))))
+    ranks = np.asarray(truth)
+    known = ranks >= 0
+    gaps = (np.abs(ranks - np.asarray(left_out)) * known).sum(axis=0) / known.sum(axis=0)
+    names = outputs.cells_.names(len(gaps))
     return [{"label": str(n), "places off": float(g)} for n, g in zip(names, gaps, strict=True)]
 
 

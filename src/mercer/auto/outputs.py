@@ -1,4 +1,4 @@
-"""Output columns: what they hold, the kernel, decoder and metric that suit it, and the way back."""
+"""Output columns: their kind, the kernel, decoder and metric that suit it, and predictions."""
 
 from __future__ import annotations
 
@@ -6,37 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
-from .._arrays import Items
-from ..cells import Table
-from ..cells.table import Name
+from .._arrays import Items, object_array
 from ..decoders import Candidates, Decoder, Threshold
 from ..kernels import Kernel, Linear, Mapped
-from ..spaces import (
-    Classes,
-    Curves,
-    Graphs,
-    LabelSets,
-    Molecules,
-    Rankings,
-    Sequences,
-    Space,
-    Vectors,
-)
-from .guess import OUTPUTS, output_kind
+from ..spaces import Space, Vectors
+from .kinds.cells import Cells, ClassCells, GraphCells, SmilesCells, TextCells
+from .kinds.guess import output_kind
+from .kinds.labels import LabelCells
+from .kinds.numbers import CurveCells, NumberCells
+from .kinds.rankings import RankingCells
+from .tables.table import Name, Table
 
-SPACES: dict[str, type[Space]] = {
-    "number": Vectors,
-    "curve": Curves,
-    "image": Vectors,
-    "labels": LabelSets,
-    "class": Classes,
-    "ranking": Rankings,
-    "text": Sequences,
-    "smiles": Molecules,
-    "graph": Graphs,
+CELLS: dict[str, type[Cells]] = {
+    "number": NumberCells,
+    "curve": CurveCells,
+    "image": NumberCells,
+    "labels": LabelCells,
+    "class": ClassCells,
+    "ranking": RankingCells,
+    "text": TextCells,
+    "smiles": SmilesCells,
+    "graph": GraphCells,
 }
 METRICS = {
     "number": "mean R²", "curve": "R²", "image": "R²", "labels": "F1", "ranking": "Kendall tau",
@@ -52,41 +47,45 @@ class Outputs(BaseEstimator):
     Parameters
     ----------
     kind
-        What the columns hold: one of `guess.OUTPUTS`; None for a guess.
+        The kind of the columns: one of `guess.OUTPUTS`; None for a guess.
 
     Attributes
     ----------
     kind_
-        What they hold.
-    space_
-        How they are read and written.
+        The kind.
+    cells_
+        How cells are read and written.
     """
+
+    cells_: Any
 
     def __init__(self, kind: str | None = None):
         self.kind = kind
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
-        """Look at the cells of the training rows, and read them."""
-        if self.kind is not None and self.kind not in OUTPUTS:
-            known = ", ".join(OUTPUTS)
-            raise ValueError(f"{self.kind!r} is no kind of output: use one of {known}.")
+        """Determine the kind of the columns from the training rows, and return the outputs."""
         self.kind_ = self.kind or output_kind(table, names)
-        self.space_ = SPACES[self.kind_]()
-        return self.space_.learn(self._filled(table, names), names)
+        self.cells_ = CELLS[self.kind_]()
+        return self.cells_.fit(self._filled(table, names), names)
 
     @property
     def columns_(self) -> list[Name]:
         """The names of the columns."""
-        return self.space_.columns_
+        return self.cells_.columns_
+
+    @property
+    def space_(self) -> Space:
+        """The space of the outputs."""
+        return self.cells_.space
 
     @property
     def shape(self) -> tuple[int, ...]:
         """That of one output, where outputs are arrays in single cells."""
-        return tuple(self.space_.shape_)
+        return tuple(self.cells_.shape_)
 
     def read(self, table: Table) -> Items:
-        """The outputs of some rows."""
-        return self.space_.read(self._filled(table, table.names(self.columns_)))
+        """Return the outputs of some rows."""
+        return self.cells_.read(self._filled(table, table.names(self.columns_)))
 
     def _filled(self, table: Table, names: Sequence[Name]) -> Table:
         """Refuse rows without an output; an empty cell of label sets is a set without labels."""
@@ -107,65 +106,104 @@ class Outputs(BaseEstimator):
         return self.space_.kernel()
 
     def decoder(self) -> Decoder | None:
-        """The decoder; None for the natural one."""
+        """Return the decoder; None for the default one."""
         if self.kind_ in ("text", "smiles", "class", "graph"):
             return Candidates()
         return Threshold() if self.kind_ == "labels" else None
 
     @property
     def metric_name(self) -> str:
-        """What `score` returns."""
+        """The name of the metric that `score` returns."""
         return METRICS.get(self.kind_, "exact match")
 
     def metric(self, truth: Items, predicted: Items) -> float:
-        """How good predictions are; greater is better, 1 is best."""
+        """Return how good predictions are; greater is better, 1 is best."""
         if self.kind_ in ARRAYS:
             return _explained(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
         return float(self.space_.metric(truth, predicted))
 
-    def array_of(self, predicted: Items, flat: bool) -> Items:
-        """Predictions as an array, where the training outputs were given as one."""
-        if self.kind_ == "ranking" and self.space_.labels_ is None:
-            return np.asarray(predicted) + self.space_.first_
+    # -- in the form of the training outputs --------------------------------------------------
+
+    def array_of(self, items: Items, flat: bool) -> Items:
+        """Return outputs as an array, where the training outputs were given as one."""
         if self.kind_ in ARRAYS:
-            rows = np.asarray(predicted)
-            return rows[:, 0] if flat and rows.ndim == 2 and rows.shape[1] == 1 else rows
-        return predicted
+            return self._numbers(items, flat)
+        if self.cells_.in_words:
+            (cells,) = self.cells_.write(items).values()
+            return object_array(list(cells))
+        if self.kind_ == "ranking":
+            ranks = np.asarray(items)
+            return np.where(ranks < 0, -1, ranks + self.cells_.first_)
+        return items
+
+    def _numbers(self, items: Items, flat: bool) -> Any:
+        rows = np.asarray(items)
+        if self.cells_.has_dates:
+            columns = self.cells_.write(rows).values()
+            rows = np.column_stack([np.asarray(column) for column in columns])
+        return rows[:, 0] if flat and rows.ndim == 2 and rows.shape[1] == 1 else rows
+
+    def one(self, item: Any, named: bool, flat: bool) -> Any:
+        """Return a single output in the form in which `predict` returns it.
+
+        Of a table, that is its cell, or a dictionary of cells where there are several columns.
+        """
+        batch = _batch(item)
+        if not named:
+            return _plain(self.array_of(batch, flat)[0])
+        cells = {name: _plain(column[0]) for name, column in self.cells_.write(batch).items()}
+        return next(iter(cells.values())) if len(cells) == 1 else cells
+
+
+def _batch(item: Any) -> Any:
+    """Return a batch of one item."""
+    if isinstance(item, np.ndarray | np.generic | float | int):
+        return np.asarray(item)[None]
+    return object_array([item])
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell of an array as Python or pandas has it."""
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return pd.Timestamp(cell) if isinstance(cell, np.datetime64) else pd.Timedelta(cell)
+    return cell.item() if isinstance(cell, np.generic) else cell
 
 
 def _explained(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
-    """1 - squared error / variance: the mean over columns, or of all values together."""
+    """Return R²: the mean over the columns that vary, or of all values together."""
     truth, predicted = (A.reshape(len(A), -1) for A in (truth, predicted))
-    error = ((truth - predicted) ** 2).sum(axis=0)
-    spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
-    if not by_column:
-        return float(1.0 - error.sum() / spread.sum()) if spread.sum() > 0 else 0.0
-    varies = spread > 0
-    return float(np.mean(1.0 - error[varies] / spread[varies])) if varies.any() else 0.0
+    varies = truth.std(axis=0) > 0
+    if not varies.any():
+        return 0.0
+    if by_column:
+        return float(r2_score(truth[:, varies], predicted[:, varies]))
+    error = ((truth - predicted) ** 2).sum()
+    return float(1.0 - error / ((truth - truth.mean(axis=0)) ** 2).sum())
 
 
 def set_columns(sets: Any, outputs: Outputs) -> dict[str, Any]:
-    """What `predict_set` gives, by the name of the column.
+    """Return prediction sets as columns of a table.
 
     Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
-    that all sets in the list have, and those that some have. Other outputs are listed.
+    that all sets in the list contain, and those that some contain. Other outputs are listed.
     """
     if outputs.kind_ in ARRAYS:
         return _both(("lower", "upper"), sets, outputs)
     if outputs.kind_ == "labels":
         ends = [_common(some) for some in sets], [_all(some) for some in sets]
         return _both(("surely", "possibly"), ends, outputs)
-    written = [outputs.space_.write(some) for some in sets]
+    written = [outputs.cells_.write(some) for some in sets]
     return {
         f"set of {name}": [_distinct(cells[name]) for cells in written] for name in outputs.columns_
     }
 
 
 def _both(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
+    written = [outputs.cells_.write(items) for items in ends]
     return {
-        f"{name} {column}": cells
-        for name, items in zip(names, ends, strict=True)
-        for column, cells in outputs.space_.write(items).items()
+        f"{name} {column}": cells[column]
+        for column in outputs.columns_
+        for name, cells in zip(names, written, strict=True)
     }
 
 
@@ -182,5 +220,5 @@ def _all(sets: list) -> Any:
 
 
 def _distinct(cells: Any) -> list:
-    plain = [cell.tolist() if isinstance(cell, np.ndarray | np.generic) else cell for cell in cells]
+    plain = [cell.tolist() if isinstance(cell, np.ndarray) else _plain(cell) for cell in cells]
     return list({repr(cell): cell for cell in plain}.values())

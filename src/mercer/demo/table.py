@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import AutoDependency, save
-from ..auto.guess import INPUTS, OUTPUTS, input_kind, output_kind
+from ..auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind
 from ..tables import BadTable, Table, read
 from .plain import plain
 
@@ -181,17 +181,34 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
     answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
     if kind in ("number", "curve", "image"):
         if model.coverage is not None:
-            low, high = model.predict_set(row)
-            answer["band"] = [plain(np.asarray(low)[0]), plain(np.asarray(high)[0])]
+            found = model.predict_set(row)
+            answer["band"] = [
+                _joined([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
+                for end in ("lower", "upper")
+            ]
         return answer
     try:
         answer["top"] = [[_text(y), plain(score)] for y, score in model.predict_top(row, k=5)[0]]
     except (ValueError, TypeError):
         pass  # the decoder has one answer for each input
     if model.coverage is not None and "sets_" in vars(model):
-        members = [_text(y) for y in model.predict_set(row)[0]]
+        members = _members(model, row)
         answer["set"], answer["members"] = members[:LISTED], len(members)
     return answer
+
+
+def _joined(ends: list) -> Any:
+    """Return the ends of several columns as a list; those of one array alone."""
+    return plain(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
+
+
+def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
+    """Return the outputs in the prediction set of a row, in words."""
+    found = model.predict_set(row)
+    columns = {name: cells[0] for name, cells in found.items() if name != model.id}
+    if model.outputs_.kind_ == "labels":
+        return [f"{name.partition(' ')[0]}: {_text(cell)}" for name, cell in columns.items()]
+    return [_text(y) for y in next(iter(columns.values()))]
 
 
 def _read(name: str, encoded: Any) -> Table:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, is_foreign, like, namespace, take
+from .._arrays import Array, blocks, host, is_foreign, like, namespace, put, take
 from .._threads import cores, one_thread_each, side_by_side
 from .inputs import InputSpectrum
 
@@ -16,6 +16,8 @@ BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
+CANCELLED = 1e-6
+"""Differences of ones below this have lost digits that a projection keeps."""
 COLUMNS = 20
 """Shrinkages from which on products of all pairs of rows pay, in large groups; fewer in small."""
 
@@ -124,7 +126,10 @@ class Part(Smoother):
         """T less its projection on E and N: what no α can fit."""
         if self.inputs.complete:
             return 0.0
-        return self.T - self.inputs.E @ self.inside
+        rest, E = self.T - self.inputs.E @ self.inside, self.inputs.E
+        if self.inputs.whole:  # once more, for the digits that the first time cancelled
+            rest = rest - E @ (namespace(E).matrix_transpose(E) @ rest)
+        return rest
 
     @property
     def lengths(self) -> Array:
@@ -160,6 +165,9 @@ class Part(Smoother):
         xp, rest = namespace(self.squares), 1.0 - namespace(self.squares).sum(self.squares, axis=1)
         if self.inputs.N is not None:
             rest = rest - xp.sum(self.inputs.N**2, axis=1)
+        lost = np.flatnonzero(host(rest < CANCELLED)) if self.inputs.whole else []
+        if len(lost):
+            rest = put(rest[:, None], lost, xp.sum(self._beyond(lost) ** 2, axis=0)[:, None])[:, 0]
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
@@ -189,19 +197,43 @@ class Part(Smoother):
     def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
         """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
 
-        A constant whose every row is in the group is not known without it: it is not fitted.
+        A constant whose every row is in the group is not known without it: it is not fitted. Rows
+        are counted for that; a mass near one may be that of one heavy row among others.
         """
-        xp, N = namespace(E), self.inputs.N
-        turn = xp.matrix_transpose
+        xp, turn = namespace(E), namespace(E).matrix_transpose
+        known = None
+        if self.inputs.N is not None:
+            N = xp.reshape(take(self.inputs.N, members.reshape(-1)), (*members.shape, -1))
+            rows = xp.sum(xp.astype(N > 0, N.dtype), axis=1)
+            alone = xp.astype(rows >= self.inputs.constant_rows, N.dtype)[:, None, :]
+            known = (N * alone) @ turn(N) if bool(xp.any(alone > 0)) else None
+        if self.inputs.complete:
+            return known
+        rest = self._projected(E, members)
+        return rest if known is None else rest + known
+
+    def _projected(self, E: Array, members: np.ndarray) -> Array:
+        """The blocks of P = I - NNᵀ - EEᵀ over groups, of rows E of the basis."""
+        xp, turn, N = namespace(E), namespace(E).matrix_transpose, self.inputs.N
+        rest = like(np.eye(members.shape[1]), E) - E @ turn(E)
         if N is not None:
             N = xp.reshape(take(N, members.reshape(-1)), (*members.shape, -1))
-        if self.inputs.complete:
-            if N is None:
-                return None
-            alone = xp.astype(xp.sum(N * N, axis=1) > 1.0 - 1e-9, N.dtype)[:, None, :]
-            return (N * alone) @ turn(N) if bool(xp.any(alone > 0)) else None
-        rest = like(np.eye(members.shape[1]), E) - E @ turn(E)
-        return rest if N is None else rest - N @ turn(N)
+            rest = rest - N @ turn(N)
+        if not self.inputs.whole:
+            return rest
+        smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
+        for g in np.flatnonzero(smallest < CANCELLED):
+            own = self._beyond(members[g])
+            rest[int(g), :, :] = turn(own) @ own
+        return rest
+
+    def _beyond(self, rows: np.ndarray) -> Array:
+        """Columns of P, projected twice for the digits that the first time cancelled."""
+        A = unit_columns(self.inputs.E.shape[0], rows, self.inputs.E)
+        for basis in (self.inputs.E, self.inputs.N) * 2:
+            if basis is not None:
+                A = A - basis @ (namespace(A).matrix_transpose(basis) @ A)
+        return A
 
     def weights(
         self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
@@ -283,9 +315,9 @@ class LeaveOneOut:
         own = [xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in R]
         rows = xp.stack(own, axis=1)
         if rest.shape[2] == 1:
-            solved = xp.linalg.solve(rest[:, :, 0, :, :], rows)
+            solved = solved_systems(rest[:, :, 0, :, :], rows)
         else:
-            columns = xp.linalg.solve(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
+            columns = solved_systems(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
             solved = xp.matrix_transpose(columns)
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), groups * size, -1))
 
@@ -304,6 +336,18 @@ def pooled(smoother: Smoother, alpha: float) -> tuple[Array, np.ndarray]:
     """
     R, rest = next(smoother.path([alpha]))
     return R, np.broadcast_to(host(namespace(rest).sum(rest, axis=0)), (R.shape[1],))
+
+
+def solved_systems(rest: Array, R: Array) -> Array:
+    """(I - H_gg)⁻¹ R_g, refused where the ridge is lost in rounding."""
+    try:
+        return namespace(R).linalg.solve(rest, R)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "groups cannot be left out at so small an alpha: the remaining examples do not "
+            "determine the fit, and the ridge is lost in rounding. Use a larger alpha, or smaller "
+            "groups."
+        ) from None
 
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:
@@ -329,7 +373,7 @@ def by_groups(rest: Callable[[np.ndarray], Array], R: Array, groups: np.ndarray)
     xp, found, order = namespace(R), [], []
     for members in members_by_size(groups):
         own = xp.reshape(take(R, members.reshape(-1)), (*members.shape, -1))
-        found.append(xp.reshape(xp.linalg.solve(rest(members), own), (members.size, -1)))
+        found.append(xp.reshape(solved_systems(rest(members), own), (members.size, -1)))
         order.append(members.reshape(-1))
     return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
@@ -340,6 +384,13 @@ def members_by_size(groups: Array) -> list[np.ndarray]:
     order = np.argsort(number.reshape(-1), kind="stable")
     starts = np.cumsum(counts) - counts
     return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
+
+
+def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
+    """Some columns of the identity."""
+    eye = np.zeros((n, len(rows)))
+    eye[rows, np.arange(len(rows))] = 1.0
+    return like(eye, like_this)
 
 
 def _congruences(E: Array, d: Array) -> Array:

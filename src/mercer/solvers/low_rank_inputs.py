@@ -84,7 +84,7 @@ class LowRankInputs(InputSpectrum):
 
     def __init__(self, at: LowRankRows):
         self.at, self.mean, self.total = at, at.mean, at.total
-        if at.whole and not issparse(at.rows) and at.rows.shape[0] >= at.rows.shape[1] > 0:
+        if at.whole and not issparse(at.rows) and 0 not in at.rows.shape:
             self._factor_rows(at)
             return
         least = self._rounding(at)
@@ -102,20 +102,22 @@ class LowRankInputs(InputSpectrum):
 
     def _factor_rows(self, at: LowRankRows) -> None:
         """E from the rows themselves: orthonormal also where s is near rounding."""
-        xp = namespace(at.rows)
-        Q, R = xp.linalg.qr(at.rows)
+        xp, tall = namespace(at.rows), at.rows.shape[0] >= at.rows.shape[1]
+        Q, R = xp.linalg.qr(at.rows if tall else xp.matrix_transpose(at.rows))
         left, sigma, Pt = xp.linalg.svd(R)
+        E, P = Q @ left, xp.matrix_transpose(Pt)
+        E, P = (E, P) if tall else (P, E)
         least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding(at))
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
-        self.s, self.P = sigma[:kept] ** 2, xp.matrix_transpose(Pt)[:, :kept]
+        self.s, self.P = sigma[:kept] ** 2, P[:, :kept]
         self._put(at.rows, at.weights, True)
-        self.E = Q @ left[:, :kept]
+        self.E = E[:, :kept]
 
     def _put(self, rows: Any, weights: np.ndarray | None, whole: bool) -> None:
         """Take rows of centred and weighted coordinates as those of E."""
         self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
         directions = int(self.s.shape[0]) + (self.mean is not None)
-        self.complete = whole and directions == self.E.shape[0]
+        self.whole, self.complete = whole, whole and directions == self.E.shape[0]
         self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
         if self.mean is not None:
             ones = np.ones(self.E.shape[0]) if weights is None else np.sqrt(weights)
@@ -138,6 +140,12 @@ class LowRankInputs(InputSpectrum):
         rows = U if weights is None else like(np.sqrt(weights)[:, None], U) * U
         other._put(rows, weights, weights is None and U.shape[0] == self.total)
         return other
+
+    @property
+    def constant_rows(self) -> Array:
+        """The number of rows that know each constant; infinite of a sample."""
+        rows = super().constant_rows
+        return rows if self.whole else rows + np.inf
 
     def project(self, X: Items) -> Array:
         """√s ∘ Pᵀ(u(x) - mean)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -13,8 +13,6 @@ from sklearn.base import BaseEstimator
 
 from .._arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
 from .._parameters import same
-from ..cells import BadTable, Table
-from ..cells.table import Name
 
 
 class Space(BaseEstimator):
@@ -112,39 +110,6 @@ class Space(BaseEstimator):
     def item_from_plain(self, value: Any) -> Any:
         """Inverse of `plain_item`."""
         return value
-
-    # -- cells of a table ---------------------------------------------------------------------
-
-    columns_: list[Name]
-
-    def learn(self, table: Table, names: Sequence[Name]) -> Items:
-        """The items that some columns of training rows hold; how they are written is kept."""
-        self.columns_ = list(names)
-        return self.read(table)
-
-    def read(self, table: Table) -> Items:
-        """The items of any rows, written as those that `learn` saw."""
-        _, cells = self._only(table)
-        return self._refused_by_table(object_array(list(cells)), table)
-
-    def write(self, items: Items) -> dict[Name, Any]:
-        """Items as columns of cells, as the training rows have them."""
-        return {self.columns_[0]: list(items)}
-
-    def _refused_by_table(self, items: Items, table: Table) -> Items:
-        """Items that `check` accepts; else an error of the table."""
-        try:
-            return self.check(items, f"{table.source}: {self.columns_[0]!r:.60}")
-        except (TypeError, ValueError) as problem:
-            raise BadTable(str(problem)) from None
-
-    def _only(self, table: Table) -> tuple[Name, Any]:
-        """The one column that there is: its name and its cells."""
-        if len(self.columns_) != 1:
-            names = ", ".join(map(str, self.columns_))
-            raise BadTable(f"{table.source}: {self.name} are one column, got {names:.200}.")
-        (name,) = table.names(self.columns_)
-        return name, table.columns[name]
 
     # -- defaults -----------------------------------------------------------------------------
 

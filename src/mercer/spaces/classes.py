@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, host, object_array
-from ..cells import Table
+from .._arrays import Items, as_items, host
 from .base import Space
 
 
@@ -45,16 +44,3 @@ class Classes(Space):
     def key(self, item: Any) -> Hashable:
         """The label itself; numpy's scalars as Python's."""
         return item.item() if isinstance(item, np.generic) else item
-
-    def read(self, table: Table) -> np.ndarray:
-        """The cells; text without blanks around it."""
-        _, cells = self._only(table)
-        if isinstance(cells, np.ndarray):
-            return self._refused_by_table(cells, table)
-        labels = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
-        mixed = len({type(label) for label in labels}) > 1
-        return self._refused_by_table(object_array([str(a) if mixed else a for a in labels]), table)
-
-    def write(self, items: Items) -> dict[Any, Any]:
-        """One column of labels."""
-        return {self.columns_[0]: items}

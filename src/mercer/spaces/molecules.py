@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, as_items, object_array
-from .._extras import require
-from ..cells import Table
-from ..cells.values import refused
 from .base import Space, resolve
 from .sequences import Sequences
 
@@ -47,18 +44,6 @@ class Molecules(Sequences):
     def key(self, item: Any) -> Hashable:
         """The canonical SMILES."""
         return canonical(item)
-
-    def read(self, table: Table) -> np.ndarray:
-        """SMILES that rdkit can read."""
-        require("rdkit", "molecules")
-        from rdkit import Chem, rdBase
-
-        items = super().read(table)
-        with rdBase.BlockLogs():
-            for i, item in enumerate(items):
-                if Chem.MolFromSmiles(item) is None:
-                    raise refused(table, i, self.columns_[0], f"{item!r:.40} is no SMILES.")
-        return items
 
     def kernel(self) -> Any:
         """Shared substructures."""

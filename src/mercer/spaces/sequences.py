@@ -5,9 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Items, as_items, host, is_foreign, object_array
-from ..cells import Table
-from ..cells.values import refused
+from .._arrays import Items, as_items, host, is_foreign
 from .base import Space, resolve
 
 
@@ -43,15 +41,6 @@ class Sequences(Space):
         if self.vectors:
             return super().key(item)
         return type(item).__name__, tuple(item)
-
-    def read(self, table: Table) -> np.ndarray:
-        """Texts without blanks around them; lists of tokens as they are."""
-        name, cells = self._only(table)
-        for i, cell in enumerate(cells):
-            if not isinstance(cell, str | int | float | np.number | list | tuple):
-                raise refused(table, i, name, f"{cell!r:.40} is no text.")
-        texts = [cell if isinstance(cell, list | tuple) else str(cell).strip() for cell in cells]
-        return self._refused_by_table(object_array(texts), table)
 
     def kernel(self) -> Any:
         """Shared pieces of up to three symbols, by cosine."""

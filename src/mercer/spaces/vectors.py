@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,10 +18,6 @@ from .._arrays import (
     refuse_scalar,
     refuse_things,
 )
-from ..cells import BadTable, Table
-from ..cells.notation import is_date, written_day
-from ..cells.table import Name
-from ..cells.values import notation_of, numbers
 from .base import Space
 
 NUMBERS = "fiub"
@@ -83,49 +78,3 @@ class Vectors(Space):
         if features is not None:
             return decoders.Candidates() if features.inverse is None else decoders.Direct()
         return decoders.Candidates() if kernel.radial is None else decoders.FixedPoint()
-
-    def learn(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """The numbers of training rows; how columns write them, and which hold dates, is kept."""
-        self.columns_ = list(names)
-        if _is_array(table, names):
-            self.notations_: list[str] | None = None
-            self.shape_ = table.columns[names[0]].shape[1:]
-            return self.read(table)
-        self.notations_ = [notation_of(table, name) for name in names]
-        rows = self.read(table)
-        dates = zip(self.notations_, rows.T, strict=False)
-        self.moments_ = [is_date(n) and bool((cells % 1.0).any()) for n, cells in dates]
-        return rows
-
-    def read(self, table: Table) -> np.ndarray:
-        """Finite numbers, one row a row; arrays of several axes keep their shape."""
-        names = table.names(self.columns_)
-        rows = numbers(table, names, self.notations_)
-        width = int(np.prod(self.shape_)) if self.notations_ is None else rows.shape[1]
-        if rows.shape[1] != width:
-            raise BadTable(
-                f"{table.source}: rows of {rows.shape[1]} numbers, where {width} were learnt from."
-            )
-        return rows if self.notations_ is None and len(self.shape_) < 2 else self._shaped(rows)
-
-    def _shaped(self, rows: np.ndarray) -> np.ndarray:
-        return rows if self.notations_ is not None else rows.reshape(len(rows), *self.shape_)
-
-    def write(self, items: Items) -> dict[Name, Any]:
-        """One column a number, dates as dates; arrays where the training cells held arrays."""
-        rows = np.asarray(items).reshape(len(items), -1)
-        if len(self.columns_) != rows.shape[1] or self.notations_ is None:
-            arrays = self._shaped(rows) if rows.shape[1] > 1 else rows[:, 0]
-            return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
-        return {name: self._cells(j, rows[:, j]) for j, name in enumerate(self.columns_)}
-
-    def _cells(self, j: int, values: np.ndarray) -> Any:
-        if self.notations_ is None or not is_date(self.notations_[j]):
-            return values
-        return [written_day(float(value), self.moments_[j]) for value in values]
-
-
-def _is_array(table: Table, names: Sequence[Name]) -> bool:
-    """Whether a single column holds arrays: rows of numbers, or images."""
-    cells = table.columns[names[0]]
-    return len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1

@@ -78,7 +78,7 @@ def _scores(model: Any) -> Html:
     board = [
         {"family": row["family"], "model": row["model"], "rows": row["rows"], metric: row["score"],
          "": bar(row["score"])}
-        for row in model.leaderboard_
+        for row in model.board_
     ]  # fmt: skip
     simple = [{"baseline": "mercer", metric: model.loo_score_, "": bar(model.loo_score_)}] + [
         {"baseline": name, metric: score, "": bar(score, "bar base")}
@@ -99,7 +99,7 @@ def _two(*sections: Html) -> Html:
 def _errors(model: Any) -> Html:
     """Return what needs the training rows and left-out predictions, which saved models lack."""
     try:
-        _, pairs, _ = model.training_
+        pairs = model.training_.pairs
         left_out = model.best_estimator_.loo_predict()
     except (AttributeError, ValueError) as problem:
         return section("Errors", soft(str(problem)))
@@ -163,8 +163,8 @@ def _output(model: Any, item: Any) -> Any:
         return _small(np.reshape(item, np.shape(truth)[1:]), truth)
     if model.outputs_.kind_ == "curve":
         return spark(np.asarray(item))
-    columns = model.outputs_.space_.write([item])
-    if len(columns) == 1:
-        return shown(next(iter(columns.values()))[0], 80)
-    pairs = [f"{name} {shown(cells[0])}" for name, cells in list(columns.items())[:6]]
-    return ", ".join(pairs) + (", …" if len(columns) > 6 else "")
+    written = model.outputs_.one(item, named=True, flat=True)
+    if not isinstance(written, dict):
+        return shown(written, 80)
+    pairs = [f"{name} {shown(cell)}" for name, cell in list(written.items())[:6]]
+    return ", ".join(pairs) + (", …" if len(written) > 6 else "")

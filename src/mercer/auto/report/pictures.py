@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..measures import _as_sets
+from ..measures import as_sets
 from . import svg
 from .html import Html, figure, joined, pixels, shown, table, tag
 
@@ -73,9 +73,7 @@ def _classes(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> Html:
 
 
 def _rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Html]:
-    space, columns = model.outputs_.space_, model.outputs_.columns_
-    m = np.shape(truth)[1]
-    labels = space.labels_ or [str(c) for c in (columns if len(columns) == m else range(m))]
+    labels = model.outputs_.cells_.names(np.shape(truth)[1])
     orders = [
         [[labels[j] for j in np.argsort(np.asarray(items)[i], kind="stable")] for i in rows]
         for items in (truth, left_out)
@@ -84,7 +82,7 @@ def _rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[H
 
 
 def _labels(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> Html:
-    pairs = ([_as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
+    pairs = ([as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
     return table(
         [{"row": int(i), "labels": _chips(*pair)} for i, *pair in zip(rows, *pairs, strict=True)]
     )

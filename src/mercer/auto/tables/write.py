@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import require
-from .._files import replacing
-from .arrays import write_sheet
+from ..._extras import require
+from ..._files import replacing
+from .binary import write_sheet
 from .content import SUFFIXES, TEXT, by_suffix
 
 Rows = list[dict[str, Any]]
@@ -29,17 +29,17 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
     rows
         One dictionary a row, all with the same keys.
     path
-        The file, which is replaced only once the new one is whole; or None.
+        The file, which is replaced when the new one is complete; or None.
     format
-        As the suffix would say; TSV where neither does.
+        The format, in place of the suffix; CSV if there is neither.
 
     Examples
     --------
     >>> from mercer.tables import write
     >>> write([{"word": "sea", "score": 0.1}], None)
-    'word\tscore\nsea\t0.1\n'
+    'word,score\nsea,0.1\n'
     """
-    format, packed = (format or "tsv", False) if path is None else output_format(path, format)
+    format, packed = (format or "csv", False) if path is None else output_format(path, format)
     if format in TEXT:
         text = _TEXTS[format](rows)
         if path is None:
@@ -49,7 +49,7 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
             draft.write_bytes(gzip.compress(data, mtime=0) if packed else data)
         return None
     if path is None:
-        raise ValueError(f"{format} is no text: give a file with -o.")
+        raise ValueError(f"{format} is not text: name a file with -o.")
     with replacing(path) as draft:
         {"parquet": _parquet, "npz": _npz, "xlsx": _xlsx}[format](rows, draft)
     return None
@@ -58,16 +58,16 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
 def output_format(path: str | Path, format: str | None = None) -> tuple[str, bool]:
     """Return the format that a file is to have and whether it is gzipped; refuse unknown endings.
 
-    A name without an ending, or with .txt, is TSV.
+    A name without an ending, or with .txt, is CSV.
     """
     named, packed = by_suffix(path)
     ending = Path(path).suffix.lower()
     if named is None and format is None and ending not in ("", ".txt"):
         raise ValueError(
-            f"{path} has the ending {ending}, which names no format that can be written: "
+            f"{path} has the ending {ending}, which is not a format that can be written: "
             f"use one of {', '.join(SUFFIXES)}."
         )
-    format = format or named or "tsv"
+    format = format or named or "csv"
     if packed and format not in TEXT:
         raise ValueError(f"{path}: {format} is packed already: leave out .gz.")
     if format in EXTRAS:
@@ -84,7 +84,7 @@ def _separated(rows: Rows, delimiter: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value as text that reads back as the same value."""
+    """Return a value as text that is read as the same value."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -108,7 +108,7 @@ def _parquet(rows: Rows, path: Path) -> None:
         table = Table.from_pylist(json.loads(_json(rows)))
     except ArrowException as problem:
         raise ValueError(
-            f"a column has values of several kinds, which Parquet does not hold ({problem}): "
+            f"a column has values of several kinds, which Parquet cannot hold ({problem}): "
             "write .jsonl."
         ) from None
     write_table(table, path)

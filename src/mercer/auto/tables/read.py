@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..cells.table import MISSING, BadTable, Table
-from ..cells.values import decimal_mark
-from .arrays import npz, parquet, read_sheet
+from .binary import npz, parquet, read_sheet
 from .content import FORMATS, content, format_of
 from .records import json_lines, json_records
 from .separated import separated
+from .table import MISSING, BadTable, Table
+from .values import decimal_mark
 
 
 def read(
@@ -27,7 +27,7 @@ def read(
     day_first: bool | None = None,
     data: bytes | None = None,
 ) -> Table:
-    """The table in a file, or "-" for standard input; gzip is unpacked.
+    """Return the table in a file, or in standard input for "-"; gzip is unpacked.
 
     Parameters
     ----------
@@ -38,20 +38,20 @@ def read(
     encoding
         Of text files.
     header
-        Whether the first row names the columns, which are 1, 2, … otherwise; None for a look: a
-        first row of values above values, or in a script other than Latin like those below, is data.
+        Whether the first row names the columns, which are 1, 2, … otherwise. If None, a first row
+        of values above values, or in a script other than Latin like those below, is data.
     separator
-        Between the cells of a line of a CSV file; None for a look.
+        Between the cells of a line of a CSV file; None for a guess.
     sheet
-        Of a spreadsheet; None for the only one that has cells.
+        The sheet of a spreadsheet; None for the only one that has cells.
     missing
         Text that means an empty cell; None for `MISSING` ("", "NA", "None", …).
     decimal
-        "." or ",": the decimal mark of numbers in text; None for a look.
+        "." or ",": the decimal mark of numbers in text; None for a guess.
     day_first
-        Whether 3/4/2024 is a day in April; None for a look at the other dates.
+        Whether 3/4/2024 is a day in April; None for a guess by the other dates.
     data
-        The bytes of the file, where they are at hand: `path` is then only its name.
+        The bytes of the file, if they were read before: `path` is then only its name.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def read(
     name, data = content(path, data)
     format = format or format_of(path, data, name)
     if format not in FORMATS:
-        raise BadTable(f"{format!r} is no format: choose one of {', '.join(FORMATS)}.")
+        raise BadTable(f"{format!r} is not a format: use one of {', '.join(FORMATS)}.")
     if format in ("parquet", "npz"):
         table = (parquet if format == "parquet" else npz)(data, name)
     elif format == "xlsx":
@@ -83,7 +83,7 @@ def read(
         table = readers[format]()
     if not len(table):
         raise BadTable(
-            f"{name} has a header and no rows: add rows, or say --no-header if that line is data."
+            f"{name} has a header and no rows: add rows, or pass header=False if that line is data."
         )
     given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
     table = replace(table, missing=given, day_first=day_first)
@@ -99,22 +99,24 @@ def _text(data: bytes, name: str, encoding: str) -> str:
         text = data.decode("utf-16" if marked else "utf-8-sig" if plain else encoding)
     except LookupError:
         raise BadTable(
-            f"{encoding!r} is no encoding that Python knows: try --encoding cp1252, iso8859-2 or "
-            "utf-16."
+            f"{encoding!r} is not an encoding that Python knows: try "
+            "encoding='cp1252', 'iso8859-2' or 'utf-16'."
         ) from None
     except UnicodeError as problem:
         start = getattr(problem, "start", 0)
         line = data[:start].count(b"\n") + 1
         raise BadTable(
-            f"{name}, line {line}: this is not {'utf-16' if marked else encoding}. Say what it is, "
-            "such as --encoding latin-1, iso8859-2 or utf-16."
+            f"{name}, line {line}: this is not {'utf-16' if marked else encoding}. Name the "
+            "encoding, such as encoding='latin-1', 'iso8859-2' or 'utf-16'."
         ) from None
     if not isinstance(text, str):
-        raise BadTable(f"{encoding!r} is no encoding of text: try --encoding cp1252 or utf-16.")
+        raise BadTable(
+            f"{encoding!r} is not an encoding of text: try encoding='cp1252' or 'utf-16'."
+        )
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise BadTable(
-            f"{name}, line {line}: a NUL character, which no text has. If the file is UTF-16, say "
-            "--encoding utf-16; else it is no table."
+            f"{name}, line {line}: a NUL character, which text does not contain. If the file is "
+            "UTF-16, pass encoding='utf-16'; else it is not a table."
         )
     return text

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..cells.table import BadTable, Table
 from .content import check_room
+from .table import BadTable, Table
 
 BYTES = 30
 """Memory that a byte of JSON takes at most, as an empty object does."""
 
 
 def json_lines(text: str, name: str) -> Table:
-    """The table with one JSON object on each line."""
+    """Return the table with one JSON object on each line."""
     check_room(name, BYTES * len(text))
     records, lines = [], []
     for i, line in enumerate(text.split("\n"), 1):  # str.splitlines also splits at U+2028
@@ -24,13 +24,13 @@ def json_lines(text: str, name: str) -> Table:
 
 
 def json_records(text: str, name: str) -> Table:
-    """The table in a JSON array of objects, or in an object of columns."""
+    """Return the table in a JSON array of objects, or in an object of columns."""
     check_room(name, BYTES * len(text))
     value = _parsed(text, name)
     if isinstance(value, dict):
         value = _rows_of(value, name)
     if not isinstance(value, list):
-        raise BadTable(f"{name} holds {value!r:.40}, no array of objects with named values.")
+        raise BadTable(f"{name} holds {value!r:.40}, not an array of objects with named values.")
     return _table(value, list(range(1, len(value) + 1)), name, "record", "JSON")
 
 
@@ -38,7 +38,7 @@ def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
     lists = [value for value in columns.values() if isinstance(value, list)]
     if len(lists) < len(columns) or len({len(value) for value in lists}) != 1:
         raise BadTable(
-            f"{name} is a JSON object, where an array of records is wanted: "
+            f"{name} is a JSON object, but an array of records is needed: "
             '[{"a": 1, "b": 2}, …], as pandas writes it with orient="records".'
         )
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
@@ -51,7 +51,7 @@ def _parsed(text: str, where: str) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as problem:
         at = f" at line {problem.lineno}" if "\n" in text.strip() else ""
-        raise BadTable(f"{where}: no JSON ({problem.msg}{at}).") from None
+        raise BadTable(f"{where}: not JSON ({problem.msg}{at}).") from None
     except RecursionError:
         raise BadTable(f"{where}: the JSON is nested too deeply to be a row of a table.") from None
     except UnicodeEncodeError:
@@ -65,7 +65,8 @@ def _table(records: list[Any], lines: list[int], name: str, unit: str, seen: str
     for record, line in zip(records, lines, strict=True):
         if not isinstance(record, dict):
             raise BadTable(
-                f"{name}, {unit} {line}: {json.dumps(record)!r:.40} is no object with named values."
+                f"{name}, {unit} {line}: {json.dumps(record)!r:.40} is not an object with named "
+                "values."
             )
     names = list(dict.fromkeys(key for record in records for key in record))
     columns = {key: [record.get(key) for record in records] for key in names}

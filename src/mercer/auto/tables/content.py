@@ -10,11 +10,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from .._memory import available
-from ..cells.table import BadTable
+from ..._memory import available
+from .table import BadTable
 
 SHARE = 8
-"""A file may take this part of the free memory: its cells take several times as much."""
+"""A file may take this fraction of the free memory: its cells take several times as much."""
 SMALL, RATIO = 2**26, 50
 """A packed file may unpack to `SMALL` bytes, or to `RATIO` times its size if that is more."""
 PIECE = 2**20
@@ -29,7 +29,7 @@ UNREADABLE = {
 
 
 def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
-    """Return what messages call a file ("-" is standard input), and its bytes, unpacked."""
+    """Return the name of a file in messages ("-" is standard input), and its bytes, unpacked."""
     name = "standard input" if str(path) == "-" else str(path)
     data = _bytes(path, name) if data is None else data
     if data[:2] == b"\x1f\x8b":
@@ -38,12 +38,12 @@ def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
         if data.startswith(magic):
             raise BadTable(f"{name} is {what}.")
     if not data.strip():
-        raise BadTable(f"{name} is empty: a table with a header and at least two rows is wanted.")
+        raise BadTable(f"{name} is empty: a header and at least two rows are needed.")
     return name, data
 
 
 def format_of(path: str | Path, data: bytes, name: str) -> str:
-    """Return the format of a file: what its content says for certain, else its suffix, or a look.
+    """Return the format of a file by its content if that is certain, else by its suffix.
 
     An .xlsx file that was renamed to .csv is still a spreadsheet.
     """
@@ -62,7 +62,7 @@ def format_of(path: str | Path, data: bytes, name: str) -> str:
 
 
 def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
-    """Refuse a file that unpacks to far more than it is, before it takes the memory."""
+    """Refuse a file that unpacks to far more than its size, before it takes the memory."""
     if unpacked > max(SMALL, RATIO * packed) or unpacked > available() / SHARE:
         raise BadTable(
             f"{name} unpacks from {packed / 1e6:.1f} MB to {unpacked / 1e6:.0f} MB or more, which "

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import require
-from ..cells.table import BadTable, Table, check_names
+from ..._extras import require
 from .content import check_unpacked
 from .separated import with_header
+from .table import BadTable, Table, check_names
 
 
 def npz(data: bytes, name: str) -> Table:
-    """The table whose columns are arrays of one length."""
+    """Return the table whose columns are arrays of one length."""
     try:
         _check_zip(data, name, "write it with numpy.savez, not savez_compressed")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
@@ -27,23 +27,23 @@ def npz(data: bytes, name: str) -> Table:
         raise
     except Exception as problem:  # zip, zlib and numpy each have their own
         raise BadTable(
-            f"{name} is no NPZ file of plain arrays ({type(problem).__name__}): write it with "
+            f"{name} is not an NPZ file of plain arrays ({type(problem).__name__}): write it with "
             "numpy.savez, without objects."
         ) from None
     columns = {key: array for key, array in arrays.items() if getattr(array, "ndim", 0)}
     lengths = {len(array) for array in columns.values()}
     if not lengths:
-        raise BadTable(f"{name} holds no arrays.")
+        raise BadTable(f"{name} contains no arrays.")
     if len(lengths) > 1:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
         raise BadTable(f"{name}: the arrays have unequal lengths ({shapes}): one row an example.")
     for key, array in columns.items():
         if array.dtype.kind not in "biufUM":
             raise BadTable(
-                f"{name}: the array {key!r} holds {array.dtype}, where numbers or text are wanted."
+                f"{name}: the array {key!r} holds {array.dtype}, but numbers or text are needed."
             )
         if array.dtype.kind == "U" and not _is_text(array):
-            raise BadTable(f"{name}: the array {key!r} holds numbers that are no characters.")
+            raise BadTable(f"{name}: the array {key!r} holds numbers that are not characters.")
     (n,) = lengths
     return Table(name, columns, range(1, n + 1), read_as="NPZ")
 
@@ -55,7 +55,7 @@ def _check_zip(data: bytes, name: str, way_out: str) -> None:
 
 
 def _is_text(array: np.ndarray) -> bool:
-    """Whether all characters exist: Python raises where one is first looked at."""
+    """Return whether all characters exist: Python raises where one is first used."""
     if not array.size or not array.dtype.itemsize:
         return True
     order = array.dtype.newbyteorder("=")
@@ -64,7 +64,7 @@ def _is_text(array: np.ndarray) -> bool:
 
 
 def parquet(data: bytes, name: str) -> Table:
-    """The table in a Parquet file."""
+    """Return the table in a Parquet file."""
     require("pyarrow", "parquet")
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
@@ -78,12 +78,12 @@ def parquet(data: bytes, name: str) -> Table:
     except BadTable:
         raise
     except (ArrowException, OSError, ValueError, TypeError, OverflowError) as problem:
-        raise BadTable(f"{name} is no Parquet file: {str(problem)[:80]}") from None
+        raise BadTable(f"{name} is not a Parquet file: {str(problem)[:80]}") from None
     return Table(name, columns, range(1, table.num_rows + 1), read_as="Parquet")
 
 
 def _size(metadata: Any) -> int:
-    """The bytes of all values at eight bytes each, and of the pages that hold them."""
+    """Return the bytes of all values at eight bytes each, and of the pages that hold them."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     values = sum(g.column(j).num_values for g in groups for j in range(g.num_columns))
     return 8 * values + sum(group.total_byte_size for group in groups)
@@ -96,7 +96,7 @@ MOST_CELLS = 2**26
 
 
 def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -> Table:
-    """The table in a sheet of a spreadsheet: the one named, or the only one with cells."""
+    """Return the table in a sheet of a spreadsheet: the one named, or the only one with cells."""
     require("openpyxl", "excel")
     try:
         _check_zip(data, name, "save it as CSV")
@@ -105,20 +105,21 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
         raise
     except Exception as problem:  # zip, XML and openpyxl each have their own
         raise BadTable(
-            f"{name} is no spreadsheet that can be read ({type(problem).__name__}): save it "
+            f"{name} is not a spreadsheet that can be read ({type(problem).__name__}): save it "
             "again as .xlsx, or as CSV."
         ) from None
     if sheet is not None and sheet not in sheets:
         raise BadTable(f"{name} has no sheet {sheet!r}: its sheets are {', '.join(sheets)}.")
     full = [title for title in ([sheet] if sheet else sheets) if sheets[title]]
     if len(full) != 1:
-        which = f"several sheets ({', '.join(full)}): say --sheet" if full else "no cells"
+        which = f"several sheets: pass {' or '.join(f'sheet={s!r}' for s in full)}"
+        which = which if full else "no cells"
         raise BadTable(f"{name} has {which}.")
     return with_header(_padded(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
 
 
 def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
-    """The rows of each sheet that have a cell, by number."""
+    """Return the rows of each sheet that have a cell, by number."""
     from openpyxl import load_workbook
 
     with warnings.catch_warnings():
@@ -146,7 +147,7 @@ def _is_full(cell: Any) -> bool:
 
 
 def _padded(rows: dict[int, tuple]) -> dict[int, list]:
-    """Rows of one width, without empty columns at the end."""
+    """Return rows of one width, without empty columns at the end."""
     width = max(max(j for j, cell in enumerate(row) if _is_full(cell)) for row in rows.values()) + 1
     return {i: [*row[:width], *[None] * (width - len(row))] for i, row in rows.items()}
 
@@ -173,7 +174,7 @@ def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
             lines.append([WriteOnlyCell(sheet, cell) for cell in cells])
         except IllegalCharacterError:
             raise ValueError(
-                f"row {i} has control characters, which no spreadsheet holds: write .csv."
+                f"row {i} has control characters, which a spreadsheet cannot hold: write .csv."
             ) from None
     for line in lines:
         for cell in line:

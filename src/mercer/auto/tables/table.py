@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,14 +12,13 @@ MISSING = (
     "", "na", "n/a", "#n/a", "<na>", "nan", "null", "none",
     "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
 )  # fmt: skip
-"""Text that means an empty cell, in small letters, unless told otherwise: errors of a spreadsheet,
-too."""
+"""Text that means an empty cell by default, in lower case; errors of a spreadsheet are among it."""
 Name = Hashable
-"""What a column is called: a text, or a number where an array has no names."""
+"""The name of a column: a text, or a number where an array has no names."""
 
 
 class BadTable(ValueError):
-    """A file that cannot be used as it is: the message names file, row or column and a way out.
+    """A table that cannot be used: the message names the file, the row or column and a way out.
 
     Examples
     --------
@@ -31,7 +30,7 @@ class BadTable(ValueError):
     >>> try:
     ...     read(path)
     ... except BadTable as problem:
-    ...     print(str(problem).endswith("at least two rows is wanted."))
+    ...     print(str(problem).endswith("a header and at least two rows are needed."))
     True
     """
 
@@ -43,23 +42,23 @@ class Table:
     Attributes
     ----------
     source
-        What to call the file in messages.
+        The name of the file in messages.
     columns
-        Cells by column name: text as a file has it, or numbers, lists and arrays.
+        Cells by column name: text as in the file, or numbers, lists and arrays.
     lines
         The line of the file (or the number of the record) that each row comes from.
     missing
-        Text that means an empty cell; small and capital letters are the same.
+        Text that means an empty cell, in lower case; upper case means the same.
     decimal
         "." or "," where numbers in text have one decimal mark throughout, else None.
     separator
-        What separates the cells of a line, for text files.
+        The character between the cells of a line, for text files.
     day_first
         Whether the day comes before the month in dates such as 3/4/2024; None if not known.
     read_as
-        What was seen in the file: its format, separator, header and decimal mark.
+        What was found in the file: its format, separator, header and decimal mark.
     unit
-        What messages call a row: "line", or "row" of a table that came from no file.
+        What messages call a row: "line", or "row" of a table that was not read from a file.
 
     Examples
     --------
@@ -79,80 +78,99 @@ class Table:
     day_first: bool | None = None
     read_as: str = ""
     unit: str = "line"
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was computed from a column before: every cell is read once."""
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    def names(self, wanted: Sequence[Name]) -> list[Name]:
-        """Columns by name; of a file also by number from 1, 2-9, first..last, or between commas."""
-        return [name for one in wanted for name in self._named(one)]
+    def names(self, requested: Sequence[Name]) -> list[Name]:
+        """Return columns by name; of a file also by number from 1, 2-9, first..last or a,b."""
+        return [name for one in requested for name in self._named(one)]
 
-    def _named(self, wanted: Name) -> list[Name]:
+    def _named(self, requested: Name) -> list[Name]:
         known = list(self.columns)
-        if wanted in self.columns:
-            return [wanted]
-        if not isinstance(wanted, str) or self.unit == "row":
-            raise self.absent(wanted)
-        if "," in wanted:
-            return [name for part in wanted.split(",") for name in self._named(part.strip())]
-        start, dots, end = wanted.partition("..")
+        if requested in self.columns:
+            return [requested]
+        if not isinstance(requested, str) or self.unit == "row":
+            raise self.absent(requested)
+        if "," in requested:
+            return [name for part in requested.split(",") for name in self._named(part.strip())]
+        start, dots, end = requested.partition("..")
         if dots and start and end:
             first, last = (known.index(self._named(name)[0]) for name in (start, end))
             return known[first : last + 1]
-        low, dash, high = wanted.partition("-")
+        low, dash, high = requested.partition("-")
         first, last = _number(low), _number(high) if dash else _number(low)
         if 1 <= first <= last <= len(known):
             return known[first - 1 : last]
-        raise self.absent(wanted)
+        raise self.absent(requested)
 
-    def absent(self, wanted: Name) -> BadTable:
-        """An error that names a column that is not there, and one that may have been meant."""
+    def absent(self, requested: Name) -> BadTable:
+        """Return an error that names a missing column, and a similar one that exists."""
         known = list(self.columns)
-        near = get_close_matches(str(wanted), list(map(str, known)), 1)
+        near = get_close_matches(str(requested), list(map(str, known)), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_listed(known)}."
-        return BadTable(f"{self.source} has no column {wanted!r:.60}: {hint}")
+        return BadTable(f"{self.source} has no column {requested!r:.60}: {hint}")
 
     def at(self, i: int) -> str:
-        """A row in a message."""
+        """Return the name of a row in a message."""
         return f"{self.source}, {self.unit} {self.lines[i]}"
 
+    def refused(self, i: int, column: Name, why: str) -> BadTable:
+        """Return an error that names file, line and column."""
+        return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
+
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
-        """The rows in which none of some columns is empty; without `drop`, an error names one."""
+        """Return the rows without an empty cell in some columns; without `drop`, refuse others."""
         empty = {i: name for name in names for i in self.empty(name)}
         if not empty:
             return self
         if not drop:
-            i = min(empty)
-            others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
-            cell = self.columns[empty[i]][i]
-            text = isinstance(cell, str) and cell.strip()
-            meant = f" If {cell.strip()!r:.20} is meant, say --missing ''." if text else ""
-            how = "" if self.unit == "row" else " with --drop-missing"
-            raise BadTable(
-                f"{self.at(i)}: column {empty[i]!r} is empty{others}. Fill it in, or leave such "
-                f"rows out{how}.{meant}"
-            )
+            raise self._incomplete(empty)
         kept = [i for i in range(len(self)) if i not in empty]
         if not kept:
             raise BadTable(f"{self.source}: every row has an empty cell in {_listed(names)}.")
         return self.rows(kept)
 
+    def _incomplete(self, empty: dict[int, Name]) -> BadTable:
+        i = min(empty)
+        others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
+        cell = self.columns[empty[i]][i]
+        text = isinstance(cell, str) and cell.strip()
+        meant = f" If {cell.strip()!r:.20} is a value, pass missing=['']." if text else ""
+        return BadTable(
+            f"{self.at(i)}: column {empty[i]!r} is empty{others}. Fill it in, or leave such "
+            f"rows out.{meant}"
+        )
+
     def empty(self, name: Name) -> list[int]:
-        """The rows in which a column holds nothing."""
-        cells = self.columns[name]
+        """Return the rows in which a column is empty."""
+        if ("empty", name) not in self.memo:
+            self.memo["empty", name] = self._empty(self.columns[name])
+        return self.memo["empty", name]
+
+    def _empty(self, cells: Any) -> list[int]:
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
             bad = np.isnan(cells) if cells.dtype.kind in "fc" else np.isnat(cells)
             return np.flatnonzero(bad.reshape(len(cells), -1).any(axis=1)).tolist()
-        return [i for i, cell in enumerate(cells) if self.is_missing(cell)]
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "biu":
+            return []
+        texts = frozenset(self.missing)
+        return [
+            i
+            for i, cell in enumerate(cells)
+            if (cell.strip().lower() in texts if type(cell) is str else self.is_missing(cell))
+        ]
 
     def is_missing(self, cell: Any) -> bool:
-        """Whether a cell holds nothing."""
+        """Return whether a cell is empty."""
         if isinstance(cell, str):
             return cell.strip().lower() in self.missing
         return cell is None or (isinstance(cell, float) and cell != cell)
 
     def rows(self, index: Sequence[int] | np.ndarray) -> Table:
-        """Some of the rows."""
+        """Return some of the rows."""
         columns: dict[Name, Any] = {
             name: cells[np.asarray(index, dtype=int)]
             if isinstance(cells, np.ndarray)
@@ -162,14 +180,15 @@ class Table:
         return replace(self, columns=columns, lines=[self.lines[i] for i in index])
 
 
-def check_names(names: Sequence[str], source: str) -> None:
+def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
     """Refuse two columns of one name."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]][:2]
+        header = ", or pass header=False if the first row is data" if file else ""
         raise BadTable(
             f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places)}): "
-            "give every column a name of its own, or say --no-header if the first row is data."
+            f"give every column its own name{header}."
         )
 
 

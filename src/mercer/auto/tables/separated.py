@@ -9,20 +9,20 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ..cells.notation import ISO, day, number
-from ..cells.table import BadTable, Table, check_names
 from .content import check_room
+from .notation import ISO, day, number
+from .table import BadTable, Table, check_names
 
 LOOK = 100
-"""Rows that are looked at to see what separates cells and whether the first row names columns."""
+"""Rows that are examined to find the separator and whether the first row is a header."""
 BYTES = 100
-"""Memory that a cell takes, with its share of a row."""
+"""Memory that a cell takes, with its part of a row."""
 SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "
 
 
 def separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
-    """The table in a text of separated cells; `header` is as of `with_header`."""
+    """Return the table in a text of separated cells; `header` is that of `with_header`."""
     if separator is None:
         separator = _separator(text)
         if separator == BLANK:  # of which several may stand between two numbers
@@ -40,7 +40,7 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
         hint = "Is a closing quote missing?" if long else "A quote inside a cell is written twice."
         raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
     if not rows:
-        raise BadTable(f"{name} has nothing but empty cells: is it the right file?")
+        raise BadTable(f"{name} has only empty cells: is it the right file?")
     table = with_header(rows, name, header, f"cells separated by {separator!r}")
     return replace(table, separator=separator)
 
@@ -48,9 +48,9 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
 def with_header(
     rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
 ) -> Table:
-    """The table of rows of cells by their lines.
+    """Return the table of rows of cells, which are given by their lines.
 
-    `header` says whether the first row names the columns; None for a look: a first row of values
+    `header` says whether the first row names the columns. If it is None, a first row of values
     like those below is data, unless it counts columns from 0 as pandas does.
     """
     first, *others = rows.values()
@@ -64,7 +64,7 @@ def with_header(
     for line, row in body.items():
         if len(row) != width:
             raise BadTable(
-                f"{name}, line {line}: {len(row)} cells, where the first row has {width}. Quote "
+                f"{name}, line {line}: {len(row)} cells, but the first row has {width}. Quote "
                 "cells that hold the separator."
             )
     columns = {n: [row[i] for row in body.values()] for i, n in enumerate(names)}
@@ -76,9 +76,9 @@ def _reader(text: str, separator: str, strict: bool = False) -> Any:
 
 
 def _separator(text: str) -> str:
-    """The separator with which all rows have one width, or the first that the first line has.
+    """Return the separator that gives all rows one width, or the first that the first line has.
 
-    The standard library's sniffer takes letters for separators, and fails on one-column files.
+    The sniffer of the standard library takes letters for separators, and fails on one column.
     """
     even = [s for s in SEPARATORS if _is_even(text, s)]
     if even:  # with decimal commas both "," and ";" may be: cells that are values decide
@@ -89,7 +89,7 @@ def _separator(text: str) -> str:
 
 
 def _is_of_numbers(text: str) -> bool:
-    """Whether blanks stand between columns of numbers, as numpy writes them."""
+    """Return whether blanks separate columns of numbers, as numpy writes them."""
     lines = [line.strip() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
     rows = [line.split() for line in lines]
     if not rows or all(map(_is_one, lines[1:] or lines)):
@@ -99,7 +99,7 @@ def _is_of_numbers(text: str) -> bool:
 
 
 def _is_one(line: str) -> bool:
-    """Whether a line is one number, with blanks between thousands."""
+    """Return whether a line is one number, with blanks between thousands."""
     return any(number(line, notation) is not None for notation in (". ", ", "))
 
 
@@ -122,7 +122,7 @@ def _share_of_values(text: str, separator: str) -> float:
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell is a number or a date, in whichever notation."""
+    """Return whether a cell is a number or a date, in any notation."""
     text = cell.strip()
     if any(number(text, mark) is not None for mark in (".", ",")):
         return True
@@ -130,7 +130,7 @@ def is_value(cell: str) -> bool:
 
 
 def _is_data(rows: list[list[str]]) -> bool:
-    """Whether the first row looks like those below, and not like names for them."""
+    """Return whether the first row looks like those below, and not like names for them."""
     first, below = rows[0], rows[1:LOOK]
     if not below or any(len(row) != len(first) for row in below) or _counts(first, below):
         return False
@@ -148,10 +148,10 @@ def _is_of_another_script(cell: str) -> bool:
 
 
 def _counts(first: list[str], below: list[list[str]]) -> bool:
-    """Whether the first row counts columns from 0, as pandas names them, perhaps between names.
+    """Return whether the first row counts columns from 0, as pandas does, perhaps between names.
 
-    An empty first name is that of an index. Without one, rows below that hold nothing but such
-    counts too are rankings, or zeros and ones, and so is the first; and a name comes only once.
+    An empty first name is that of an index. Without one, rows that hold only such counts are
+    rankings, or zeros and ones, and so is the first row; and a name occurs only once.
     """
     index = not first[0].strip()
     cells = [cell.strip() for cell in first[index:]]

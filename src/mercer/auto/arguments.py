@@ -1,0 +1,62 @@
+"""Arguments of `AutoDependency`, checked before anything is read or fitted."""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+from numbers import Real
+from typing import Any
+
+from .kinds.guess import INPUTS, OUTPUTS
+from .measures import scorer_of
+
+
+def check_arguments(model: Any) -> str | None:
+    """Refuse wrong arguments, and return the kind of the outputs if one is given."""
+    scorer_of(model.scoring)
+    check_coverage(model.coverage)
+    limit = model.time_limit
+    if limit is not None and not (_is_real(limit) and isfinite(limit) and limit > 0):
+        raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")
+    if isinstance(model.inputs, dict):
+        for name, kind in model.inputs.items():
+            _check_kind(f"inputs[{name!r:.60}]", kind, INPUTS)
+    if not isinstance(model.output, dict):
+        return None
+    for name, kind in model.output.items():
+        _check_kind(f"output[{name!r:.60}]", kind, OUTPUTS)
+    kinds = sorted(set(model.output.values()))
+    if len(kinds) > 1:
+        raise ValueError(
+            f"all output columns must be of one kind, got {' and '.join(kinds)}: fit one "
+            "AutoDependency for each kind of output."
+        )
+    return kinds[0] if kinds else None
+
+
+def check_coverage(coverage: Any) -> None:
+    """Refuse a coverage that is not strictly between 0 and 1."""
+    if coverage is not None and not (_is_real(coverage) and 0.0 < coverage < 1.0):
+        raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
+
+
+def check_enough(coverage: float | None, groups: int) -> None:
+    """Refuse a coverage that so few rows or groups cannot calibrate."""
+    needed = 0 if coverage is None else ceil(coverage / (1.0 - coverage) - 1e-9)
+    if groups < needed:
+        raise ValueError(
+            f"{groups} rows or groups are too few for coverage {coverage}: need at least {needed}."
+        )
+
+
+def _check_kind(name: str, kind: Any, known: tuple[str, ...]) -> None:
+    if kind not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {kind!r:.60}.")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def several(names: Any) -> list:
+    """Return one name or several as a list."""
+    return list(names) if isinstance(names, list | tuple | dict) else [names]

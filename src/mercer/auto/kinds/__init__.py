@@ -1,0 +1,1 @@
+"""Kinds of columns: how they are recognised, read as items, and written as cells again."""

@@ -1,0 +1,130 @@
+"""Output columns as items of a space and back: the protocol, and columns of single items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..._arrays import Items, object_array
+from ..._extras import require
+from ...spaces import Classes, Graphs, Molecules, Sequences, Space
+from ..tables.table import BadTable, Name, Table
+
+
+class Cells(BaseEstimator):
+    """How some output columns are read as items of a space, and how items are written as cells.
+
+    Attributes
+    ----------
+    columns_
+        The names of the columns.
+    """
+
+    columns_: list[Name]
+    space: Space
+
+    @property
+    def in_words(self) -> bool:
+        """Whether one cell holds a whole output in words, from which the item differs."""
+        return False
+
+    def fit(self, table: Table, names: Sequence[Name]) -> Items:
+        """Return the items in some columns of the training rows, and store how they are written."""
+        self.columns_ = list(names)
+        return self.read(table)
+
+    def read(self, table: Table) -> Items:
+        """Return the items of any rows, written like those of the training rows."""
+        raise NotImplementedError
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Return items as columns of cells in the form of the training rows."""
+        return {self.columns_[0]: list(items)}
+
+    def _only(self, table: Table) -> tuple[Name, Any]:
+        """Return the name and the cells of the only column."""
+        if len(self.columns_) != 1:
+            names = ", ".join(map(str, self.columns_))
+            raise BadTable(
+                f"{table.source}: {self.space.name} must be in one column, got {names:.200}."
+            )
+        (name,) = table.names(self.columns_)
+        return name, table.columns[name]
+
+    def _checked(self, items: Items, table: Table) -> Items:
+        """Return items that the space accepts, or raise an error of the table."""
+        try:
+            return self.space.check(items, f"{table.source}: {self.columns_[0]!r:.60}")
+        except (TypeError, ValueError) as problem:
+            raise BadTable(str(problem)) from None
+
+
+class ClassCells(Cells):
+    """One label in each cell."""
+
+    space = Classes()
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return the cells, text without blanks around it."""
+        _, cells = self._only(table)
+        if isinstance(cells, np.ndarray):
+            return self._checked(cells, table)
+        labels = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+        mixed = len({type(label) for label in labels}) > 1
+        return self._checked(object_array([str(a) if mixed else a for a in labels]), table)
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Return one column of labels."""
+        return {self.columns_[0]: np.asarray(items)}
+
+
+class TextCells(Cells):
+    """One text, or one list of tokens, in each cell."""
+
+    space: Space = Sequences()
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return texts without blanks around them, and lists of tokens unchanged."""
+        name, cells = self._only(table)
+        for i, cell in enumerate(cells):
+            if not isinstance(cell, str | int | float | np.number | list | tuple):
+                raise table.refused(i, name, f"{cell!r:.40} is not a text.")
+        texts = [cell if isinstance(cell, list | tuple) else str(cell).strip() for cell in cells]
+        return self._checked(object_array(texts), table)
+
+
+class SmilesCells(TextCells):
+    """One molecule in each cell, as a SMILES string."""
+
+    space = Molecules()
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return the strings, which rdkit must be able to read."""
+        items = super().read(table)
+        check_smiles(table, self.columns_[0], items)
+        return items
+
+
+def check_smiles(table: Table, name: Name, items: Iterable[str]) -> None:
+    """Refuse a cell that is not empty and that rdkit cannot read."""
+    require("rdkit", "molecules")
+    from rdkit import Chem, rdBase
+
+    with rdBase.BlockLogs():
+        for i, item in enumerate(items):
+            if item and Chem.MolFromSmiles(item) is None:
+                raise table.refused(i, name, f"{item!r:.40} is not a SMILES string.")
+
+
+class GraphCells(Cells):
+    """One graph in each cell."""
+
+    space = Graphs()
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return the graphs."""
+        _, cells = self._only(table)
+        return self._checked(object_array(list(cells)), table)

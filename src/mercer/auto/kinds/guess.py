@@ -1,0 +1,193 @@
+"""The kind of a column, guessed from its cells: the one place that tells kinds apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ...spaces.graphs import is_networkx
+from ..tables.table import BadTable, Name, Table
+from ..tables.values import Column, is_numeric, numbers
+from .labels import label_separator
+from .rankings import BETTER, places, ranks_alike, separator_of
+
+LOOK = 200
+"""Rows that a guess examines, spread over the table."""
+SMOOTH = 0.8
+"""Neighbouring values of a curve correlate at least this much."""
+CATEGORIES = 50
+"""A column of text with at most this many values, each of them several times, is a category."""
+SENTENCE = 1.5
+"""Texts with more blanks than this on average are not categories, even if they repeat."""
+FEW = 20
+"""Distinct integers or words up to which one output column is a class."""
+INPUTS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
+OUTPUTS = (
+    "number", "curve", "image", "labels", "class", "ranking", "text", "smiles", "graph",
+)  # fmt: skip
+
+
+def input_kind(table: Table, name: Name) -> str:
+    """Return the kind of an input column."""
+    column = Column.of(table, name)
+    if column.array:
+        return "number"
+    if not column.cells or _counts_rows(name, column.cells):
+        return "nothing"
+    if column.is_numeric:
+        return "number"
+    column.refuse_mixed()
+    some = _some(column.cells)
+    found = _of_cells(some, output=False)
+    if found != "text":
+        return found
+    if np.mean([str(cell).count(" ") for cell in some]) >= SENTENCE:
+        return "text"
+    return "category" if _are_few(column.cells, CATEGORIES) else "text"
+
+
+def output_kind(table: Table, names: Sequence[Name]) -> str:
+    """Return the kind that output columns have together."""
+    if len(names) > 1:
+        return _of_several(table, names)
+    cells = table.columns[names[0]]
+    if isinstance(cells, np.ndarray) and cells.ndim > 2:
+        return "image"
+    column = Column.of(table, names[0])
+    if not len(column.cells):
+        return "text"
+    if column.is_numeric:
+        return _of_numbers(known(table, names[0]), names)
+    column.refuse_mixed()
+    found = _of_cells(_some(column.cells), output=True)
+    if found != "text":
+        return found
+    return "class" if _are_few(column.cells, FEW) else "text"
+
+
+def _of_several(table: Table, names: Sequence[Name]) -> str:
+    if all(is_numeric(table, name) for name in names):
+        return _of_numbers(table.filled(names, drop=True), names)
+    if places(_some_rows(table), names):
+        return "ranking"
+    kinds = {name: output_kind(table, [name]) for name in names}
+    if set(kinds.values()) <= {"number", "class"} and _numeric_classes(table, kinds):
+        return "number"
+    found = ", ".join(f"{name!r:.40} ({kind})" for name, kind in list(kinds.items())[:6])
+    raise BadTable(
+        f"{table.source}: several output columns must be numbers, labels (0 and 1) or the places "
+        f"of a ranking, got {found}. Fit one AutoDependency for each kind of output."
+    )
+
+
+def _numeric_classes(table: Table, kinds: dict[Name, str]) -> bool:
+    """Return whether columns that look like classes are counts, which can be numbers."""
+    return all(is_numeric(table, name) for name, kind in kinds.items() if kind == "class")
+
+
+def _are_few(cells: Any, most: int) -> bool:
+    """Return whether cells have few values, each of them several times."""
+    distinct = len({str(cell).strip() for cell in cells})
+    return distinct <= max(2, min(most, len(cells) // 5))
+
+
+def known(table: Table, name: Name) -> Table:
+    """Return one column without its empty cells."""
+    alone = replace(table, columns={name: table.columns[name]})
+    empty = set(table.empty(name))
+    if not empty:
+        return alone
+    return alone.rows([i for i in range(len(table)) if i not in empty])
+
+
+def _some(cells: Any) -> list:
+    return [cells[i] for i in _spread(len(cells))]
+
+
+def _some_rows(table: Table) -> Table:
+    return table if len(table) <= LOOK else table.rows(_spread(len(table)))
+
+
+def _spread(n: int) -> np.ndarray:
+    return np.arange(n) if n <= LOOK else np.linspace(0, n - 1, LOOK).astype(int)
+
+
+def _counts_rows(name: Name, cells: Any) -> bool:
+    """Return whether a column without a name counts the rows: the index that pandas writes."""
+    if not isinstance(name, str) or not name.startswith(("column ", "Unnamed: ")):
+        return False
+    texts = [str(cell).strip() for cell in cells]
+    return any(texts == [str(i + first) for i in range(len(texts))] for first in (0, 1))
+
+
+def _of_numbers(table: Table, names: Sequence[Name]) -> str:
+    try:
+        rows = numbers(_some_rows(table), list(names))
+    except BadTable:
+        return "number"  # ragged or not finite: reading it says so
+    width = rows.shape[1]
+    if width == 1:
+        return "class" if _is_class(table.columns[names[0]]) else "number"
+    if width >= 3 and _are_rankings(rows):
+        return "ranking"
+    if np.isin(rows, (0, 1)).all():
+        return "labels"
+    return "curve" if width >= 16 and _are_smooth(rows) else "number"
+
+
+def _is_class(cells: Any) -> bool:
+    """Return whether one column of numbers has few values, all integers."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
+        return True
+    if isinstance(cells, np.ndarray):
+        whole = cells.dtype.kind in "iu"
+    else:
+        whole = all(isinstance(cell, bool) or str(cell).strip().isdecimal() for cell in cells)
+    return whole and _are_few(cells, FEW)
+
+
+def _are_rankings(rows: np.ndarray) -> bool:
+    ordered = np.sort(rows, axis=1)
+    steps = np.arange(rows.shape[1])
+    return any(bool((ordered == steps + first).all()) for first in (0, 1))
+
+
+def _are_smooth(rows: np.ndarray) -> bool:
+    centred = rows - rows.mean(axis=0)
+    left, right = centred[:, :-1].ravel(), centred[:, 1:].ravel()
+    size = np.sqrt((left**2).sum() * (right**2).sum())
+    return bool(size > 0 and left @ right / size > SMOOTH)
+
+
+def _of_cells(cells: list[Any], output: bool) -> str:
+    """Return the kind of cells that are not numbers: "text" where they are nothing else."""
+    if all(is_networkx(cell) for cell in cells):
+        return "graph"
+    if any(isinstance(cell, list | tuple | set | frozenset | np.ndarray) for cell in cells):
+        return "ranking" if output and ranks_alike(cells, None) else "labels"
+    texts = [str(cell).strip() for cell in cells]
+    if all(text.startswith("[") and text.endswith("]") and '"' in text for text in texts):
+        return "ranking" if output and ranks_alike(texts, None) else "labels"
+    between = separator_of(texts) if output else None
+    if output and (between is not None or any(all(b in t for t in texts) for b in BETTER)):
+        return "ranking"
+    separator = label_separator(texts)
+    if separator is not None and (output or separator != ","):
+        return "labels"
+    return "smiles" if _are_smiles(texts) else "text"
+
+
+def _are_smiles(texts: list[str]) -> bool:
+    """Return whether rdkit reads all texts, and they have rings, bonds or branches."""
+    if find_spec("rdkit") is None or any(" " in text or not text for text in texts):
+        return False
+    if sum(any(c in text for c in "=#()[]123") for text in texts) < 0.5 * len(texts):
+        return False
+    from rdkit import Chem, rdBase
+
+    with rdBase.BlockLogs():
+        return all(Chem.MolFromSmiles(text) is not None for text in texts)

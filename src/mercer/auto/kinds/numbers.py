@@ -1,0 +1,156 @@
+"""Columns of numbers, dates and durations, and columns of arrays, as rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..._arrays import Items
+from ...spaces import Curves, Space, Vectors
+from ..tables.notation import DURATION, NUMBERS, is_date
+from ..tables.table import BadTable, Name, Table
+from ..tables.values import Column, numbers
+from .cells import Cells
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_895
+"""The range of Python's dates, in days since 1970."""
+NANOSECONDS = 106_000
+"""Days around 1970 that an array of nanoseconds holds."""
+SECONDS = 86_400
+"""Of a day."""
+
+
+class NumberCells(Cells):
+    """Numbers, dates and durations, one in each cell, or arrays.
+
+    Attributes
+    ----------
+    notations_
+        How each column writes its values; None for a column of arrays.
+    shape_
+        The shape of one array, for a column of arrays.
+    forms_
+        How dates and durations come back, by column: the type of an array, "text", "date",
+        "datetime", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
+    moments_
+        Whether a column of dates has times of the day.
+    """
+
+    space: Space = Vectors()
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether some column holds dates or durations."""
+        return any(notation not in NUMBERS for notation in self.notations_ or ())
+
+    def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
+        """Return the numbers of training rows, and store how the columns write them."""
+        self.columns_ = list(names)
+        cells = table.columns[names[0]]
+        if len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1:
+            self.notations_: list[str] | None = None
+            self.shape_ = cells.shape[1:]
+            return self.read(table)
+        self.notations_ = [Column.of(table, name).notation() for name in names]
+        rows = self.read(table)
+        self.forms_ = [_form(table.columns[name]) for name in names]
+        self.moments_ = [
+            is_date(notation) and _has_times(table.columns[name], values)
+            for name, notation, values in zip(names, self.notations_, rows.T, strict=False)
+        ]
+        return rows
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return finite numbers, one row for each row; images keep their shape."""
+        rows = numbers(table, table.names(self.columns_), self.notations_)
+        if self.notations_ is not None:
+            return rows
+        width = int(np.prod(self.shape_))
+        if rows.shape[1] != width:
+            raise BadTable(
+                f"{table.source}: rows of {rows.shape[1]} numbers, but training rows had {width}."
+            )
+        return rows if len(self.shape_) < 2 else self._shaped(rows)
+
+    def _shaped(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self.notations_ is not None else rows.reshape(len(rows), *self.shape_)
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Return one column for each number, dates as dates, arrays as arrays."""
+        rows = np.asarray(items).reshape(len(items), -1)
+        if len(self.columns_) != rows.shape[1] or self.notations_ is None:
+            arrays = self._shaped(rows) if rows.shape[1] > 1 else rows[:, 0]
+            return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
+        return {name: self._column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
+
+    def _column(self, j: int, values: np.ndarray) -> Any:
+        notation = (self.notations_ or ["."])[j]
+        if notation == DURATION:
+            return written_durations(values, self.forms_[j])
+        if is_date(notation):
+            return written_dates(values, self.forms_[j], self.moments_[j])
+        return values
+
+
+class CurveCells(NumberCells):
+    """The values of a curve, one in each cell, or a row of them in one cell."""
+
+    space = Curves()
+
+
+def _form(cells: Any) -> str:
+    """Return the form in which dates and durations of a column come back."""
+    if isinstance(cells, np.ndarray):
+        return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
+    first = cells[0]
+    if isinstance(first, datetime):
+        unit = first.unit if isinstance(first, pd.Timestamp) else "us"
+        return "datetime" if first.tzinfo is None else f"{unit} {first.tzinfo}"
+    if isinstance(first, date):
+        return "date"
+    return "timedelta" if isinstance(first, timedelta) else "text"
+
+
+def _has_times(cells: Any, values: np.ndarray) -> bool:
+    """Return whether some moments are not at midnight, in their own time zone."""
+    if isinstance(cells, np.ndarray) or not isinstance(cells[0], datetime):
+        return bool((values % 1.0).any())
+    return any(cell.timetz().replace(tzinfo=None) != datetime.min.time() for cell in cells)
+
+
+def written_dates(values: np.ndarray, form: str, moments: bool) -> Any:
+    """Return days since 1970 in a form of dates, to the day or, for moments, to the second."""
+    bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
+    if form.startswith(("<M8", ">M8")):
+        near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
+        return _rounded(near, moments).astype("M8[s]").astype(form)
+    if form == "text":
+        found = _rounded(bounded, moments).astype("M8[s]")
+        return [str(value) for value in (found if moments else found.astype("M8[D]"))]
+    if form in ("date", "datetime"):
+        found = _rounded(bounded, moments).astype("M8[s]").tolist()
+        return [when.date() for when in found] if form == "date" else found
+    unit, _, zone = form.partition(" ")
+    found = pd.DatetimeIndex(_rounded(bounded, True).astype("M8[s]"), tz=UTC).as_unit(unit)
+    local = found.tz_convert(zone)
+    return list(local if moments else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
+
+
+def _rounded(days: np.ndarray, moments: bool) -> np.ndarray:
+    """Return the seconds since 1970, rounded to seconds or to days."""
+    whole = np.round(days * SECONDS) if moments else np.round(days) * SECONDS
+    return whole.astype("int64")
+
+
+def written_durations(values: np.ndarray, form: str) -> Any:
+    """Return days in a form of durations, to the second."""
+    spans = np.round(np.nan_to_num(values) * SECONDS).astype("int64").astype("m8[s]")
+    if form.startswith(("<m8", ">m8")):
+        return spans.astype(form)
+    if form == "timedelta":
+        return spans.tolist()
+    return [str(pd.Timedelta(span)) for span in spans]

@@ -1,0 +1,226 @@
+"""Rankings as cells: ranks, orders such as ``pear > fig = plum``, lists, or a column per place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Items
+from ...spaces import Rankings
+from ..tables.table import BadTable, Name, Table
+from ..tables.values import numbers
+from .cells import Cells
+
+BETTER = (">", "≻")
+BETWEEN = (*BETTER, ";", "|", ",", " ")
+"""What may separate labels in order, best first."""
+Order = list[list[str]]
+"""Labels, best first, those of equal rank together."""
+
+
+class RankingCells(Cells):
+    """Rankings of the same labels; some may leave labels out.
+
+    Attributes
+    ----------
+    labels_
+        The labels; None where cells hold ranks.
+    between_
+        What separates labels in a cell, if anything.
+    first_
+        The best rank: 0 or 1.
+    """
+
+    space = Rankings()
+
+    @property
+    def in_words(self) -> bool:
+        """Whether a cell holds a whole order of labels."""
+        return self.labels_ is not None and len(self.columns_) == 1
+
+    def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
+        """Return ranks from 0, and store whether cells are ranks, orders or places."""
+        self.columns_ = list(names)
+        self.labels_: list[str] | None = None
+        cells = table.columns[names[0]]
+        self.between_ = separator_of(cells) if len(names) == 1 else None
+        by_place = places(table, names)
+        if by_place is not None:
+            self.labels_ = sorted(by_place[0])
+        elif len(names) == 1 and not isinstance(cells, np.ndarray):
+            self.between_ = self.between_ or next((b for b in BETTER if b in str(cells[0])), None)
+            labels = self._known_labels(table, names[0])
+            if self.between_ in BETTER or not all(label.isdecimal() for label in labels):
+                self.labels_ = labels
+        if self.labels_ is None:
+            ranks = self._ranks(table)
+            self.first_ = int(ranks[ranks >= 0].min(initial=1))
+        else:
+            self.first_ = 0
+        return self.read(table)
+
+    def _known_labels(self, table: Table, name: Name) -> list[str]:
+        labels: set[str] = set()
+        for i, cell in enumerate(table.columns[name]):
+            order = order_of(cell, self.between_)
+            if order is None:
+                raise _not_a_ranking(table, i, name, cell)
+            labels |= {label for tied in order for label in tied}
+        return sorted(labels)
+
+    def _ranks(self, table: Table) -> np.ndarray:
+        """Return the ranks in cells that hold ranks rather than labels."""
+        names = table.names(self.columns_)
+        if self.between_ in (None, " "):
+            return numbers(table, names)
+        cells = table.columns[names[0]]
+        orders = [order_of(cell, self.between_) or [] for cell in cells]
+        rows = [[float(a) for (a,) in order if a.isdecimal()] for order in orders]
+        bad = [i for i, row in enumerate(rows) if not row or len(row) != len(rows[0])]
+        if bad:
+            raise _not_a_ranking(table, bad[0], names[0], cells[bad[0]])
+        return np.array(rows)
+
+    def _from_first(self, table: Table, name: Name) -> np.ndarray:
+        """Return ranks from 0, with -1 for labels that are left out."""
+        ranks = self._ranks(table)
+        R = np.where(ranks < 0, -1, ranks - self.first_)
+        wrong = ((np.round(R) != R) | (R.shape[1] <= R) | (R < -1)).any(axis=1)
+        wrong |= (R < 0).all(axis=1)
+        if wrong.any():
+            i = int(np.flatnonzero(wrong)[0])
+            raise _not_a_ranking(table, i, name, table.columns[name][i])
+        return R.astype(int)
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return ranks from 0, the best, with one column for each label."""
+        names, labels = table.names(self.columns_), self.labels_
+        if labels is None:
+            return self._from_first(table, names[0])
+        cells = [table.columns[name] for name in names]
+        rows = []
+        for i, row in enumerate(zip(*cells, strict=True)):
+            order = [[str(a).strip()] for a in row] if len(names) > 1 else None
+            order = order or order_of(row[0], self.between_)
+            if order is None:
+                raise _not_a_ranking(table, i, names[0], row[0])
+            ranks = ranked(order, labels)
+            if ranks is None or (len(names) > 1 and min(ranks) < 0):
+                shown = row[0] if len(names) == 1 else " > ".join(map(str, row))
+                raise _not_a_ranking(table, i, names[0], shown, labels)
+            rows.append(ranks)
+        return np.array(rows)
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Return ranks, orders or places in the form of the training rows."""
+        rows = np.asarray(items).astype(int)
+        if self.labels_ is None:
+            rows = np.where(rows < 0, -1, rows + self.first_)
+            if len(self.columns_) > 1:
+                return {n: rows[:, j] for j, n in enumerate(self.columns_)}
+            joined = [self.between_.join(map(str, r)) for r in rows] if self.between_ else None
+            return {self.columns_[0]: joined or list(rows)}
+        orders = [self.order(row) for row in rows]
+        if len(self.columns_) > 1:
+            flat = [[label for tied in order for label in tied] for order in orders]
+            return {n: [order[j] for order in flat] for j, n in enumerate(self.columns_)}
+        return {self.columns_[0]: [self._cell(order) for order in orders]}
+
+    def order(self, ranks: Sequence[int]) -> Order:
+        """Return the labels that a row ranks, best first, those of equal rank together."""
+        names = self.names(len(ranks))
+        levels = sorted({int(rank) for rank in ranks if rank >= 0})
+        return [[n for n, r in zip(names, ranks, strict=True) if r == level] for level in levels]
+
+    def names(self, width: int) -> list[str]:
+        """Return the names of the labels that are ranked."""
+        several = len(self.columns_) == width
+        return self.labels_ or [str(c) for c in (self.columns_ if several else range(width))]
+
+    def _cell(self, order: Order) -> Any:
+        if self.between_ in BETTER:
+            return f" {self.between_} ".join(" = ".join(tied) for tied in order)
+        flat = [label for tied in order for label in tied]
+        return self.between_.join(flat) if self.between_ else flat
+
+
+def order_of(cell: Any, between: str | None) -> Order | None:
+    """Return the labels that a cell ranks; None where it is not a ranking.
+
+    Parameters
+    ----------
+    cell
+        A text, a list of labels, or a JSON list of them.
+    between
+        What separates labels in a text.
+    """
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(cell, str):
+        parts = cell.split(between) if between and between != " " else cell.split()
+        ties = between in BETTER
+        order = [[one.strip() for one in (p.split("=") if ties else [p])] for p in parts]
+    elif isinstance(cell, list | tuple) and all(isinstance(a, str | int) for a in cell):
+        order = [[str(label).strip()] for label in cell]
+    else:
+        return None
+    labels = [label for tied in order for label in tied]
+    return order if len(set(labels)) == len(labels) > 1 and all(labels) else None
+
+
+def separator_of(cells: Sequence[Any]) -> str | None:
+    """Return what separates labels in cells that all rank the same ones in some order, or None."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if any(text.lstrip().startswith("[") for text in texts):
+        return None
+    for between in BETWEEN:
+        if texts and all(between in text.strip() for text in texts) and ranks_alike(cells, between):
+            return between
+    return None
+
+
+def ranks_alike(cells: Sequence[Any], between: str | None) -> bool:
+    """Return whether all cells rank the same labels, three or more unless by a sign, variously."""
+    orders = [order_of(cell, between) for cell in cells]
+    sets = {frozenset(a for tied in order for a in tied) for order in orders if order is not None}
+    if None in orders or len(sets) != 1:
+        return False
+    if between in BETTER:
+        return True
+    return len(next(iter(sets))) > 2 and len({repr(order) for order in orders}) > 1
+
+
+def places(table: Table, names: Sequence[Name]) -> list[list[str]] | None:
+    """Return rows of labels where column j holds the label of place j; None for other columns."""
+    columns = [table.columns[name] for name in names]
+    if len(names) < 3 or any(isinstance(cells, np.ndarray) for cells in columns):
+        return None
+    rows = [[str(cell).strip() for cell in row] for row in zip(*columns, strict=True)]
+    same = len({frozenset(row) for row in rows}) == 1 and not all(a.isdecimal() for a in rows[0])
+    return rows if same and len(set(rows[0])) == len(names) else None
+
+
+def ranked(order: Order, labels: Sequence[str]) -> list[int] | None:
+    """Return the rank of each label, -1 for one left out; None where the order has other labels."""
+    rank, found = 0, {}
+    for tied in order:
+        found.update(dict.fromkeys(tied, rank))
+        rank += len(tied)
+    return [found.get(label, -1) for label in labels] if set(found) <= set(labels) else None
+
+
+def _not_a_ranking(
+    table: Table, i: int, name: Name, cell: Any, labels: Sequence[str] = ()
+) -> BadTable:
+    if labels:
+        why = f"does not rank {', '.join(labels)}"[:80]
+        return table.refused(i, name, f"{cell!r:.60} {why}.")
+    return table.refused(
+        i, name, f"{cell!r:.60} is not a ranking. Write it like pear > fig > plum."
+    )

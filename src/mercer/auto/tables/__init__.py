@@ -1,0 +1,10 @@
+"""Files and frames of rows and columns: CSV, TSV, JSON, JSON Lines, Parquet, NPZ, spreadsheets.
+
+A file is read into a `Table` of named columns, which `AutoDependency` accepts like a DataFrame.
+"""
+
+from .read import read
+from .table import BadTable, Table
+from .write import write
+
+__all__ = ["BadTable", "Table", "read", "write"]

@@ -1,0 +1,230 @@
+"""Columns of cells as columns of numbers: the notation of a column, and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .notation import (
+    DATES,
+    DURATION,
+    ISO,
+    LOOK,
+    NUMBERS,
+    is_date,
+    misses_of,
+    number,
+    read_cells,
+)
+from .table import Name, Table
+
+MOSTLY = 0.8
+"""A column of which this fraction are numbers is meant to be one of numbers."""
+LARGEST = 1e60
+"""Squares of squares of larger values leave floating point."""
+MICROSECONDS = 86_400e6
+"""Of a day."""
+
+
+class Column:
+    """The cells of a column that are not empty, and what they are as numbers.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        The name of the column.
+    """
+
+    def __init__(self, table: Table, name: Name):
+        self.table, self.name = table, name
+        self.kept = np.setdiff1d(np.arange(len(table)), table.empty(name))
+        cells = table.columns[name]
+        self.array = isinstance(cells, np.ndarray) and cells.dtype.kind in "biufMm"
+        if self.array:
+            self.cells: Any = cells[self.kept]
+        else:
+            self.cells = [cells[i] for i in self.kept]
+        self.readings: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, table: Table, name: Name) -> Column:
+        """Return the column of a table, made once."""
+        if ("column", name) not in table.memo:
+            table.memo["column", name] = cls(table, name)
+        return table.memo["column", name]
+
+    @cached_property
+    def misses(self) -> list[tuple[str, int]]:
+        """How many of the first cells each notation cannot read, best first."""
+        comma = self.table.separator != "," or self.table.decimal == ","
+        return list(misses_of(self.cells, comma).items())
+
+    def rows(self, notation: str) -> Any:
+        """Return the cells as rows of numbers; a list with None for those that are not."""
+        if notation not in self.readings:
+            self.readings[notation] = read_cells(self.cells, notation)
+        return self.readings[notation]
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether all cells are numbers, dates, durations, or rows of numbers."""
+        if self.array:
+            return True
+        notation, misses = self.misses[0]
+        if misses or not self.cells:
+            return False
+        rows = self.rows(notation)
+        return isinstance(rows, np.ndarray) or all(values is not None for values in rows)
+
+    def refuse_mixed(self) -> None:
+        """Raise an error that names the first cell that is not a number, if nearly all are."""
+        notation, misses = (".", 0) if self.array else self.misses[0]
+        if self.array or misses > (1.0 - MOSTLY) * min(len(self.cells), LOOK):
+            return
+        bad = [i for i, values in enumerate(self.rows(notation)) if values is None]
+        if not 0 < len(bad) <= (1.0 - MOSTLY) * len(self.cells):
+            return
+        cell, n = self.cells[bad[0]], len(self.cells)
+        file = self.table.unit != "row"
+        empty = f"pass missing=[{cell!r:.20}] if it means an empty cell, " if file else ""
+        raise self.refused(
+            bad[0], f"{cell!r:.40} is not a {_what(notation)}, but {n - len(bad)} of {n} cells "
+            f"are. Fix the cell, {empty}or say that the column holds text."
+        )  # fmt: skip
+
+    def refused(self, i: int, why: str) -> Exception:
+        """Return an error that names the row of one of the cells."""
+        return self.table.refused(int(self.kept[i]), self.name, why)
+
+    def notation(self, learnt: str | None = None) -> str:
+        """Return the notation; `learnt` decides where several readings are possible."""
+        if self.array:
+            return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")
+        if self.misses[0][1] or not self.cells:
+            return self.misses[0][0]  # some cells are not numbers: reading them names the first
+        possible = [n for n, misses in self.misses if not misses]
+        readings = {
+            n: [list(values) for values in read_cells(self.cells[:LOOK], n) if values is not None]
+            for n in possible
+        }
+        even = {n: rows for n, rows in readings.items() if len({len(r) for r in rows}) == 1}
+        readings = even or readings
+        first, *others = readings
+        differing = [n for n in others if repr(readings[n]) != repr(readings[first])]
+        if not differing:
+            return first
+        chosen = next((n for n in self._preferred(learnt) if n in readings), None)
+        if chosen is not None:
+            return chosen
+        pairs = zip(readings[first], readings[differing[0]], strict=True)
+        i = next(i for i, (one, other) in enumerate(pairs) if repr(one) != repr(other))
+        raise self.refused(i, self._ambiguous(self.cells[i], is_date(first)))
+
+    def _ambiguous(self, cell: Any, dates: bool) -> str:
+        what, how = "numbers", "decimal='.' or decimal=','"
+        if dates:
+            what, how = "days", "day_first=True or day_first=False"
+        if self.table.unit == "row":
+            how = "a column of numbers or of datetimes"
+        return f"{cell!r:.40} can mean two {what}: use {how}."
+
+    def _preferred(self, learnt: str | None) -> list[str]:
+        """Return notations in order of preference, where a column can be read in several."""
+        table = self.table
+        marks = [] if table.decimal is None else [table.decimal, f"{table.decimal} "]
+        dates = []
+        if table.day_first is not None:
+            early = "d" if table.day_first else "m"
+            dates = [n for n in DATES if n.startswith(f"%{early}")]
+        plain = all(not isinstance(c, str) or number(c, ".") == _float(c) for c in self.cells)
+        by_separator = {";": [",", ", "], ",": [".", ". "]}
+        default = ["."] if plain else by_separator.get(table.separator or "", [])
+        return [*marks, *dates, *([learnt] if learnt else []), *default]
+
+    def values(self, notation: str) -> np.ndarray:
+        """Return one row of finite numbers for every cell."""
+        rows = _numbers_of(self.cells) if self.array else self._matrix(notation)
+        bad = np.argwhere(~(np.abs(rows) <= LARGEST))
+        if bad.size:
+            i, j = map(int, bad[0])
+            why = f"is over {LARGEST:g}" if np.isfinite(rows[i, j]) else "is not finite"
+            raise self.refused(i, f"the value {why}. Fix the cell, or leave the row out.")
+        return rows
+
+    def _matrix(self, notation: str) -> np.ndarray:
+        rows = self.rows(notation)
+        if isinstance(rows, np.ndarray):
+            return rows
+        for i, values in enumerate(rows):
+            if values is None:
+                like = " like the others" if is_date(notation) else ""
+                raise self.refused(i, f"{self.cells[i]!r:.40} is not a {_what(notation)}{like}. "
+                                   "Fix the cell, or leave the row out.")  # fmt: skip
+            if len(values) != len(rows[0]):
+                raise self.refused(i, f"{len(values)} numbers, but the rows before have "
+                                   f"{len(rows[0])}.")  # fmt: skip
+        return np.array(rows, dtype=float)
+
+
+def _what(notation: str) -> str:
+    return DURATION if notation == DURATION else "date" if is_date(notation) else "number"
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _numbers_of(cells: np.ndarray) -> np.ndarray:
+    rows = cells.reshape(len(cells), -1)
+    if rows.dtype.kind in "Mm":
+        return rows.astype(f"{rows.dtype.kind}8[us]").astype(float) / MICROSECONDS
+    return rows.astype(float)
+
+
+def is_numeric(table: Table, name: Name) -> bool:
+    """Return whether all cells of a column that are not empty are numbers or rows of numbers."""
+    return Column.of(table, name).is_numeric
+
+
+def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
+    """Return columns of numbers, dates, lists of numbers, or arrays, side by side."""
+    hints: Sequence[str | None] = learnt or [None] * len(names)
+    columns = [Column.of(table.filled(names, drop=False), name) for name in names]
+    pairs = zip(columns, hints, strict=True)
+    return np.concatenate([column.values(column.notation(hint)) for column, hint in pairs], axis=1)
+
+
+def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
+    """Return a column as rows of numbers, NaN where a cell is empty."""
+    column = Column.of(table, name)
+    if not len(column.kept):
+        return np.full((len(table), 1), np.nan)
+    read = column.values(column.notation(learnt))
+    rows = np.full((len(table), read.shape[1]), np.nan)
+    rows[column.kept] = read
+    return rows
+
+
+def decimal_mark(table: Table) -> str | None:
+    """Return the decimal mark that some columns can only be read with, if it is one throughout."""
+    found = set()
+    known = [m for m in NUMBERS if m[0] != table.separator]  # no decimal commas between commas
+    for cells in table.columns.values():
+        texts = [
+            cell.strip()
+            for cell in cells[:LOOK]
+            if isinstance(cell, str) and not table.is_missing(cell)
+        ]
+        marks = [m for m in known if texts and all(number(t, m) is not None for t in texts)]
+        first = {mark[0] for mark in marks}
+        if len(first) == 1 and any(mark in text for mark in first for text in texts):
+            found |= first
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,153 @@
+"""Frames as users have them: every column type is read, or refused with a sentence."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer import AutoDependency
+
+RNG = np.random.default_rng(0)
+N = 40
+x = RNG.normal(size=N)
+
+
+def fitted(frame, output="y", **parameters):
+    return AutoDependency(output=output, random_state=0, **parameters).fit(frame)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (4,)], ids=["several sizes", "one size"])
+def test_a_column_of_graphs_is_an_input_and_an_output(sizes):
+    networkx = pytest.importorskip("networkx")
+    makes = [networkx.path_graph, networkx.cycle_graph]
+    graphs = [makes[i % 2](sizes[i % len(sizes)]) for i in range(N)]
+    edges = [float(graph.number_of_edges()) for graph in graphs]
+    model = fitted(pd.DataFrame({"molecule": graphs, "y": edges}))
+    assert model.spaces_ == {"molecule": "graph", "y": "number"}
+    assert model.loo_score_ > 0.4
+    kinds = [0.0 if graph.number_of_edges() < len(graph) else 1.0 for graph in graphs]
+    model = fitted(pd.DataFrame({"x": kinds, "size": edges, "g": graphs}), "g")
+    assert model.spaces_["g"] == "graph" and model.loo_score_ > 0.9
+    predicted = model.predict(pd.DataFrame({"x": [1.0], "size": [4.0]}))["g"][0]
+    assert isinstance(predicted, networkx.Graph)
+
+
+def test_a_series_of_polars_is_flat():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": x})
+    for y in (polars.Series("y", x**2), pd.Series(x**2, name="y")):
+        model = AutoDependency(random_state=0).fit(frame, y)
+        assert model.predict(frame).shape == (N,)
+
+
+def test_a_lazy_frame_is_collected():
+    polars = pytest.importorskip("polars")
+    lazy = polars.LazyFrame({"x": x, "y": x**2})
+    got = fitted(lazy).predict(lazy)
+    assert isinstance(got, polars.DataFrame) and got.columns == ["y"] and len(got) == N
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame(np.ones((9, 3)), columns=["a", "a", "y"]), "column 'a' more than once"),
+        (pd.DataFrame(), "the table has no columns"),
+        (pd.DataFrame({"a": [], "y": []}), "0 rows: at least 4"),
+        ({"a": [1.0, 2.0], "y": [1.0]}, "must have columns of one length"),
+    ],
+)
+def test_frames_that_cannot_be_used(frame, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(frame)
+
+
+def test_durations_and_moments_come_back_as_they_are():
+    hours = np.arange(N, dtype=float)
+    new = pd.DataFrame({"x": [3.0, 4.0]})
+    spans = pd.DataFrame({"x": hours, "y": pd.to_timedelta(hours, "h")})
+    model = fitted(spans)
+    assert model.found_["y"].endswith("days")
+    got = model.predict(new)["y"]
+    assert got.dtype.kind == "m" and abs(got[0] - timedelta(hours=3)) < timedelta(minutes=5)
+    moments = pd.date_range("2024-03-01", periods=N, tz="Europe/Berlin")  # over a change of clocks
+    got = fitted(pd.DataFrame({"x": hours, "y": moments})).predict(new)["y"]
+    assert str(got.dt.tz) == "Europe/Berlin"
+    assert list(got) == list(moments[3:5])
+    assert fitted(pd.DataFrame({"when": moments, "y": hours})).loo_score_ > 0.99
+    days = [date(2024, 1, 1) + timedelta(days=i) for i in range(N)]
+    assert fitted({"x": hours, "y": days}).predict({"x": [3.0]})["y"] == [days[3]]
+    model = fitted({"x": hours, "y": np.array(days, "M8[D]")})
+    assert model.predict({"x": [3.0]})["y"][0] == days[3]
+
+
+def test_a_text_column_may_be_called_numbers():
+    frame = pd.DataFrame({"numbers": [f"word{i % 7} and {i} others" for i in range(N)], "x": x})
+    model = fitted(frame.assign(y=x))
+    assert model.spaces_["numbers"] == "text"
+    assert model.predict(frame)["y"].shape == (N,)
+
+
+def test_a_missing_cell_is_not_a_category():
+    cells = ["None", "b", None, "c"] * 10
+    model = fitted({"c": cells, "y": x})
+    assert model.inputs_.values_ == {"c": ["None", "b", "c"]}
+    rows = model.inputs_._blocks(model.training_.table)["c"]
+    assert rows[0].tolist() == [1, 0, 0] and rows[2].tolist() == [0, 0, 0]
+
+
+def test_a_new_tag_is_ignored_with_a_note():
+    model = fitted({"tags": [["a"], ["b"], ["a", "c"], []] * 10, "y": x})
+    expected = model.predict({"tags": [["a"]]})["y"]
+    with pytest.warns(UserWarning, match="not seen in training are ignored: 'new'"):
+        got = model.predict({"tags": [["a", "new"]]})["y"]
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_targets_of_different_kinds_get_a_sentence():
+    frame = {"x": x, "a": x, "b": ["u", "v"] * 20}
+    with pytest.raises(ValueError, match=r"got 'a' \(number\), 'b' \(class\). Fit one AutoDep"):
+        fitted(frame, ["a", "b"])
+    with pytest.raises(ValueError, match="must be of one kind, got class and number"):
+        fitted(frame, {"a": "number", "b": "class"})
+
+
+def test_rankings_may_leave_labels_out():
+    orders = ["a > b > c" if v > 0 else "b > a" for v in x]
+    model = fitted({"x": x, "y": orders})
+    assert "rankings leave out some labels" in model.notes_[0]
+    first, second = model.predict({"x": [1.0, -1.0]})["y"]
+    assert first == "a > b > c" and second.replace(" > ", "").replace("c", "") == "ba"
+    ranks = np.array([[1, 2, 3] if v > 0 else [2, 1, -1] for v in x])
+    model = AutoDependency(output={"y": "ranking"}, random_state=0).fit(x[:, None], ranks)
+    assert model.predict([[1.0]]).tolist() == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"coverage": 90}, "coverage must be a number between 0 and 1, got 90"),
+        ({"coverage": 0.99}, "40 rows or groups are too few for coverage 0.99: need at least 99"),
+        ({"time_limit": float("nan")}, "time_limit must be a positive number of seconds"),
+        ({"inputs": {"x": "song"}}, r"inputs\['x'\] must be one of number"),
+        ({"scoring": "song"}, "'song' is neither a scorer"),
+        ({"groups": "who"}, "no column 'who'"),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_fitted(parameters, message, monkeypatch):
+    monkeypatch.setattr("mercer.auto.search.Search.run", None)
+    with pytest.raises(ValueError, match=message):
+        fitted({"x": x, "y": x}, **parameters)
+
+
+def test_intervals_of_columns_are_narrower_than_joint_ones():
+    frame = pd.DataFrame({"x": x, "y": x + RNG.normal(size=N), "z": x - RNG.normal(size=N)},
+                         index=np.arange(N) + 100)  # fmt: skip
+    model = fitted(frame, ["y", "z"], coverage=0.8)
+    joint, each = model.predict_set(frame), model.predict_set(frame, joint=False)
+    assert list(joint.columns) == ["lower y", "upper y", "lower z", "upper z"]
+    assert list(joint.index) == list(frame.index) == list(model.loo_predict().index)
+    inside = [frame[n].between(each[f"lower {n}"], each[f"upper {n}"]).mean() for n in ("y", "z")]
+    assert min(inside) > 0.7
+    widths = [(sets["upper y"] - sets["lower y"]).mean() for sets in (each, joint)]
+    assert widths[0] < widths[1]
