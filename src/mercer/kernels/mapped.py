@@ -126,7 +126,7 @@ class Mapped(After, Lean):
         self.space = space
         self.inverse = inverse
 
-    def __sklearn_clone__(self) -> Mapped:
+    def _unfitted(self) -> Mapped:
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
 
