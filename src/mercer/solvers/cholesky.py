@@ -174,11 +174,6 @@ class Tridiagonal(Factorization):
         """Tr K_x / n, times the number that the operator is."""
         return self._scale
 
-    @property
-    def nbytes(self) -> float:
-        """The reduced matrix and the outputs."""
-        return 8.0 * (self.smoother.rows.size + 2 * self.outputs.rows.size)
-
 
 class TridiagonalSmoother(Smoother):
     """I - H = α M Q (T + αI)⁻¹ Qᵀ Mᵀ with MᵀKM = QTQᵀ and M the complement of the constants.
