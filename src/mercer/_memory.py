@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import array_api_compat
+import numpy as np
 
 GIB = 2**30
 SHARE = 0.9
@@ -30,6 +32,36 @@ def room(where: Any = None) -> float:
     import torch
 
     return float(torch.cuda.mem_get_info(None if isinstance(where, str) else where.device)[0])
+
+
+def held_bytes(value: Any, besides: Any = None) -> float:
+    """Return the size of the arrays that an object holds, not counting those of another object."""
+    seen: set[int] = set()
+    _arrays_of(besides, seen)
+    return _arrays_of(value, seen)
+
+
+def _arrays_of(value: Any, seen: set[int]) -> float:
+    """Return the size of the arrays in a value that were not seen before."""
+    if value is None or isinstance(value, str | bytes | int | float | type) or id(value) in seen:
+        return 0.0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        whole = isinstance(value.base, np.ndarray)  # a view keeps all that it is a view of
+        return _arrays_of(value.base, seen) if whole else float(value.nbytes)
+    if array_api_compat.is_array_api_obj(value):
+        return 8.0 * float(array_api_compat.size(value) or 0)
+    if isinstance(value, dict):
+        parts = list(value.values())
+    elif isinstance(value, list | tuple | set):
+        parts = list(value)
+    elif isinstance(value, partial):
+        parts = [value.func, *value.args, *value.keywords.values()]
+    else:
+        cells = getattr(value, "__closure__", None) or ()
+        parts = [cell.cell_contents for cell in cells]
+        parts += [getattr(value, "__self__", None), *getattr(value, "__dict__", {}).values()]
+    return sum(_arrays_of(part, seen) for part in parts)
 
 
 def _machine() -> float:

@@ -24,13 +24,20 @@ class NotPositiveSemidefinite(ValueError):
 
 
 def eigh(
-    S: Any, what: str = "matrix", drop: bool = True, scale: float = 0.0, overwrite: bool = False
+    S: Any,
+    what: str = "matrix",
+    drop: bool = True,
+    scale: float = 0.0,
+    overwrite: bool = False,
+    lightest: float = 1.0,
 ) -> tuple[Array, Array | None]:
     """Positive eigenvalues and eigenvectors of a positive semidefinite matrix.
 
     A `SymMatrix` keeps the result, and none of its eigenvalues is dropped.
     Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
     the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
+    `lightest` is the smallest weight of a row over the largest, where rows are ordered by falling
+    weight: small eigenvalues are then right to the size of the lightest row.
     `scale` is the size of what `S` was computed of, where that is larger than `S`; an array may be
     destroyed with `overwrite`.
     """
@@ -59,7 +66,7 @@ def eigh(
             f"{largest:.3g}. Use a positive semidefinite kernel, or add {-smallest:.3g} to its "
             "diagonal."
         )
-    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale)
+    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale) * lightest
     if not drop:
         return xp.where(kept, values, xp.zeros_like(values)), vectors
     dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from mercer import KernelDependency
-from mercer.decoders import Candidates, candidates
-from mercer.decoders.base import merged
+from mercer.decoders import Candidates, _scan
+from mercer.decoders._scan import merged
 from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
 from mercer.features import Explicit, IncompleteCholesky, RandomFourier
 from mercer.kernels import RBF, Linear
@@ -45,7 +45,7 @@ def test_running_best_is_the_stable_sort(seed, rows, columns, k, size, values):
 
 
 def test_foreign_arrays_stay_where_they_are(rng, monkeypatch):
-    monkeypatch.setattr(candidates, "CANDIDATES", 7)
+    monkeypatch.setattr(_scan, "CANDIDATES", 7)
     X, Y, X_new = rng.normal(size=(20, 2)), rng.normal(size=(20, 3)), rng.normal(size=(5, 2))
     model = KernelDependency(RBF(1.0), decoder=Candidates())
     wanted = model.fit(X, Y).predict_top(X_new, k=4)
@@ -69,7 +69,7 @@ def points_of(C, kernel, outputs, map=None):
 def assert_same(kernel, outputs, points, k):
     plain = Candidates(outputs).fit(kernel, outputs)
     indexed = Candidates(outputs, index="faiss").fit(kernel, outputs)
-    for (best, scores), (found, values) in [(plain._search(points, k), indexed._search(points, k))]:
+    for (best, scores), (found, values) in [(plain.search(points, k), indexed.search(points, k))]:
         assert_array_equal(found, best)
         assert_allclose(values, scores, rtol=1e-12, atol=IDENTITY)
     assert_array_equal(indexed.decode(points), plain.decode(points))

@@ -157,7 +157,7 @@ def test_spreadsheets(book):
     assert table.columns == {"a": [1, 2.5], "b": ["x", None]}
     assert list(table.lines) == [2, 4]
     assert "sheet 'Sheet'" in table.read_as
-    with pytest.raises(BadTable, match=r"several sheets \(Sheet, more\): use --sheet"):
+    with pytest.raises(BadTable, match=r"several sheets: pass sheet='Sheet' or sheet='more'"):
         read(book([["a"], [1]], more=[["b"], [2]]))
     assert read(book([["a"], [1]], more=[["b"], [2]]), sheet="more").columns == {"b": [2]}
     assert read(book([["a"], [1]], empty=[])).columns == {"a": [1]}
@@ -186,7 +186,7 @@ def test_spreadsheets_that_are_none(file, book):
         (b"BZh91AY", "packed with bzip2"),
         (b"%PDF-1.4", "PDF"),
         (b"a,b\n1,\x002\n", "line 2: a NUL character"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "NUL character.*--encoding utf-16"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "NUL character.*encoding='utf-16'"),
         (b"PK\x03\x04 whatever", "is a zip archive: unpack it"),
         (b"a,b\n,\n", "a header and no rows"),
         (b",\n,\n", "only empty cells"),

@@ -11,17 +11,18 @@ from .terminal import busy, one_sentence
 @click.argument("names", nargs=-1)
 @one_sentence
 def fetch(names: tuple[str, ...]) -> None:
-    """Download data sets into the folder that MERCER_DATA names (or a cache), and check them.
+    """Download data sets into the folder MERCER_DATA (by default a cache), and check them.
 
-    Without NAMES, list those that can be fetched, and those whose files you must get yourself.
+    Without NAMES, list the data sets that can be downloaded and those that you have to download
+    yourself.
     """
     from .. import datasets
     from ..datasets.fetching import BY_HAND
 
     if not names:
         click.echo(f"Data folder: {datasets.data_folder()}")
-        click.echo(f"To fetch:    {', '.join(sorted(datasets.FETCHABLE))}")
-        click.echo("By hand:")
+        click.echo(f"Download:    {', '.join(sorted(datasets.FETCHABLE))}")
+        click.echo("Yourself:")
         for name in BY_HAND:
             click.echo(f"  {name}: {_state(getattr(datasets, f'load_{name}'))}")
         return
@@ -37,4 +38,4 @@ def _state(load: object) -> str:
         load()  # type: ignore[operator]
     except (OSError, ValueError) as problem:
         return str(problem)
-    return "is there."
+    return "is present."

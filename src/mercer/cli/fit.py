@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from .options import data, reading, table_of
+from .options import FRACTION, SECONDS, data, reading, table_of
 from .out import STDOUT, check_model_out, check_report_out, written
 from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, verdict
 
@@ -26,8 +26,8 @@ LEARNING = ("scoring", "coverage", "time_limit", "random_state")
     "inputs",
     multiple=True,
     metavar="COLUMNS",
-    help="What to predict from, if not all other columns: a name, a number, 2-9, first..last, or "
-    "several between commas; repeat it.",
+    help="Input columns; all other columns by default. A name, a number, a range (2-9, "
+    "first..last), or several of these separated by commas; can be repeated.",
 )
 @click.option(
     "--output",
@@ -35,37 +35,33 @@ LEARNING = ("scoring", "coverage", "time_limit", "random_state")
     "outputs",
     multiple=True,
     metavar="COLUMNS",
-    help="What to predict, likewise; the last column if not said.",
+    help="Output columns, in the same notation; the last column by default.",
 )
-@click.option("--groups", metavar="COLUMN", help="Rows with one value are left out together.")
-@click.option("--id", "identity", metavar="COLUMN", help="Names rows, and is no input.")
+@click.option("--groups", metavar="COLUMN", help="Rows with equal values are left out together.")
+@click.option("--id", "identity", metavar="COLUMN", help="Column with names of rows, not an input.")
 @click.option(
     "--space",
     "spaces",
     multiple=True,
     metavar="[COLUMN=]KIND",
-    help="What a column holds, if the guess errs: number, curve, image, labels, class, ranking, "
-    "text, smiles; of an input also category or nothing. Without a column: the output. Repeat it.",
+    help="Kind of a column, if the guess is wrong: number, curve, image, labels, class, ranking, "
+    "text or smiles; for an input also category or nothing. Without a column: of the output. Can "
+    "be repeated.",
 )
-@click.option("--input-space", metavar="KIND", help="What all inputs hold.")
+@click.option("--input-space", metavar="KIND", help="Kind of all inputs.")
 @click.option(
-    "--scoring", help="The metric to choose by: a scorer of scikit-learn's or of mercer.metrics."
+    "--scoring", help="Metric for the choice: a scorer of scikit-learn or of mercer.metrics."
 )
 @click.option(
     "--coverage",
-    type=float,
-    help="Of the sets of predict, such as 0.9; predict can ask for others.",
+    type=FRACTION,
+    help="Check that there are enough rows for prediction sets with this probability, such as 0.9.",
 )
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="What fitting may take.",
-)
+@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Time limit for fitting.")
 @click.option("--seed", "random_state", type=int, default=0, show_default=True,
-              help="Of forests and samples.")  # fmt: skip
+              help="Seed of forests and samples.")  # fmt: skip
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="Where to write an HTML report with pictures."
+    "--report", type=click.Path(path_type=Path), help="Write an HTML report with pictures."
 )
 @click.option(
     "-o",
@@ -73,7 +69,7 @@ LEARNING = ("scoring", "coverage", "time_limit", "random_state")
     default="model.mercer",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Where to save the model; - for standard output.",
+    help="File for the model; - for standard output.",
 )
 @reading
 @one_sentence
@@ -94,8 +90,9 @@ def fit(
     """Learn some columns of DATA from others, and save the model.
 
     DATA is CSV, TSV, JSON, JSON Lines, Parquet, NPZ or a spreadsheet (.xlsx), gzipped or not, or -
-    for standard input. Without columns all others predict the last. What columns hold is seen from
-    their cells and shown; kernels, forests and their blend are chosen by left-out predictions.
+    for standard input. By default all other columns predict the last one. The kind of each column
+    is guessed from its cells and shown; kernels, forests and their blend are chosen by left-out
+    predictions.
     """
     from .. import AutoDependency
 
@@ -107,7 +104,7 @@ def fit(
     others = (name and table.names([name])[0] for name in (groups, identity))
     columns = list(inputs) or None, list(outputs) or None, *others
     model = AutoDependency(*columns, **learning, verbose=True)
-    table = _settled(model, table, spaces, input_space, drop_missing)
+    table = _with_kinds(model, table, spaces, input_space, drop_missing)
     model.fit(table)
     model.verbose = False
     to_stderr = out == STDOUT
@@ -124,14 +121,14 @@ def fit(
         click.echo(verdict(model), err=to_stderr)
 
 
-def _settled(model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool) -> Any:
-    """Tell a model its columns by name and what they hold; return the table of those columns."""
+def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool) -> Any:
+    """Set the columns of a model and their kinds; return the table of those columns."""
     outputs = model._output_names(table)
     if not outputs:
         raise ValueError(f"{table.source} has no column to predict.")
     inputs = model._input_names(table, outputs)
     if not inputs:
-        raise ValueError(f"{table.source} has one column: an input and an output are needed.")
+        raise ValueError(f"{table.source} has one column: an input and an output are required.")
     kinds, output = {name: input_space for name in inputs if input_space}, None
     for space in spaces:
         column, equals, kind = space.rpartition("=")

@@ -1,9 +1,13 @@
-"""Options that several commands have, and the tables and models that their arguments name."""
+"""Options that several commands share, and the tables and models that their arguments name."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from functools import reduce
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -11,64 +15,98 @@ import click
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "npz", "xlsx")
 
 
-data = click.argument("data", type=click.Path())
-model_file = click.argument("model", type=click.Path())
+class Number(click.FloatRange):
+    """A finite number in a range."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number, or fail with a sentence."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+FRACTION = Number(0, 1, min_open=True, max_open=True)
+SECONDS = Number(0, min_open=True)
+FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
+data = click.argument("data", type=FILE)
+model_file = click.argument("model", type=FILE)
 as_json = click.option(
-    "--json", "as_json", is_flag=True, help="JSON on standard output, for scripts."
+    "--json", "as_json", is_flag=True, help="Write JSON to standard output, for scripts."
 )
 READING = (
-    click.option("--format", type=click.Choice(FORMATS), help="Of DATA, where its suffix does not "
-                 "say."),
-    click.option("--encoding", default="utf-8", show_default=True, help="Of a text file."),
+    click.option("--format", type=click.Choice(FORMATS),
+                 help="Format of DATA, if its suffix does not say it."),
+    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a text file."),
     click.option("--header/--no-header", default=None,
-                 help="Whether the first row names the columns, which are 1, 2, … otherwise; "
-                 "seen from the file if not said."),
-    click.option("--separator", help="Between cells: a comma, semicolon, tab (\\t) or |; seen from "
-                 "the file if not said."),
-    click.option("--sheet", help="Of a spreadsheet, where several have cells."),
-    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark, where the "
-                 "numbers leave it open."),
-    click.option("--day-first/--month-first", default=None, help="What 3/4/2024 is, where the "
-                 "dates leave it open."),
+                 help="Whether the first row has the names of the columns (otherwise 1, 2, …); "
+                 "guessed from the file by default."),
+    click.option("--separator", help="Separator of cells: a comma, semicolon, tab (\\t) or |; "
+                 "guessed from the file by default."),
+    click.option("--sheet", help="Sheet of a spreadsheet, if several have cells."),
+    click.option("--decimal", type=click.Choice([".", ","]),
+                 help="Decimal mark, if the numbers are ambiguous."),
+    click.option("--day-first/--month-first", default=None,
+                 help="How to read 3/4/2024, if the dates are ambiguous."),
     click.option("--missing", multiple=True, metavar="TEXT",
-                 help="What means an empty cell, in place of NA, N/A, NaN, null and None; repeat "
-                 "it. --missing '' leaves empty cells alone."),
+                 help="Text of an empty cell, instead of NA, N/A, NaN, null and None; can be "
+                 "repeated. With --missing '' only cells without text are empty."),
     click.option("--drop-missing", is_flag=True, help="Leave out rows with empty cells."),
     as_json,
 )  # fmt: skip
 
 
 def reading(command: Callable) -> Callable:
-    """Give a command the options of reading a table, which help shows in their order."""
+    """Add the options for reading a table to a command."""
     return reduce(lambda command, option: option(command), reversed(READING), command)
 
 
 def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: Any) -> Any:
-    """The table that an argument names, read as the options say."""
+    """Return the table that an argument names, read according to the options."""
     from ..tables import read
 
     separator = "\t" if separator in ("\\t", "tab") else separator
     if separator is not None and len(separator) != 1:
-        raise ValueError(f"--separator is one character, got {separator!r}.")
+        raise ValueError(f"--separator must be one character, got {separator!r}.")
     return read(data, missing=missing or None, separator=separator, **how)
 
 
 def as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
-    """How to read new rows: what counts as an empty cell is as it was in training, unless said."""
+    """Return how to read new rows: empty cells are marked as in training by default."""
     return how | {"missing": how["missing"] or model.missing_}
 
 
 def model_of(path: str) -> Any:
-    """The model that an argument names."""
+    """Return the model that an argument names; - is standard input."""
     from .. import AutoDependency
     from ..persistence import load
 
-    model = load(path)
+    model = load(path) if path != "-" else _from_stdin(load)
     if not isinstance(model, AutoDependency):
         raise ValueError(
-            f"{path} holds a {type(model).__name__}, which knows of no columns: use it in Python "
+            f"{path} holds a {type(model).__name__}, which has no named columns: use it in Python "
             "with mercer.load, or make a model with mercer fit."
         )
     if not model.named_:
         raise ValueError(f"{path} was fitted on arrays without names: use it in Python.")
     return model
+
+
+def _from_stdin(load: Callable[[Path], Any]) -> Any:
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: name a file.")
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "model"
+        file.write_bytes(sys.stdin.buffer.read())
+        try:
+            return load(file)
+        except ValueError as problem:
+            raise ValueError(str(problem).replace(str(file), "standard input")) from None
+
+
+def model_and_table(model: str, data: str, how: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the saved model and the table that two arguments name."""
+    if model == data == "-":
+        raise ValueError("only one of MODEL and DATA can be standard input.")
+    learnt = model_of(model)
+    return learnt, table_of(data, **as_learnt(learnt, how))

@@ -1,4 +1,4 @@
-"""Where commands write: never over what they read, and never over a file of another kind."""
+"""Output files: commands never replace a file that they read, nor a file of another kind."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from .._files import NO_ARCHIVE
 
 STDOUT = Path("-")
 REPORT = b"<title>mercer"
-"""What every report has near its start."""
+"""Text that every report contains near its start."""
 
 
 def check_out(out: Path, *read: str) -> None:
-    """Refuse to write over a file that is read, into a folder, or where there is none."""
+    """Refuse a folder, a file in a folder that does not exist, and a file that is read."""
     if out == STDOUT:
         return
     if out.is_dir():
         raise ValueError(f"{out} is a folder: name a file in it with -o.")
     if not Path(os.path.realpath(out)).parent.is_dir():
         raise ValueError(
-            f"{out.parent} is no folder, or a link that leads nowhere: make it first, or write "
-            "elsewhere with -o."
+            f"{out.parent} is not a folder, or is a broken link: create it first, or choose "
+            "another place with -o."
         )
     if out.is_file() and any(_is_same(out, source) for source in read):
         raise ValueError(
-            f"{out} is the file that is read, and would be lost: name another file with -o."
+            f"{out} is the file that is read and would be overwritten: name another file with -o."
         )
 
 
 def check_model_out(out: Path, *read: str) -> None:
-    """The same for a model, which may replace a model, but no other file."""
+    """Check the path of a model, which may replace a model but no other file."""
     check_out(out, *read)
     if _has_content(out) and not _is_model(out):
         raise _kept(out, "mercer model", "-o")
 
 
 def check_table_out(out: Path, *read: str) -> None:
-    """The same for a table, which may replace any file but a model."""
+    """Check the path of a table, which may replace any file except a model."""
     from ..auto.tables.write import output_format
 
     check_out(out, *read)
     if out != STDOUT:
         output_format(out)
     if out.is_file() and _is_model(out):
-        raise ValueError(f"{out} is a mercer model, and would be lost: name another file with -o.")
+        raise ValueError(f"{out} is a mercer model and would be lost: name another file with -o.")
 
 
 def check_report_out(out: Path, *read: str) -> None:
-    """The same for a report, which may replace a report, but no other file."""
+    """Check the path of a report, which may replace a report but no other file."""
     check_out(out, *read)
     if out == STDOUT or out.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"{out} is no name of a report: let it end in .html.")
+        raise ValueError(f"The name of a report must end in .html, got {out}.")
     if str(out) in read or (_has_content(out) and not _is_report(out)):
-        raise _kept(out, "report of mercer's", "--report")
+        raise _kept(out, "mercer report", "--report")
 
 
 def _has_content(out: Path) -> bool:
@@ -65,13 +65,13 @@ def _has_content(out: Path) -> bool:
 
 def _kept(out: Path, wanted: str, option: str) -> ValueError:
     return ValueError(
-        f"{out} is there already and is no {wanted}, so it is not replaced: name another file "
-        f"with {option}, or delete it first."
+        f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
+        f"{option}, or delete it first."
     )
 
 
 def written(out: Path, write: Callable[[], object]) -> None:
-    """Write, and say which file could not be written and that the old one is as it was."""
+    """Write a file; an error names the file and says that the old one is unchanged."""
     try:
         write()
     except BrokenPipeError:

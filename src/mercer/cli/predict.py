@@ -1,7 +1,8 @@
-"""``mercer predict``, ``evaluate`` and ``info``: what a saved model does with a file."""
+"""``mercer predict``, ``evaluate`` and ``info``: use a saved model."""
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 import click
 
+from .options import FRACTION, data, model_and_table, model_file, model_of, reading
 from .options import as_json as json_option
-from .options import as_learnt, data, model_file, model_of, reading, table_of
 from .out import STDOUT, check_table_out, written
 from .terminal import busy, facts_of, one_sentence, tell, to_stdout
 
@@ -18,18 +19,18 @@ from .terminal import busy, facts_of, one_sentence, tell, to_stdout
 @click.command()
 @model_file
 @data
-@click.option("--top", type=click.IntRange(1), help="The best so many, with their scores.")
+@click.option("--top", type=click.IntRange(1), help="Write the best TOP outputs and their scores.")
 @click.option(
     "--coverage",
-    type=float,
-    help="Add sets that hold the true output with this probability, such as 0.9.",
+    type=FRACTION,
+    help="Add sets that contain the true output with this probability, such as 0.9.",
 )
-@click.option("--probabilities", is_flag=True, help="Add that of each class, or of each label.")
+@click.option("--probabilities", is_flag=True, help="Add the probability of each class or label.")
 @click.option(
     "-o",
     "--out",
     type=click.Path(path_type=Path),
-    help="Where to write; standard output otherwise (or -). The suffix says the format.",
+    help="File for the predictions, in the format of its suffix; standard output (CSV) by default.",
 )
 @reading
 @one_sentence
@@ -44,17 +45,19 @@ def predict(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Predict for every row of DATA with a saved MODEL."""
+    """Predict the output of every row of DATA by a saved MODEL.
+
+    Either of the two can be - for standard input.
+    """
     from ..tables import write
 
     to = STDOUT if out is None else out
     check_table_out(to, model, data)
     if top is not None and coverage is not None:
-        raise ValueError("--top and --coverage are two questions: ask one at a time.")
-    learnt = model_of(model)
+        raise ValueError("--top and --coverage cannot be combined: use one of them.")
+    learnt, table = model_and_table(model, data, how)
     if probabilities and not hasattr(learnt, "predict_proba"):
-        raise ValueError("--probabilities are of classes and label sets: leave it out.")
-    table = table_of(data, **as_learnt(learnt, how))
+        raise ValueError("--probabilities requires classes or label sets as outputs.")
     if drop_missing:
         table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
     with busy(f"predicting {len(table)} rows"):
@@ -62,7 +65,7 @@ def predict(
     if to != STDOUT:
         written(to, partial(write, rows, to))
         return
-    text = write(rows, None, "jsonl" if as_json else None)
+    text = write(rows, None, "jsonl" if as_json else "csv")
     to_stdout(str(text).encode())
 
 
@@ -72,13 +75,13 @@ def predict(
 @reading
 @one_sentence
 def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: Any) -> None:
-    """Measure a saved MODEL on the rows of DATA, whose outputs are known."""
-    learnt = model_of(model)
-    table = table_of(data, **as_learnt(learnt, how))
+    """Compare the predictions of a saved MODEL with the outputs in DATA."""
+    learnt, table = model_and_table(model, data, how)
     if drop_missing:
         table = table.filled(table.names(list(learnt.spaces_)), drop=True)
     with busy(f"predicting {len(table)} rows"):
         measures = learnt.evaluate(table)
+    _note_unseen(learnt, table)
     tell({"rows": len(table), **measures}, table.source, as_json)
 
 
@@ -87,22 +90,37 @@ def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: An
 @json_option
 @one_sentence
 def info(model: str, as_json: bool) -> None:
-    """Say what a saved MODEL has learnt from what, and what it chose."""
+    """Show the columns, the chosen kernels and the score of a saved MODEL."""
     learnt = model_of(model)
     try:
         facts = facts_of(learnt, as_json)
-    except Exception as problem:  # a stranger's file may hold anything
+    except Exception as problem:  # a damaged file can contain anything
         raise ValueError(
-            f"{model} is damaged: it holds no whole model of a table ({problem!s:.100}). "
-            "Save the model again."
+            f"{model} is damaged: its summary cannot be shown ({problem!s:.100}). Save the model "
+            "again."
         ) from problem
     tell(facts, model, as_json)
+
+
+def _note_unseen(model: Any, table: Any) -> None:
+    """Warn about labels of the table that the model cannot predict."""
+    if model.outputs_.kind_ not in ("class", "labels") or len(model.outputs_.columns_) > 1:
+        return
+    truth = model.outputs_.read(table)
+    found = set().union(*truth) if model.outputs_.kind_ == "labels" else set(truth)
+    unseen = sorted(map(str, found - set(model.classes_)))
+    if unseen:
+        named = ", ".join(map(repr, unseen[:5])) + (", …" if len(unseen) > 5 else "")
+        warnings.warn(
+            f"{table.source} has labels that the training data does not have and that are never "
+            f"predicted: {named}.", stacklevel=2
+        )  # fmt: skip
 
 
 def _predicted(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
-    """The rows of the table, with what is predicted for each; arrays are not repeated."""
+    """Return the rows of the table with their predictions; arrays are not repeated."""
     kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
     given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]
     if not kept:
@@ -145,12 +163,12 @@ def _check_finite(predicted: list[list[dict]], table: Any) -> None:
         numbers = [np.asarray(v) for v in values if isinstance(v, float | np.ndarray)]
         if not all(np.isfinite(A).all() for A in numbers if A.dtype.kind == "f"):
             raise ValueError(
-                f"{table.at(i)}: the prediction is not finite. The input is far "
-                "from everything learnt from, or the model is damaged: mend either."
+                f"{table.at(i)}: the prediction is not finite. Check whether the input is far "
+                "from the training data, or fit the model again."
             )
 
 
 def _free(name: str, row: dict) -> str:
-    """A name that no column of the table has: predictions never replace what was given."""
+    """Return a name that no column of the table has: predictions never replace a column."""
     others = (f"{name} ({number})" for number in count(2))
     return next(free for free in chain([name], others) if free not in row)

@@ -1,4 +1,4 @@
-"""What a terminal shows: strangers' text without its escape sequences, errors as one sentence."""
+"""Terminal output: text of files without escape sequences, errors as one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, marks that turn the direction of writing, and halves of characters."""
+"""Control characters, marks that change the direction of writing, and lone surrogates."""
 
 
 def shown(text: Any, keep: str = "") -> str:
@@ -26,8 +26,33 @@ def _written(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
+ARGUMENT = re.compile(r"""\b(encoding|separator|sheet|decimal|missing)=\[?(['"].*?['"])\]?""")
+"""Arguments of `mercer.tables.read` in messages; each is an option of the same name."""
+OPTIONS = {
+    "rows out": "rows out with --drop-missing",
+    "header=False": "--no-header",
+    "day_first=True": "--day-first",
+    "day_first=False": "--month-first",
+    "predict_top": "--top",
+}
+
+
+def with_options(sentence: str) -> str:
+    """Return a message of the library with its arguments in the notation of the command line.
+
+    Examples
+    --------
+    >>> from mercer.cli.terminal import with_options
+    >>> with_options("pass encoding='cp1252'.")
+    "pass --encoding 'cp1252'."
+    """
+    for argument, option in OPTIONS.items():
+        sentence = sentence.replace(argument, option)
+    return ARGUMENT.sub(r"--\1 \2", sentence)
+
+
 def one_sentence(command: Callable) -> Callable:
-    """End a command with a sentence, not a traceback, where a file or a model is at fault."""
+    """Decorate a command: it ends with a sentence, not a traceback, if a file or model is bad."""
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -37,24 +62,27 @@ def one_sentence(command: Callable) -> Callable:
                 command(*args, **kwargs)
         except BrokenPipeError:
             raise  # `mercer predict … | head`: click ends quietly
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            raise click.exceptions.Exit(130) from None  # as a shell reports Ctrl-C
         except MemoryError as problem:
-            why = str(problem) or "the memory is used up: take fewer rows or shorter texts."
+            why = str(problem) or "not enough memory: use fewer rows or shorter texts."
             raise click.ClickException(shown(why)) from None
         except RecursionError:
             raise click.ClickException("a value is nested too deeply to be read.") from None
         except (ValueError, TypeError, ImportError, ArithmeticError, OSError) as problem:
-            raise click.ClickException(shown(problem)) from None
+            raise click.ClickException(shown(with_options(str(problem)))) from None
 
     return run
 
 
 def _note(message: Any, *_: Any, **__: Any) -> None:
-    """A warning as a sentence, without the line of code that gave it."""
+    """Show a warning as a sentence, without the line of code that issued it."""
     click.echo(f"Note: {shown(message)}", err=True)
 
 
 def busy(what: str) -> Any:
-    """A sign of life on standard error, where somebody is looking."""
+    """Show a spinner on standard error if that is a terminal."""
     from rich.console import Console
 
     return Console(stderr=True).status(f"{what} …")
@@ -70,10 +98,10 @@ def tell(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) ->
 
 
 def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: Any) -> None:
-    """Show rows of cells under a head, strangers' text safe."""
+    """Show rows of cells under a head, without escape sequences."""
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text  # a string would be read as markup: [red]
+    from rich.text import Text  # a string such as [red] would be parsed as markup
 
     table = Table(*head, title=Text(shown(title)) if title else None, **how)
     for row in rows:
@@ -86,7 +114,7 @@ def _is_safe(facts: dict[str, Any]) -> bool:
 
 
 def to_stdout(data: bytes, binary: bool = False) -> None:
-    """Write to standard output: to a pipe or file as it is, to a terminal as safe text."""
+    """Write to standard output: unchanged to a pipe or file, without escapes to a terminal."""
     if sys.stdout is None:
         raise ValueError("standard output is closed: name a file with -o.")
     if not sys.stdout.isatty():
@@ -99,11 +127,11 @@ def to_stdout(data: bytes, binary: bool = False) -> None:
 
 
 MOST = 20
-"""Columns that are shown one by one."""
+"""Columns that are listed one by one."""
 
 
 def facts_of(model: Any, as_json: bool = False) -> dict[str, Any]:
-    """What there is to say of a model, for a table or for JSON."""
+    """Return the summary of a model, for a table or for JSON."""
     kinds, outputs = model.spaces_, model.outputs_
     inputs = [name for name in model.inputs_.kinds_ if kinds[name] != "nothing"]
     found: dict[str, Any] = {
@@ -125,7 +153,7 @@ def facts_of(model: Any, as_json: bool = False) -> dict[str, Any]:
 
 
 def verdict(model: Any) -> str:
-    """The left-out score beside that of the best baseline, in a line."""
+    """Return one line with the left-out scores of the model and of the best baseline."""
     rows = f"{model.metric_name_} of left-out rows: "
     if not model.baselines_:
         return f"{rows}mercer {model.loo_score_:.3f}"
@@ -135,15 +163,15 @@ def verdict(model: Any) -> str:
 
 
 def show_columns(model: Any, names: Iterable, err: bool) -> None:
-    """What each column holds and is used as, and how to say otherwise."""
+    """Show the role and the kind of each column, and how to change them."""
     from ..auto.report import column_rows
 
     rows = [tuple(row.values()) for row in column_rows(model, names)]
     rest = len(rows) - MOST
     if rest > 0:
         rows[MOST // 2 : -MOST // 2] = [("…", "", "", f"{rest} more columns")]
-    show_table(rows, err, "column", "used as", "holds", "seen", box=None, pad_edge=False)
-    click.echo("Say --space COLUMN=KIND where a column holds something else.", err=err)
+    show_table(rows, err, "column", "used as", "kind", "values", box=None, pad_edge=False)
+    click.echo("Use --space COLUMN=KIND to change the kind of a column.", err=err)
 
 
 def _kinds(model: Any) -> str:

@@ -10,7 +10,7 @@ from .._extras import require
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph, fused, sqdistances
+from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph
 from .base import Decoder, Ranked
 from .candidates import Candidates
 from .own_candidates import CandidateLists
@@ -156,26 +156,23 @@ class GromovWassersteinBarycenter(Decoder):
         full = [i for i, graph in enumerate(graphs) if len(graph)]
         if size == 0 or full == [first]:
             return X, C
+        import ot
+
         share = c[full] / c[full].sum()
-        plans: list[Any] = [np.eye(size) / size if i == first else None for i in full]
-        for _ in range(self.max_iter):
-            plans = [
-                fused(
-                    sqdistances(X, parts[i][0]),
-                    C.sum(axis=0),
-                    parts[i][1].sum(axis=0),
-                    self.trade_off,
-                    T,
-                )[0]
-                for i, T in zip(full, plans, strict=True)
-            ]
-            moved = [size * T for T in plans]  # rows now sum to one
-            X_new = sum(s * (T @ parts[i][0]) for s, T, i in zip(share, moved, full, strict=True))
-            C_new = sum(
-                s * (T @ parts[i][1] @ T.T) for s, T, i in zip(share, moved, full, strict=True)
-            )
-            change = np.abs(X_new - X).max() + np.abs(C_new - C).max(initial=0.0)
-            X, C = X_new, C_new
-            if change < 1e-6:
-                break
-        return X, C
+        features, channels = ([parts[i][j] for i in full] for j in (0, 1))
+        X, _, log = ot.gromov.fgw_barycenters(
+            size,
+            features,
+            [part.sum(axis=0) for part in channels],
+            lambdas=share,
+            alpha=self.trade_off,
+            init_X=X,
+            init_C=C.sum(axis=0),
+            max_iter=self.max_iter,
+            tol=1e-6,
+            warmstartT=True,
+            log=True,
+        )
+        moved = [size * T for T in log["T"]]  # rows now sum to one
+        averaged = (s * (T @ A @ T.T) for s, T, A in zip(share, moved, channels, strict=True))
+        return X, sum(averaged)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, Items, is_foreign, namespace
+from .._arrays import Array, Items, namespace
 from ..embedding import Embedding
 from ..kernels import Kernel
 
@@ -115,73 +114,3 @@ def unsuited(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
         f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
         "Use decoder=Candidates(), which works with every kernel."
     )
-
-
-Best = tuple[Array, Array]
-"""Numbers and scores of the best candidates so far, one row a point, best first."""
-
-
-def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """The best `k` of those held and of the columns of S, numbered from `offset`.
-
-    Of equal scores those held come first, then the earlier column.
-    """
-    if k == 1:
-        return _single(held, S, offset)
-    return _foreign(held, S, offset, k) if is_foreign(S) else _numpy(held, S, offset, k)
-
-
-def _single(held: Best | None, S: Array, offset: int) -> Best:
-    xp = namespace(S)
-    column = xp.argmax(S, axis=1)
-    # numpy finds a maximum again more slowly than it looks it up
-    top = xp.max(S, axis=1) if is_foreign(S) else S[np.arange(len(S)), column]
-    number, top = (column + offset)[:, None], top[:, None]
-    if held is None:
-        return number, top
-    better = top > held[1]
-    return xp.where(better, number, held[0]), xp.where(better, top, held[1])
-
-
-def _numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
-    numbers, both = _hits(S, _in_question(held, S, k), offset)
-    if held is not None:
-        numbers, both = np.hstack([held[0], numbers]), np.hstack([held[1], both])
-    order = np.argsort(-both, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(numbers, order, axis=1), np.take_along_axis(both, order, axis=1)
-
-
-def _in_question(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Which scores may be among the best: after the first few blocks hardly any."""
-    if held is not None and held[1].shape[1] == k:
-        return held[1][:, -1:] < S
-    if held is not None or S.shape[1] <= k:
-        return np.ones(S.shape, dtype=bool)
-    last = S.shape[1] - k
-    return np.partition(S, last, axis=1)[:, last, None] <= S
-
-
-def _hits(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
-    """The scores in question moved to the left of their rows, which -inf fills up."""
-    row, column = np.nonzero(hit)
-    counts = np.bincount(row, minlength=len(S))
-    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers = np.zeros((len(S), counts.max(initial=0)), dtype=np.intp)
-    scores = np.full(numbers.shape, -np.inf)
-    numbers[row, place], scores[row, place] = column + offset, S[row, column]
-    return numbers, scores
-
-
-def _foreign(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    xp, (rows, columns) = namespace(S), S.shape
-    numbers = xp.arange(offset, offset + columns, device=device(S))[None, :]
-    numbers = xp.broadcast_to(numbers, (rows, columns))
-    if held is not None:
-        numbers, S = xp.concat([held[0], numbers], axis=1), xp.concat([held[1], S], axis=1)
-    order = xp.argsort(S, axis=1, descending=True, stable=True)[:, : min(k, S.shape[1])]
-    flat = order + xp.arange(rows, device=device(S))[:, None] * S.shape[1]
-
-    def at(A: Array) -> Array:
-        return xp.reshape(xp.take(xp.reshape(A, (-1,)), xp.reshape(flat, (-1,))), flat.shape)
-
-    return at(numbers), at(S)

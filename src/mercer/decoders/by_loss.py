@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, part, take
+from .._arrays import Items, count, host, part, take
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import LabelSets, Rankings, Sequences, Space
 from ._expected_loss import ENTRIES, EditLoss, ExpectedLoss, LabelLoss, RankingLoss
+from ._scan import best_of_blocks, score_blocks
 from .base import Decoder
 from .candidates import Candidates
 
@@ -117,7 +118,9 @@ class ByLoss(Decoder):
         def losses(columns: slice) -> np.ndarray:
             return self.expected_.pairs(part(outputs, columns))
 
-        best, gains = self.pool_._scanned(points, -C, losses, 1, size)
+        changes = self.pool_.left_out_changes(points)
+        parts = score_blocks(-C, losses, count(outputs), changes, size)
+        best, gains = best_of_blocks(parts, 1)
         self.values_ = self.bounds_ = -gains[:, 0]
         return take(outputs, best[:, 0])
 

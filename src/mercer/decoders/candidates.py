@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from array_api_compat import device
 
 from .._arrays import (
     Array,
@@ -13,7 +12,6 @@ from .._arrays import (
     count,
     host,
     is_foreign,
-    like,
     namespace,
     one,
     part,
@@ -24,11 +22,10 @@ from .._parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended
-from .base import Best, Decoder, Ranked, merged
+from ._scan import CANDIDATES, Change, best_of_blocks, score_blocks
+from .base import Decoder, Ranked
 from .own_candidates import OwnCandidates, collected, sole_groups
 
-POINTS, CANDIDATES = 1024, 2048
-"""Scores that are held at once: 16 MiB of them, enough for full speed of the product."""
 INDICES = (None, "faiss", "hnsw")
 
 
@@ -107,14 +104,17 @@ class Candidates(Lean, Decoder):
         """The best candidate of each point."""
         if self.own_ is not None:
             return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
-        best, _ = self._search(points, 1)
+        best, _ = self.search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` candidates of each point, fewer where there are fewer."""
         if self.own_ is not None:
             return self.own_.ranked(points, k)
-        best, scores = self._search(points, k)
+        return self.listed(*self.search(points, k))
+
+    def listed(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:
+        """What `search` found as lists of outputs with their scores."""
         return [
             [
                 (one(self.outputs_, j), float(score))
@@ -124,15 +124,28 @@ class Candidates(Lean, Decoder):
             for row, values in zip(best, scores, strict=True)
         ]
 
-    def _search(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and scores of the best candidates, (points, k)."""
+    def search(
+        self, points: Embedding, k: int, prior: Sequence[Change] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and scores of the best candidates, (points, k).
+
+        Parameters
+        ----------
+        points
+            The points.
+        k
+            How many candidates of each.
+        prior
+            Functions of some points (a slice) and some candidates (another one), whose values are
+            added to the scores; -inf rules a candidate out.
+        """
         k = min(k, count(self.outputs_))
         points, lost = points.about(self.outputs_)
-        best, scores = self._found(points, k)
+        best, scores = self._scan(points, k, prior) if prior else self._found(points, k)
         return best, scores + np.reshape(host(lost), (-1, 1))
 
     def _found(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same of points about an origin."""
+        """The same of points about an origin, by an index where there is one."""
         plain = points.left_out is None and not is_foreign(points.coordinates)
         if self.index is None or not plain:
             return self._scan(points, k)
@@ -144,53 +157,39 @@ class Candidates(Lean, Decoder):
             best[again], scores[again] = self._scan(some, k)
         return best, scores
 
-    def _scan(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _scan(
+        self, points: Embedding, k: int, prior: Sequence[Change] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The same by looking at all of them."""
+        parts, least = self.score_blocks(points, prior)
+        best, scores = best_of_blocks(parts, k)
+        return best, scores - least
+
+    def score_blocks(
+        self, points: Embedding, prior: Sequence[Change] = ()
+    ) -> tuple[Iterator[tuple[slice, slice, Array]], float]:
+        """Blocks of the scores above the least one that l(y, y) allows, and that.
+
+        Added to l(y, y) itself, small inner products would be rounded away.
+        """
         excess, least = self._norms(points.frame)
 
         def coordinates(columns: slice) -> Array:
-            # The norm of a candidate rides along as one more coordinate: no second pass.
+            # The norm of a candidate is one more coordinate: no second pass.
             some = points.frame.evaluate(part(self.outputs_, columns))
             return appended(some, excess[columns])
 
         C = appended(2.0 * points.coordinates, -1.0)
-        best, scores = self._scanned(points, C, coordinates, k)
-        return best, scores - least
+        changes = [*self.left_out_changes(points), *prior]
+        return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
-    def _scanned(
-        self,
-        points: Embedding,
-        C: Array,
-        coordinates: Callable[[slice], Array],
-        k: int,
-        size: int = CANDIDATES,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The candidates of the largest C @ coordinates(candidates)ᵀ, with a running best.
-
-        Parameters
-        ----------
-        points, C
-            The points, for which outputs are left out; and a row of numbers for each.
-        coordinates
-            From some of the candidates to as many rows.
-        k, size
-            How many candidates are wanted, and how many are looked at together.
-        """
-        owners = self._owners(points)
-        rows = list(blocks(len(points), POINTS))
-        held: list[Best | None] = [None] * len(rows)
-        for columns in blocks(count(self.outputs_), size):
-            E = coordinates(columns)
-            Et = namespace(E).matrix_transpose(E)
-            for i, block in enumerate(rows):
-                S = C[block, :] @ Et
-                if owners is not None:
-                    own = points.left_out[block, None] == owners[None, columns]  # type: ignore[index]
-                    own = namespace(S).asarray(own, device=device(S))
-                    S = namespace(S).where(own, like(-np.inf, S), S)
-                held[i] = merged(held[i], S, columns.start, k)
-        numbers, scores = ([host(best[j]) for best in held if best] for j in (0, 1))
-        return np.concatenate(numbers), np.concatenate(scores)
+    def left_out_changes(self, points: Embedding) -> list[Change]:
+        """What rules out the candidates that were left out with each point."""
+        owners = self.owners(points)
+        if owners is None or points.left_out is None:
+            return []
+        groups = points.left_out
+        return [lambda rows, columns: _forbidden(groups[rows, None] == owners[None, columns])]
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
         """l(y, y) of the candidates above the least of them, and that.
@@ -230,8 +229,12 @@ class Candidates(Lean, Decoder):
         state = super().__getstate__()
         return {**state, "indexed_": None} if "indexed_" in state else state  # made again on use
 
-    def _owners(self, points: Embedding) -> np.ndarray | None:
+    def owners(self, points: Embedding) -> np.ndarray | None:
         """The group that alone has a candidate; -1 where several have it."""
         if points.left_out is None or self.numbers_ is None:
             return None
         return sole_groups(self.numbers_, points.left_out, count(self.outputs_))
+
+
+def _forbidden(ruled_out: np.ndarray) -> np.ndarray:
+    return np.where(ruled_out, -np.inf, 0.0)

@@ -2,22 +2,22 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain, product
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, host, take
+from .._arrays import Items, host, take
 from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import Sequences
+from ._scan import Change
 from ._targets import automatic
 from .base import Decoder, Ranked
 from .candidates import Candidates
 
-POINTS = 1024
 BACKGROUNDS = tuple(np.round(np.linspace(0.0, 1.0, 11), 1).tolist())
 RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 """What calibration chooses from."""
@@ -93,7 +93,6 @@ class Lexicon(Decoder):
     restrict: str | Callable[[Any, Any], bool] | None = None
     background: float | str = 0.0
     rarity: float | str = 0.0
-    rarity_, gains_ = 0.0, cast(Any, 0.0)  # of models that were saved before there was a rarity
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
@@ -128,13 +127,13 @@ class Lexicon(Decoder):
 
         Scores at some temperature as probabilities: smoother, hence surer, than counting words.
         """
-        S, mean = (np.concatenate(part) for part in zip(*self._parts(points, True), strict=True))
+        S, mean = self._score_matrix(points), self._mean_scores(points)
         keys = self.kernel_.space.keys
         number = {key: j for j, key in enumerate(keys(self.words_))}
         own = np.array([number.get(key, -1) for key in keys(y)])
         known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))
         if known.size:
-            S, mean, own = S[known], mean[known], own[known]
+            S, mean, own = S[known], np.broadcast_to(mean, S.shape)[known], own[known]
             given = (self.background, BACKGROUNDS), (self.rarity, RARITIES)
             trials = product(*(grid if v == "auto" else (float(v),) for v, grid in given))
             worth = {(b, r): likelihood(S - b * mean + r * self.gains_, own) for b, r in trials}
@@ -142,70 +141,77 @@ class Lexicon(Decoder):
             self.likelihood_ = worth[self.background_, self.rarity_]
         return self
 
+    def _score_matrix(self, points: Embedding) -> np.ndarray:
+        """The scores of all words, -inf where they are ruled out."""
+        parts, _ = self.pool_.score_blocks(points, self._restriction(points))
+        S = np.empty((len(points), len(self.words_)))
+        for rows, columns, block in parts:
+            S[rows, columns] = host(block)
+        return S
+
     def decode(self, points: Embedding) -> Items:
         """The best word of each point."""
-        if self._plain:
-            return self.pool_.decode(points)
-        best = [row.argmax(axis=1) for row in self._corrected(points)]
-        return take(self.words_, np.concatenate(best))
-
-    @property
-    def _plain(self) -> bool:
-        return self.restrict is None and not self.background_ and not self.rarity_
-
-    def _corrected(self, points: Embedding) -> Iterator[np.ndarray]:
-        """Scores of some points without the background, with what rare symbols gain."""
-        for S, mean in self._parts(points, background=bool(self.background_)):
-            yield S - self.background_ * mean + self.rarity_ * self.gains_
+        best, _ = self.pool_.search(points, 1, self._prior(points))
+        return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` words of each point, fewer where fewer suit its input."""
-        if self._plain:
-            return self.pool_.decode_top(points, k)
-        least = self.pool_._norms(points.frame)[1]
-        return [
-            [
-                (self.words_[j], float(row[j] - least))
-                for j in np.argsort(-row, kind="stable")[:k]
-                if row[j] > -np.inf
-            ]
-            for S in self._corrected(points)
-            for row in S
-        ]
+        return self.pool_.listed(*self.pool_.search(points, k, self._prior(points)))
 
-    def _parts(self, points: Embedding, background: bool) -> Iterator[tuple[np.ndarray, Any]]:
-        """Scores of some points, -∞ where ruled out, and of the mean output beside them.
+    def _prior(self, points: Embedding) -> list[Change]:
+        """What is added to the scores of words."""
+        changes = self._restriction(points)
+        if self.rarity_:
+            changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])
+        if self.background_:
+            changes.append(self._less_background(points))
+        return changes
 
-        The least l(w, w) is left out of the scores: it changes no order.
-        """
-        E, (norms, _) = points.frame.evaluate(self.words_), self.pool_._norms(points.frame)
-        L = host(self.kernel_(self.seen_, self.words_)) if background else None
-        owners = self.pool_._owners(points)
-        for rows in blocks(len(points), POINTS):
-            S = host(2.0 * points.coordinates[rows] @ E.T - norms[None, :])
-            if owners is not None and points.left_out is not None:
-                S[points.left_out[rows, None] == owners[None, :]] = -np.inf
-            inputs = None if points.inputs is None else points.inputs[rows]
-            self._rule_out(S, inputs, rows.start)
-            yield S, 0.0 if L is None else 2.0 * self._mean_weights(inputs, len(S)) @ L
+    def _less_background(self, points: Embedding) -> Change:
+        """Minus the scores of words at the mean output of those that suit the input."""
+        weights = self._mean_weights(points)
+        block: dict[int, np.ndarray] = {}
 
-    def _rule_out(self, S: np.ndarray, inputs: Items | None, first: int) -> None:
+        def change(rows: slice, columns: slice) -> np.ndarray:
+            if columns.start not in block:  # the same for all points
+                block.clear()
+                block[columns.start] = host(self.kernel_(self.seen_, self.words_[columns]))
+            own = weights if len(weights) == 1 else weights[rows]
+            return -2.0 * self.background_ * (own @ block[columns.start])
+
+        return change
+
+    def _restriction(self, points: Embedding) -> list[Change]:
+        """What rules out the words that do not suit an input; all are allowed where none suits."""
         if self.restrict is None:
-            return
-        allowed = self._allowed(inputs, self.words_)
-        none = np.flatnonzero(~(allowed & (-np.inf < S)).any(axis=1))
+            return []
+        allowed = self._allowed(points.inputs, self.words_)
+        available = allowed.copy()
+        for change in self.pool_.left_out_changes(points):
+            available &= change(slice(None), slice(None)) == 0.0
+        none = np.flatnonzero(~available.any(axis=1))
         if none.size:
             warnings.warn(
                 f"no word of the lexicon suits {none.size} inputs, the first of them input "
-                f"{first + none[0]}: they get the best of all words.",
-                stacklevel=6,
+                f"{none[0]}: they get the best of all words.",
+                stacklevel=5,
             )
             allowed[none] = True
-        S[~allowed] = -np.inf
+        return [lambda rows, columns: np.where(allowed[rows, columns], 0.0, -np.inf)]
 
-    def _mean_weights(self, inputs: Items | None, n: int) -> np.ndarray:
-        """The share of each distinct training output among those that suit an input."""
-        suitable = np.ones((n, 1)) if self.restrict is None else self._allowed(inputs, self.seen_)
+    def _mean_scores(self, points: Embedding) -> np.ndarray:
+        """2⟨m, Φ(w)⟩ of each word, with m the mean output of those that suit the input."""
+        return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
+
+    def _mean_weights(self, points: Embedding) -> np.ndarray:
+        """The fraction of each distinct training output among those that suit an input.
+
+        One row for all points where every output suits every input.
+        """
+        if self.restrict is None:
+            suitable: np.ndarray = np.ones((1, 1))
+        else:
+            suitable = self._allowed(points.inputs, self.seen_)
         weights = suitable * self.counts_
         return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
 

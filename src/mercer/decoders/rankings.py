@@ -14,7 +14,8 @@ from .._parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking
-from .base import Decoder, Ranked, features, merged, unsuited
+from ._scan import merged
+from .base import Decoder, Ranked, features, unsuited
 
 ENUMERATED = 7
 """Up to this many labels all rankings are scored, m! of them."""

@@ -46,9 +46,15 @@ class Fitted:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def keep(self, factorization: Factorization) -> None:
-        """Keep a factorisation that gives left-out predictions, where it is small."""
-        if _is_small(factorization.nbytes):
-            self._kept["factorization"] = factorization
+        """Keep a factorisation that gives left-out predictions, if it is small."""
+        self._kept["factorization"] = factorization
+        self._release()
+
+    def _release(self) -> None:
+        """Drop the factorisation if it is large; what is computed on demand has made it grow."""
+        kept = self._kept.get("factorization")
+        if kept is not None and not _is_small(kept.nbytes):
+            del self._kept["factorization"]
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_kept": {}}
@@ -71,7 +77,9 @@ class Fitted:
 
     def left_out(self) -> LeftOut:
         """Predictions of all training examples by models that did not see them."""
-        return self.once("left_out", lambda: next(iter(self.factorization.left_out([self.alpha]))))
+        made = self.once("left_out", lambda: next(iter(self.factorization.left_out([self.alpha]))))
+        self._release()
+        return made
 
     def left_out_points(self) -> Embedding:
         """The same as points."""

@@ -106,14 +106,26 @@ class ComponentGram(BlockGram):
 class ComponentKernel(CoupledKernel):
     """A kernel diagonal in output components: each is a ridge regression of its own.
 
-    One of one's own implements `by_component` (and `fit`), and `scaled` where numbers are to
+    A custom kernel implements `by_component` (and `fit`), and `scaled` where numbers are to
     multiply it.
 
     Examples
     --------
+    Output component c is predicted from input column c alone:
+
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
     >>> from mercer.kernels import RBF
-    >>> from mercer.operators import ComponentKernel, Pointwise
-    >>> isinstance(Pointwise(RBF(1.0)), ComponentKernel)
+    >>> from mercer.operators import ComponentGram, ComponentKernel
+    >>> class ByColumn(ComponentKernel):
+    ...     def by_component(self, A, B=None):
+    ...         B = A if B is None else B
+    ...         def scalar(c):
+    ...             return RBF(1.0)(A[:, [c]], B[:, [c]])
+    ...         return ComponentGram(np.arange(A.shape[1]), scalar, len(A), len(B))
+    >>> X = np.random.default_rng(0).uniform(-2, 2, size=(80, 2))
+    >>> model = KernelDependency(ByColumn(), alpha=1e-4).fit(X, np.sin(X))
+    >>> bool(np.abs(model.predict([[0.5, 1.0]]) - np.sin([[0.5, 1.0]])).max() < 0.01)
     True
     """
 

@@ -119,12 +119,6 @@ class ByDirection(Spectral):
             found.append(by_inverse(A, T, self.problem.groups))
         return found
 
-    @property
-    def nbytes(self) -> float:
-        """The spectra that are kept, and the outputs."""
-        size = self.T.shape[0] * self.T.shape[1]
-        return 8.0 * (PART_SQUARES * self.problem.n**2 * len(self.parts.made) + 3 * size)
-
     def solve(self, alpha: float) -> Solution:
         """The map g at one α: one Cholesky factorisation a set, or its spectrum at tiny α."""
         coefs, means = zip(*(self._dual(gram, alpha) for gram in self.grams), strict=True)

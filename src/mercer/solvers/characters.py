@@ -173,11 +173,6 @@ class Characters(Factorization):
         number = sum(mode.times for mode in self.modes)
         return self.problem.uniform * sum(traces) / (number * self.problem.total) or 1.0
 
-    @property
-    def nbytes(self) -> float:
-        """The matrices of all modes and their eigenvectors."""
-        return float(sum(2 * mode.K.nbytes for mode in self.modes))
-
 
 def _varies(problem: Problem) -> str | None:
     """Why shifts do not leave the kernel, or the inner product of outputs, alone."""

@@ -16,11 +16,11 @@ from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Solution
 from .inputs import InputGram, Reduction
-from .left_out import BLOCK, LeaveOneOut, Smoother
+from .left_out import BLOCK, LeaveOneOut, Smoother, unit_columns
 from .spectral import Spectral
 from .variances import HELD
 from .weights import DualWeights, stands_out
-from .without import reweighted, unit_columns
+from .without import reweighted
 
 MANY = 1000
 """Fewer examples than this are factored before the compiled loop is even loaded."""
@@ -173,11 +173,6 @@ class Tridiagonal(Factorization):
     def scale(self) -> float:
         """Tr K_x / n, times the number that the operator is."""
         return self._scale
-
-    @property
-    def nbytes(self) -> float:
-        """The reduced matrix and the outputs."""
-        return 8.0 * (self.smoother.rows.size + 2 * self.outputs.rows.size)
 
 
 class TridiagonalSmoother(Smoother):

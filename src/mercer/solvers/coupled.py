@@ -12,6 +12,7 @@ from .._memory import GIB, SHARE, available
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
+from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .factorization import Cache, Factorization, Outputs, Solution
@@ -212,8 +213,21 @@ class Dense(Coupled):
         """Those of the slots of an example (or group) together."""
         slots, roots = self._gram().rows, self.part.inputs.roots
         groups = self.problem.left_out_labels[slots.owners]
+        unknown = 0.0 if averaged else self._unknown_constants(slots, groups)
         for E in LeaveOneOut(self.part, groups).path(alphas, averaged):
-            yield slots.join(E if roots is None else E / roots)
+            yield slots.join((E if roots is None else E / roots) + unknown)
+
+    def _unknown_constants(self, slots: Slots, groups: np.ndarray) -> Array | float:
+        """The constants of slots that no other group has: without the group they are zero."""
+        if not self.problem.intercept:
+            return 0.0
+        known = [set(groups[slots.places == place]) for place in range(slots.width)]
+        alone = np.array([len(owners) == 1 for owners in known])
+        if not alone.any():
+            return 0.0
+        V = slots.split(self.outputs.coordinates)
+        means = slots.means(V, self._slot_weights(self._gram()))
+        return take(means * like(alone[:, None].astype(float), V), slots.places)
 
     @property
     def scale(self) -> float:

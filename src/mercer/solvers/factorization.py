@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, Items, dense, like, namespace
+from .._memory import held_bytes
 from .._plan import OUTPUT_SQUARES, Route, Sizes
 from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
@@ -314,5 +315,7 @@ class Factorization:
 
     @property
     def nbytes(self) -> float:
-        """How much memory it holds."""
-        return 0.0
+        """The size of all arrays that it holds now, except the pairs and what is in the kernels."""
+        problem = self.problem
+        sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
+        return held_bytes(self, besides=[sides, problem.given])

@@ -35,6 +35,11 @@ class InputSpectrum:
     complete
         Whether E and N are a basis of all of Rⁿ: then 1 - H is a sum of non-negative terms, and
         else a subtraction, good to about 1e-15.
+    whole
+        Whether the rows are those of all training examples, not of a sample.
+    orthonormal
+        Whether the columns are orthonormal also where s is near rounding. Those of a sample are
+        not, nor those that were made of moments.
     roots
         √w as a column; None for weights of one.
     total
@@ -45,11 +50,19 @@ class InputSpectrum:
     s: Array
     N: Array | None = None
     complete: bool
+    whole: bool
+    orthonormal: bool
     roots: Array | None = None
     total: float
     reduction: Reduction
     refines: ClassVar[bool] = False
     """Whether `times` has the Gram matrix itself at hand."""
+
+    @property
+    def constant_rows(self) -> Array:
+        """The number of rows that know each constant; infinite where not all rows are held."""
+        xp = namespace(self.N)
+        return xp.sum(xp.astype(self.N > 0, self.N.dtype), axis=0)
 
     @property
     def share(self) -> float:
@@ -69,8 +82,8 @@ class InputSpectrum:
         scale = float(xp.max(xp.linalg.diagonal(K)))  # to which rounding is relative
         scale *= 1.0 if weights is None else float(weights.max())
         A = reduction.reduced(K)
-        self.complete = True
-        self.s, E = eigh(A, what, drop=False, scale=scale, overwrite=True)
+        self.complete = self.whole = self.orthonormal = True
+        self.s, E = eigh(A, what, False, scale, True, reduction.lightest)
         self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
 
@@ -114,12 +127,18 @@ class Reduction:
         The reflection's vectors, of disjoint supports like the columns of N.
     kept
         The rows that remain.
+    order
+        The rows by falling weight, in which the matrix is factored; None for equal weights. Rows of
+        falling size keep the digits of the small ones, next to weights of 1e10.
     """
 
     roots: Array | None
     N: Array | None = None
     R: Array | None = None
     kept: Any = None
+    order: np.ndarray | None = None
+    lightest: float = 1.0
+    """The smallest weight over the largest."""
 
     @classmethod
     def of(
@@ -133,22 +152,25 @@ class Reduction:
 
         `where` has as many rows, and is of the library and device that the results are wanted on.
         """
-        xp, roots = namespace(where), None
+        xp, roots, order, lightest = namespace(where), None, None, 1.0
         if weights is not None:
             roots = like(np.sqrt(weights)[:, None], where)
+            order = np.argsort(-weights, kind="stable")
+            lightest = float(weights.min() / weights.max())
         if not intercept:
-            return cls(roots)
+            return cls(roots, order=order, lightest=lightest)
         N, first = xp.ones_like(where[:, :1]) if roots is None else roots, np.zeros(1, np.intp)
         if places is not None:
-            _, first, place = np.unique(places, return_index=True, return_inverse=True)
-            N = N * like(place.reshape(-1, 1) == np.arange(len(first)), where)
+            known, place = np.unique(places, return_inverse=True)
+            first = np.unique(places if order is None else places[order], return_index=True)[1]
+            N = N * like(place.reshape(-1, 1) == np.arange(len(known)), where)
         N = N / xp.sqrt(xp.sum(N * N, axis=0))
-        R = N + 0.0
+        R = (N if order is None else take(N, order)) + 0.0
         for column, row in enumerate(first):
             R[int(row), column] += 1.0  # N is positive there: nothing cancels
         R = R / xp.sqrt(xp.sum(R * R, axis=0))
         kept = np.delete(np.arange(N.shape[0]), first)  # the first row of every place goes
-        return cls(roots, N, R, kept)
+        return cls(roots, N, R, kept, order, lightest)
 
     def weighted(self, A: Array) -> Array:
         """√w ∘ A."""
@@ -158,6 +180,8 @@ class Reduction:
         """Mᵀ(√w K √w)M for a symmetric K, which is returned itself where there is nothing to do."""
         if self.roots is not None:
             K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+        if self.order is not None:
+            K = take(namespace(K).matrix_transpose(take(K, self.order)), self.order)
         if self.R is None:
             return K
         if self.R.shape[1] == 1:  # one constant: two outer products, and the first row goes
@@ -176,6 +200,7 @@ class Reduction:
 
     def inside(self, V: Array) -> Array:
         """MᵀV."""
+        V = V if self.order is None else take(V, self.order)
         if self.R is None:
             return V
         if self.R.shape[1] > 1:
@@ -186,16 +211,17 @@ class Reduction:
     def back(self, A: Array) -> Array:
         """M A."""
         if self.R is None:
-            return A
-        if self.R.shape[1] == 1:
+            rows = A
+        elif self.R.shape[1] == 1:
             v = self.R[:, 0]
             rows = v[:, None] * (-2.0 * (v[1:] @ A))[None, :]
             rows[1:, :] += A
-            return rows
-        lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
-        zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
-        order = np.argsort(np.concatenate([lost, self.kept]))
-        return self._reflected(take(namespace(A).concat([zeros, A]), order))
+        else:
+            lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
+            zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
+            positions = np.argsort(np.concatenate([lost, self.kept]))
+            rows = self._reflected(take(namespace(A).concat([zeros, A]), positions))
+        return rows if self.order is None else take(rows, np.argsort(self.order))
 
     def without(self, V: Array) -> Array:
         """V - NNᵀV."""
@@ -294,8 +320,10 @@ class ExactInputs(InputSpectrum):
 
     def __init__(self, kernel: Any, X: Items, weights: np.ndarray | None, intercept: bool):
         self.gram = gram = InputGram(kernel, X, weights, intercept)
-        A, self.complete = gram.reduced(), True
-        self.s, E = eigh(A, "Gram matrix", drop=False, scale=gram.scale, overwrite=True)
+        self.complete = self.whole = self.orthonormal = True
+        A = gram.reduced()
+        lightest = gram.reduction.lightest
+        self.s, E = eigh(A, "Gram matrix", False, gram.scale, True, lightest)
         self.reduction = gram.reduction
         self.E = self.reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.total = float(self.E.shape[0]) if weights is None else float(weights.sum())
@@ -306,6 +334,7 @@ class ExactInputs(InputSpectrum):
         width = directions if self.gram.width is None else self.gram.width
         alike = not bool(namespace(self.s).any(self.s > 0))
         self.null = directions if alike else max(0, directions - width)
+        self.s[: self.null] = 0.0
 
     def project(self, X: Items) -> Array:
         """(√w ∘ k_x) E, kernel values centred with an intercept."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, is_foreign, like, namespace, take
+from .._arrays import Array, blocks, host, is_foreign, like, namespace, put, take
 from .._threads import cores, one_thread_each, side_by_side
 from .inputs import InputSpectrum
 
@@ -16,6 +16,8 @@ BATCH = 2**20
 """Entries of the groups' matrices that are held at once."""
 BLOCK = 2**24
 """Residuals that are held at once for several α."""
+CANCELLED = 1e-6
+"""Differences of ones below this have lost digits that a projection keeps."""
 COLUMNS = 20
 """Shrinkages from which on products of all pairs of rows pay, in large groups; fewer in small."""
 
@@ -111,6 +113,16 @@ class Part(Smoother):
         """d_pj = α / (s_p b_j + α)."""
         return alpha / (self._reach() + alpha)
 
+    def _factors(self, alpha: float) -> Array:
+        """D of I - H = (I - EEᵀ - NNᵀ) + E diag(d) Eᵀ; for a sample of I - NNᵀ + E diag(d) Eᵀ.
+
+        The rows of a sample are not orthonormal: their own products must not be subtracted.
+        """
+        if self.inputs.orthonormal:
+            return self.shrinkage(alpha)
+        reach = self._reach()
+        return -reach / (reach + alpha)
+
     def smooth(self, T: Array, alpha: float) -> Array:
         """The fit to other outputs T."""
         turned, E = namespace(T).matrix_transpose, self.inputs.E
@@ -121,10 +133,13 @@ class Part(Smoother):
 
     @cached_property
     def outside(self) -> Array | float:
-        """T less its projection on E and N: what no α can fit."""
+        """T less its projection on E and N, what no α can fit; T where E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
-        return self.T - self.inputs.E @ self.inside
+        if not self.inputs.orthonormal:
+            return self.T
+        rest, E = self.T - self.inputs.E @ self.inside, self.inputs.E
+        return rest - E @ (namespace(E).matrix_transpose(E) @ rest)  # what cancelled the first time
 
     @property
     def lengths(self) -> Array:
@@ -137,8 +152,10 @@ class Part(Smoother):
     def missed(self) -> float:
         """The squared length of what no α can fit, over all outputs."""
         xp = namespace(self.inside)
-        if self.everything is None:
-            return 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
+        if self.inputs.complete:
+            return 0.0
+        if self.everything is None and self.inputs.orthonormal:
+            return float(xp.sum(self.outside**2))
         return max(0.0, float(xp.sum(self.lengths)) - float(xp.sum(self.inside**2)))
 
     @property
@@ -154,12 +171,19 @@ class Part(Smoother):
 
     @cached_property
     def free(self) -> Array | float:
-        """1 - N² - Σ_p E_ip², where the basis is not complete."""
+        """1 - N² - Σ_p E_ip², where the basis is not complete; 1 - N² where not orthonormal."""
         if self.inputs.complete:
             return 0.0
-        xp, rest = namespace(self.squares), 1.0 - namespace(self.squares).sum(self.squares, axis=1)
+        xp = namespace(self.squares)
+        rest = 1.0 + 0.0 * xp.sum(self.squares, axis=1)
         if self.inputs.N is not None:
             rest = rest - xp.sum(self.inputs.N**2, axis=1)
+        if not self.inputs.orthonormal:
+            return rest[:, None]
+        rest = rest - xp.sum(self.squares, axis=1)
+        lost = np.flatnonzero(host(rest < CANCELLED))
+        if len(lost):
+            rest = put(rest[:, None], lost, xp.sum(self._beyond(lost) ** 2, axis=0)[:, None])[:, 0]
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
@@ -167,7 +191,7 @@ class Part(Smoother):
         E, xp, (n, q) = self.inputs.E, namespace(self.T), self.T.shape
         together = max(1, BLOCK // max(1, n * q)) if self.alike else 1
         for some in blocks(len(alphas), together):
-            D = [self.shrinkage(alpha) for alpha in alphas[some]]
+            D = [self._factors(alpha) for alpha in alphas[some]]
             R = E @ xp.concat([self.inside * d for d in D], axis=1)
             rest = self.squares @ xp.concat(D, axis=1) + self.free
             width = D[0].shape[1]
@@ -180,7 +204,7 @@ class Part(Smoother):
     def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
         """E_g diag(d) E_gᵀ, and what is not spanned."""
         xp, (groups, size) = namespace(self.T), members.shape
-        d = xp.concat([self.shrinkage(alpha) for alpha in alphas], axis=1)
+        d = xp.concat([self._factors(alpha) for alpha in alphas], axis=1)
         E = xp.reshape(take(self.inputs.E, members.reshape(-1)), (groups, size, -1))
         H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self._unspanned(E, members)
@@ -189,19 +213,44 @@ class Part(Smoother):
     def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
         """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
 
-        A constant whose every row is in the group is not known without it: it is not fitted.
+        A constant whose every row is in the group is not known without it: it is not fitted. Rows
+        are counted for that; a mass near one may be that of one heavy row among others.
         """
-        xp, N = namespace(E), self.inputs.N
-        turn = xp.matrix_transpose
+        xp, turn = namespace(E), namespace(E).matrix_transpose
+        known = None
+        if self.inputs.N is not None:
+            N = xp.reshape(take(self.inputs.N, members.reshape(-1)), (*members.shape, -1))
+            rows = xp.sum(xp.astype(N > 0, N.dtype), axis=1)
+            alone = xp.astype(rows >= self.inputs.constant_rows, N.dtype)[:, None, :]
+            known = (N * alone) @ turn(N) if bool(xp.any(alone > 0)) else None
+        if self.inputs.complete:
+            return known
+        rest = self._projected(E, members)
+        return rest if known is None else rest + known
+
+    def _projected(self, E: Array, members: np.ndarray) -> Array:
+        """The blocks of P = I - NNᵀ - EEᵀ over groups, of rows E of the basis."""
+        xp, turn, N = namespace(E), namespace(E).matrix_transpose, self.inputs.N
+        rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if N is not None:
             N = xp.reshape(take(N, members.reshape(-1)), (*members.shape, -1))
-        if self.inputs.complete:
-            if N is None:
-                return None
-            alone = xp.astype(xp.sum(N * N, axis=1) > 1.0 - 1e-9, N.dtype)[:, None, :]
-            return (N * alone) @ turn(N) if bool(xp.any(alone > 0)) else None
-        rest = like(np.eye(members.shape[1]), E) - E @ turn(E)
-        return rest if N is None else rest - N @ turn(N)
+            rest = rest - N @ turn(N)
+        if not self.inputs.orthonormal:
+            return rest
+        rest = rest - E @ turn(E)
+        smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
+        for g in np.flatnonzero(smallest < CANCELLED):
+            own = self._beyond(members[g])
+            rest[int(g), :, :] = turn(own) @ own
+        return rest
+
+    def _beyond(self, rows: np.ndarray) -> Array:
+        """Columns of P, projected twice for the digits that the first time cancelled."""
+        A = unit_columns(self.inputs.E.shape[0], rows, self.inputs.E)
+        for basis in (self.inputs.E, self.inputs.N) * 2:
+            if basis is not None:
+                A = A - basis @ (namespace(A).matrix_transpose(basis) @ A)
+        return A
 
     def weights(
         self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
@@ -283,9 +332,9 @@ class LeaveOneOut:
         own = [xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in R]
         rows = xp.stack(own, axis=1)
         if rest.shape[2] == 1:
-            solved = xp.linalg.solve(rest[:, :, 0, :, :], rows)
+            solved = solved_systems(rest[:, :, 0, :, :], rows)
         else:
-            columns = xp.linalg.solve(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
+            columns = solved_systems(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
             solved = xp.matrix_transpose(columns)
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), groups * size, -1))
 
@@ -304,6 +353,18 @@ def pooled(smoother: Smoother, alpha: float) -> tuple[Array, np.ndarray]:
     """
     R, rest = next(smoother.path([alpha]))
     return R, np.broadcast_to(host(namespace(rest).sum(rest, axis=0)), (R.shape[1],))
+
+
+def solved_systems(rest: Array, R: Array) -> Array:
+    """(I - H_gg)⁻¹ R_g, refused where the ridge is lost in rounding."""
+    try:
+        return namespace(R).linalg.solve(rest, R)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "groups cannot be left out at so small an alpha: the remaining examples do not "
+            "determine the fit, and the ridge is lost in rounding. Use a larger alpha, or smaller "
+            "groups."
+        ) from None
 
 
 def by_inverse(A: Array, T: Array, groups: np.ndarray | None) -> Array:
@@ -329,7 +390,7 @@ def by_groups(rest: Callable[[np.ndarray], Array], R: Array, groups: np.ndarray)
     xp, found, order = namespace(R), [], []
     for members in members_by_size(groups):
         own = xp.reshape(take(R, members.reshape(-1)), (*members.shape, -1))
-        found.append(xp.reshape(xp.linalg.solve(rest(members), own), (members.size, -1)))
+        found.append(xp.reshape(solved_systems(rest(members), own), (members.size, -1)))
         order.append(members.reshape(-1))
     return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
@@ -340,6 +401,13 @@ def members_by_size(groups: Array) -> list[np.ndarray]:
     order = np.argsort(number.reshape(-1), kind="stable")
     starts = np.cumsum(counts) - counts
     return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
+
+
+def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
+    """Some columns of the identity."""
+    eye = np.zeros((n, len(rows)))
+    eye[rows, np.arange(len(rows))] = 1.0
+    return like(eye, like_this)
 
 
 def _congruences(E: Array, d: Array) -> Array:

@@ -15,11 +15,11 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOut, LeftOutModels, Solution
-from .left_out import LeaveOneOut, Part, members_by_size
+from .left_out import LeaveOneOut, Part, members_by_size, unit_columns
 from .low_rank import low_rank_rows, needs_no_coordinates
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .weights import factored
-from .without import reweighted, unit_columns
+from .without import reweighted
 
 CANCELLED = 1e-6
 """Below this share of a squared length a difference of squares has lost more than six digits."""

@@ -198,13 +198,6 @@ class Spectral(Factorization):
             sizes += float(xp.sum(lengths))
         return reached / sizes if reached > 0 and sizes > 0 else 1.0
 
-    @property
-    def nbytes(self) -> float:
-        """E and the outputs of every part, in float64."""
-        size = self.outputs.rows.shape[0] * self.outputs.rows.shape[1]
-        spectra = sum(part.inputs.E.shape[0] * part.inputs.E.shape[1] for part in self.parts)
-        return 8.0 * (spectra + 3 * size)
-
     def evidence(self, alpha: float) -> float:
         """−½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT; with an intercept of n - 1 rows.
 

@@ -129,11 +129,6 @@ class AddedExamples(Factorization):
         """That of the pairs and their images."""
         return self.fast.scale
 
-    @property
-    def nbytes(self) -> float:
-        """That of the factorisation inside."""
-        return self.fast.nbytes
-
 
 LARGEST = 256
 """The most elements of a group whose products are tabled."""

@@ -89,10 +89,3 @@ def reweighted(C: Array, rest: Any, sets: Sequence[np.ndarray], roots: Array | N
 
     C = _by_set(C, sets, less)
     return C if roots is None else C * turn(roots)
-
-
-def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
-    """Some columns of the identity."""
-    eye = np.zeros((n, len(rows)))
-    eye[rows, np.arange(len(rows))] = 1.0
-    return like(eye, like_this)

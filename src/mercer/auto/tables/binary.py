@@ -112,7 +112,8 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
         raise BadTable(f"{name} has no sheet {sheet!r}: its sheets are {', '.join(sheets)}.")
     full = [title for title in ([sheet] if sheet else sheets) if sheets[title]]
     if len(full) != 1:
-        which = f"several sheets ({', '.join(full)}): use --sheet" if full else "no cells"
+        which = f"several sheets: pass {' or '.join(f'sheet={s!r}' for s in full)}"
+        which = which if full else "no cells"
         raise BadTable(f"{name} has {which}.")
     return with_header(_padded(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
 

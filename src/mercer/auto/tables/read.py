@@ -83,7 +83,7 @@ def read(
         table = readers[format]()
     if not len(table):
         raise BadTable(
-            f"{name} has a header and no rows: add rows, or use --no-header if that line is data."
+            f"{name} has a header and no rows: add rows, or pass header=False if that line is data."
         )
     given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
     table = replace(table, missing=given, day_first=day_first)
@@ -99,22 +99,24 @@ def _text(data: bytes, name: str, encoding: str) -> str:
         text = data.decode("utf-16" if marked else "utf-8-sig" if plain else encoding)
     except LookupError:
         raise BadTable(
-            f"{encoding!r} is not an encoding that Python knows: try --encoding cp1252, "
-            "iso8859-2 or utf-16."
+            f"{encoding!r} is not an encoding that Python knows: try "
+            "encoding='cp1252', 'iso8859-2' or 'utf-16'."
         ) from None
     except UnicodeError as problem:
         start = getattr(problem, "start", 0)
         line = data[:start].count(b"\n") + 1
         raise BadTable(
             f"{name}, line {line}: this is not {'utf-16' if marked else encoding}. Name the "
-            "encoding, such as --encoding latin-1, iso8859-2 or utf-16."
+            "encoding, such as encoding='latin-1', 'iso8859-2' or 'utf-16'."
         ) from None
     if not isinstance(text, str):
-        raise BadTable(f"{encoding!r} is not an encoding of text: try --encoding cp1252 or utf-16.")
+        raise BadTable(
+            f"{encoding!r} is not an encoding of text: try encoding='cp1252' or 'utf-16'."
+        )
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise BadTable(
             f"{name}, line {line}: a NUL character, which text does not contain. If the file is "
-            "UTF-16, use --encoding utf-16; else it is not a table."
+            "UTF-16, pass encoding='utf-16'; else it is not a table."
         )
     return text

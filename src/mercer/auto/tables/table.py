@@ -138,11 +138,10 @@ class Table:
         others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
         cell = self.columns[empty[i]][i]
         text = isinstance(cell, str) and cell.strip()
-        meant = f" If {cell.strip()!r:.20} is a value, use --missing ''." if text else ""
-        how = "" if self.unit == "row" else " with --drop-missing"
+        meant = f" If {cell.strip()!r:.20} is a value, pass missing=['']." if text else ""
         return BadTable(
             f"{self.at(i)}: column {empty[i]!r} is empty{others}. Fill it in, or leave such "
-            f"rows out{how}.{meant}"
+            f"rows out.{meant}"
         )
 
     def empty(self, name: Name) -> list[int]:
@@ -186,7 +185,7 @@ def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]][:2]
-        header = ", or use --no-header if the first row is data" if file else ""
+        header = ", or pass header=False if the first row is data" if file else ""
         raise BadTable(
             f"{source} has the column {twice[0]!r:.60} more than once ({' and '.join(places)}): "
             f"give every column its own name{header}."

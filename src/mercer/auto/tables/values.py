@@ -91,7 +91,7 @@ class Column:
             return
         cell, n = self.cells[bad[0]], len(self.cells)
         file = self.table.unit != "row"
-        empty = f"use --missing {cell!r:.20} if it means an empty cell, " if file else ""
+        empty = f"pass missing=[{cell!r:.20}] if it means an empty cell, " if file else ""
         raise self.refused(
             bad[0], f"{cell!r:.40} is not a {_what(notation)}, but {n - len(bad)} of {n} cells "
             f"are. Fix the cell, {empty}or say that the column holds text."
@@ -126,9 +126,9 @@ class Column:
         raise self.refused(i, self._ambiguous(self.cells[i], is_date(first)))
 
     def _ambiguous(self, cell: Any, dates: bool) -> str:
-        what, how = "numbers", "--decimal . or --decimal ,"
+        what, how = "numbers", "decimal='.' or decimal=','"
         if dates:
-            what, how = "days", "--day-first or --month-first"
+            what, how = "days", "day_first=True or day_first=False"
         if self.table.unit == "row":
             how = "a column of numbers or of datetimes"
         return f"{cell!r:.40} can mean two {what}: use {how}."

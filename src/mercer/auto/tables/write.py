@@ -31,15 +31,15 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
     path
         The file, which is replaced when the new one is complete; or None.
     format
-        The format, in place of the suffix; TSV if there is neither.
+        The format, in place of the suffix; CSV if there is neither.
 
     Examples
     --------
     >>> from mercer.tables import write
     >>> write([{"word": "sea", "score": 0.1}], None)
-    'word\tscore\nsea\t0.1\n'
+    'word,score\nsea,0.1\n'
     """
-    format, packed = (format or "tsv", False) if path is None else output_format(path, format)
+    format, packed = (format or "csv", False) if path is None else output_format(path, format)
     if format in TEXT:
         text = _TEXTS[format](rows)
         if path is None:
@@ -58,7 +58,7 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
 def output_format(path: str | Path, format: str | None = None) -> tuple[str, bool]:
     """Return the format that a file is to have and whether it is gzipped; refuse unknown endings.
 
-    A name without an ending, or with .txt, is TSV.
+    A name without an ending, or with .txt, is CSV.
     """
     named, packed = by_suffix(path)
     ending = Path(path).suffix.lower()
@@ -67,7 +67,7 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, boo
             f"{path} has the ending {ending}, which is not a format that can be written: "
             f"use one of {', '.join(SUFFIXES)}."
         )
-    format = format or named or "tsv"
+    format = format or named or "csv"
     if packed and format not in TEXT:
         raise ValueError(f"{path}: {format} is packed already: leave out .gz.")
     if format in EXTRAS:

@@ -1,0 +1,143 @@
+"""The command line from a file to predictions, in every format, as a new user would type it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from mercer import AutoDependency
+from mercer.cli import main
+
+pytestmark = pytest.mark.usefixtures("few_trees")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def flats():
+    """Flats whose rent follows from size and city; some cells are empty."""
+    rng = np.random.default_rng(0)
+    size, city = rng.integers(25, 120, size=60), rng.choice(["Rome", "Oslo"], size=60)
+    frame = pd.DataFrame({"size": size.astype(float), "city": city})
+    frame["rent"] = frame["size"] * np.where(city == "Rome", 17.0, 24.0)
+    frame["built"] = pd.date_range("1990-01-01", periods=60, freq="100D").strftime("%Y-%m-%d")
+    frame.loc[3, "size"] = np.nan
+    return frame
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments, code=0, input=None):
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+        assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+WRITERS = {
+    "flats.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "flats.tsv": lambda frame, path: frame.to_csv(path, sep="\t", index=False),
+    "flats.xlsx": lambda frame, path: frame.to_excel(path, index=False),
+    "flats.parquet": lambda frame, path: frame.to_parquet(path, index=False),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_fit_predict_evaluate_in_every_format(run, flats, name):
+    WRITERS[name](flats.iloc[:50], name)
+    WRITERS[name](flats.iloc[50:], "new-" + name)
+    shown = run("fit", name, "--output", "rent", "-o", "m.mercer").stdout
+    assert "rent (number)" in shown and "city" in shown
+    assert "rent (number)" in run("info", "m.mercer").stdout
+    out = "predicted" + Path(name).suffix
+    run("predict", "m.mercer", "new-" + name, "--coverage", "0.8", "-o", out)
+    suffix = Path(out).suffix
+    readers = {".xlsx": pd.read_excel, ".parquet": pd.read_parquet}
+    read = readers.get(
+        suffix, lambda path: pd.read_csv(path, sep="\t" if suffix == ".tsv" else ",")
+    )
+    predicted = read(out)
+    error = np.abs(predicted["predicted rent"].astype(float) - flats["rent"].to_numpy()[50:])
+    assert error.mean() < 0.1 * flats["rent"].std()
+    assert (predicted["lower rent"].astype(float) < predicted["upper rent"].astype(float)).all()
+    assert "R²" in run("evaluate", "m.mercer", "new-" + name).stdout
+
+
+def test_pipes(run, flats):
+    """CSV in, CSV out; the model may come from standard input as well."""
+    text = flats.iloc[:50].to_csv(index=False)
+    run("fit", "-", "--output", "rent", "-o", "m.mercer", input=text)
+    new = flats.iloc[50:].drop(columns="rent").to_csv(index=False)
+    predicted = run("predict", "m.mercer", "-", input=new).stdout
+    assert predicted.splitlines()[0] == "size,city,built,predicted rent"
+    assert len(predicted.splitlines()) == 11
+    Path("new.csv").write_text(new)
+    model = Path("m.mercer").read_bytes()
+    assert run("predict", "-", "new.csv", input=model).stdout == predicted
+    assert "rent (number)" in run("info", "-", input=model).stdout
+    assert "standard input is no" in run("predict", "-", "new.csv", input=b"text", code=1).stderr
+    assert "only one of MODEL and DATA" in run("predict", "-", "-", input=model, code=1).stderr
+
+
+def test_sets_of_strings_point_to_top(run):
+    words = ["cherry", "lady", "baby", "city", "cat", "dog", "map", "cup", "pen", "ring"]
+    rows = [f"{w},{w[:-1] + 'ies' if w.endswith('y') else w + 's'}" for w in words]
+    Path("words.csv").write_text("\n".join(["singular,plural", *rows]))
+    run("fit", "words.csv", "-o", "m.mercer")
+    assert "--top" in run("predict", "m.mercer", "words.csv", "--coverage", "0.9", code=1).stderr
+    assert "ladies" in run("predict", "m.mercer", "words.csv", "--top", "2").stdout
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("separator", ["", ";"])
+def test_unseen_labels_are_named(run, separator):
+    cells = ["sun", "rain"] if not separator else ["sun;sea", "rain"]
+    Path("d.csv").write_text("x,y\n" + "".join(f"{i},{cells[i % 2]}\n" for i in range(20)))
+    Path("new.csv").write_text(f"x,y\n1,{cells[1]}\n2,{cells[0]}\n3,snow{separator}\n")
+    run("fit", "d.csv", "-o", "m.mercer")
+    assert "'snow'" in run("evaluate", "m.mercer", "new.csv").stderr
+
+
+def test_help_shows_whole_descriptions():
+    shown = CliRunner().invoke(main, ["--help"]).stdout
+    assert "..." not in shown.split("Commands:")[1] and "…" not in shown
+    for command, words in {"fit": "save the model.", "predict": "by a saved MODEL."}.items():
+        assert words in shown, command
+
+
+def test_interrupted_command(run, flats, monkeypatch):
+    flats.to_csv("d.csv", index=False)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AutoDependency, "fit", interrupted)
+    assert run("fit", "d.csv", code=130).stderr.endswith("Interrupted.\n")
+
+
+def test_interrupted_process(tmp_path):
+    """Ctrl-C ends a command with the exit code of a shell, without a traceback."""
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(3000, 30))).to_csv(tmp_path / "d.csv", index=False)
+    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "mercer", "fit", "d.csv", "--input", "0..28"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(1.0)  # in the middle of importing or fitting, which takes several seconds
+    running.send_signal(signal.SIGINT)
+    _, shown = running.communicate(timeout=120)
+    # A shell reports 130 for both: Python ends itself by the signal if an import was interrupted.
+    assert running.returncode in (130, -signal.SIGINT), shown
+    assert "Traceback" not in shown
+    assert not (tmp_path / "model.mercer").exists()

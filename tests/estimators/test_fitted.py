@@ -1,0 +1,43 @@
+"""A fitted model keeps its factorisation where that is small, whatever the route."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelDependency
+from mercer.estimators import fitted
+from mercer.features import Nystroem, RandomOperatorFourier
+from mercer.kernels import RBF
+from mercer.losses import Huber
+from mercer.operators import Covariance, CurlFree, LearnedOperator, Local, Shared
+
+N, RANK = 40, 15
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 4))
+ROUTES = {
+    "identity": KernelDependency(RBF(1.0)),
+    "spectral": KernelDependency(RBF(1.0) * Covariance()),
+    "infinite outputs": KernelDependency(RBF(1.0) * Covariance(), RBF(1.0)),
+    "by direction": KernelDependency(Local(RBF(1.0), width=1.0)),
+    "dense": KernelDependency(CurlFree(), solver="dense"),
+    "low rank": KernelDependency(RBF(1.0), features=Nystroem(RANK, random_state=0)),
+    "spanned": KernelDependency(RBF(1.0), RBF(1.0), features=Nystroem(RANK, random_state=0)),
+    "operator features": KernelDependency(
+        CurlFree(), features=RandomOperatorFourier(RANK, random_state=0)
+    ),
+    "refit": KernelDependency(RBF(1.0) * LearnedOperator()),
+    "robust": KernelDependency(RBF(1.0), loss=Huber()),
+    "places": KernelDependency(Shared(RBF(1.0), RBF(1.0), 1.0, 0.1, rank=RANK)),
+}
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_large_factorisation_is_released(name, monkeypatch):
+    model = ROUTES[name].fit(X, np.sin(X))
+    expected = model.loo_predict()
+    kept = model.fitted_._kept["factorization"]
+    low = model.features is not None or name in ("by direction", "places")
+    assert kept.nbytes > (8 * RANK if low else 8 * N * (N - 2))
+    monkeypatch.setattr(fitted, "_is_small", lambda nbytes: nbytes == 0)
+    model.fit(X, np.sin(X))
+    np.testing.assert_allclose(model.loo_predict(), expected)
+    assert "factorization" not in model.fitted_._kept
