@@ -150,7 +150,7 @@ def test_a_kernel_that_separates(rng):
 def test_refusals(rng):
     X = rng.normal(size=(8, 2))
     map = RandomOperatorFourier(10)
-    with pytest.raises(ValueError, match="no function of x - x'"):
+    with pytest.raises(ValueError, match="not a function of x - x'"):
         KernelDependency(CurlFree() + Linear() * Identity(), features=map, fit_intercept=False).fit(
             X, X
         )
