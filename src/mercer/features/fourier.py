@@ -165,8 +165,8 @@ class RandomOperatorFourier(FeatureMap):
         if not kernel.spectral:
             raise ValueError(
                 f"{kernel} is not a function of x - x' with a known spectrum: "
-                "RandomOperatorFourier is for CurlFree, DivergenceFree, RBF * operator and sums of these. "
-                "Leave features at None."
+                "RandomOperatorFourier is for CurlFree, DivergenceFree, RBF * operator "
+                "and sums of these. Leave features at None."
             )
         random = check_random_state(self.random_state)
         omega, source, along = kernel.spectrum(random, (self.rank + 1) // 2, int(A.shape[1]))
