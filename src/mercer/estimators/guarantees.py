@@ -92,10 +92,11 @@ def check(sets: Any) -> None:
     for name, allowed in choices:
         if getattr(sets, name) not in allowed:
             raise ValueError(f"{name} must be one of {allowed}, got {getattr(sets, name)!r}.")
-    for name, allowed in (("by", 'None, "class" or'), ("shift", "None or")):
-        value = getattr(sets, name)
-        if not (value is None or callable(value) or (name == "by" and value == "class")):
-            raise ValueError(f"{name} must be {allowed} a function of inputs, got {value!r}.")
+    functions = {"by": (sets.by, ("class",)), "shift": (sets.shift, ())}
+    for name, (value, names) in functions.items():
+        if not (value is None or callable(value) or value in names):
+            known = "".join(f', "{one}"' for one in names)
+            raise ValueError(f"{name} must be None{known} or a function, got {value!r}.")
     _check_together(sets)
 
 
