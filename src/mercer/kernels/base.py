@@ -83,6 +83,11 @@ class Kernel(BaseEstimator):
         lambda self: self.space.pairwise, doc="Whether items are rows of kernel values."
     )
 
+    @property
+    def predicts_directly(self) -> bool:
+        """Whether outputs are vectors that are linear in the points of their feature space."""
+        return self.on_vectors and self.features is not None and self.features.inverse is not None
+
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
         return self.space.check(A, name)
