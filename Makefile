@@ -48,6 +48,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/board.py
 nightly: $(STAMP)
 	$(BIN)/python benchmarks/board.py --nightly
+	MERCER_NIGHTLY=1 $(BIN)/python -m pytest -q tests/end_to_end -k many_rows
 
 # Lines of code (no docstrings, comments, blank lines), classes and files per folder.
 count:

@@ -23,10 +23,6 @@ ORDER = [
         "_files",
         "_from_file",
         "_progress",
-        "_parts",
-        "_reader",
-        "_moved",
-        "_part_types",
         "symmetric",
     },
     {"curves"},
@@ -38,8 +34,10 @@ ORDER = [
     {"solvers", "sources"},
     {"decoders", "metrics"},
     {"estimators"},
+    {"sets"},
     {"sequences"},
-    {"testing", "persistence", "plots"},
+    {"persistence"},
+    {"testing", "plots"},
     {"auto"},
     {"tables"},
     {"demo"},
@@ -103,7 +101,7 @@ def test_this_test_sees_imports():
 
 
 ROOMS = ["kernels", "features", "operators", "sources", "solvers", "decoders"]
-ROOMS += ["estimators", "sequences"]
+ROOMS += ["estimators", "sequences", "sets"]
 
 
 @pytest.mark.parametrize("name", ["mercer", *(f"mercer.{room}" for room in ROOMS)])

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from mercer import KernelDependency, load, save, train_network
+from mercer import DamagedModel, KernelDependency, load, save, train_network
 from mercer.estimators.learned_parameters import ParameterSearch
 from mercer.estimators.train_network import _left_out, _root
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Laplacian, Linear, Mapped, Matern, Polynomial
-from mercer.kernels.networks import Network
 from mercer.operators import ConditionalCovariance, Covariance, Identity
 
 torch = pytest.importorskip("torch")
@@ -76,29 +75,38 @@ def test_training_lowers_the_error_and_depends_on_the_seed_alone(kernel):
     assert all(bool((a == b).all()) for a, b in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize("network", [small, convolutional])
-def test_files_hold_layers_and_arrays(network, tmp_path):
+class Custom(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inside = nn.Linear(6, 3)
+
+    def forward(self, A):
+        return torch.tanh(self.inside(A))
+
+
+@pytest.mark.parametrize("network", [small, convolutional, Custom])
+def test_files_hold_the_arrays_of_a_network(network, tmp_path):
     model = KernelDependency(Mapped(network(), RBF(1.0)), alpha=0.1).fit(X, Y)
-    save(model, tmp_path / "model")
-    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))
     trained = train_network(model, X, Y, epochs=1, batch_size=40)
-    save(trained, tmp_path / "trained")
-    np.testing.assert_array_equal(load(tmp_path / "trained").predict(X), trained.predict(X))
+    for fitted in (model, trained):
+        file = save(fitted, tmp_path / "model")
+        module = network()
+        before = [p.detach().clone() for p in module.parameters()]
+        loaded = load(file, network=module)
+        np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+        assert all(map(torch.equal, before, module.parameters()))  # a copy got the arrays
+        again = load(save(loaded, tmp_path / "again"), network=[network()])
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
 
 
-def test_a_module_of_ones_own_trains_but_is_not_saved(tmp_path):
-    class Own(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inside = nn.Linear(6, 3)
-
-        def forward(self, A):
-            return torch.tanh(self.inside(A))
-
-    model = train_network(KernelDependency(Mapped(Own(), RBF())), X, Y, epochs=2, batch_size=40)
-    assert model.predict(X).shape == Y.shape
-    with pytest.raises((TypeError, ValueError)):
-        save(model, tmp_path / "model")
+def test_files_with_networks_need_their_layers(tmp_path):
+    file = save(KernelDependency(Mapped(small(), RBF(1.0))).fit(X, Y), tmp_path / "model")
+    with pytest.raises(DamagedModel, match=r"arrays of a network, not its layers.*network=module"):
+        load(file)
+    with pytest.raises(DamagedModel, match="network must have the saved layers"):
+        load(file, network=convolutional())
+    with pytest.raises(DamagedModel, match="network must be a module of PyTorch, got str"):
+        load(file, network="small")
 
 
 def test_what_is_refused():
@@ -106,9 +114,6 @@ def test_what_is_refused():
         train_network(KernelDependency(RBF(1.0)), X, Y)
     with pytest.raises(ValueError, match="no derivatives in its items"):
         train_network(KernelDependency(Mapped(small(), Laplacian())), X, Y)
-    bad = Network([["Sequential", [["system", {}]]]][0], {})
-    with pytest.raises(ValueError, match="no layer that a model may hold"):
-        bad.check_loaded(None)
 
 
 def test_augmented_minibatches():

@@ -61,6 +61,7 @@ def cases() -> list[tuple[str, Callable[[], Any]]]:
         ("graphs", lambda: fit(ShortestPath(), graphs, GromovWassersteinBarycenter())),
         ("molecules", lambda: fit(Fingerprint(), ["CCO", "CC", "C"] * 4)),
         ("parquet", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.parquet")),
+        ("plots", lambda: run("fit", "table.csv", "--report", "report.html", "-o", "new.mercer")),
         ("plots", lambda: mercer.plots.completions(np.zeros((2, 3, 4)), {})),
         ("strings", lambda: fit(Spectrum(2), STRINGS, ByLoss("edit"))),
         ("strings", lambda: mercer.metrics.edit_distance(["a"], ["b"])),

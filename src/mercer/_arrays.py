@@ -279,6 +279,15 @@ def blocks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + max(1, size), n))
 
 
+def compressed_rows(
+    data: np.ndarray, columns: np.ndarray, starts: np.ndarray, shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return a sparse matrix whose indices are checked: loops of scipy read by them unchecked."""
+    matrix = sparse.csr_array((data, columns, starts), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
 def host(A: Array) -> np.ndarray:
     """A numpy copy or view of any array; a sparse matrix is on the host already."""
     if isinstance(A, np.ndarray) or sparse.issparse(A):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,7 +15,8 @@ from pathlib import Path
 from uuid import uuid4
 
 BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
-NO_ARCHIVE = (*BROKEN, zipfile.BadZipFile, zlib.error)
+HEADER = (SyntaxError, OverflowError, struct.error, tokenize.TokenError)
+NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 """What reading a damaged archive of arrays, or a file that is none, is known to raise."""
 
 

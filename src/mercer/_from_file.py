@@ -20,6 +20,7 @@ MARK = "_file"
 ASKED = {
     "_predict_proba", "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
     "potentials", "predict", "predict_proba", "predict_set", "predict_top", "score", "sizes",
+    "variance",
 }  # fmt: skip
 FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
 """Libraries whose errors say nothing to whoever asked for a prediction."""
@@ -34,26 +35,31 @@ class FromFile:
             owner = next((base for base in cls.__mro__ if name in vars(base)), None)
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
-                setattr(cls, name, _guarded(vars(owner)[name]))
+                setattr(cls, name, guarded(vars(owner)[name]))
         if "fit" in vars(cls) and not hasattr(vars(cls)["fit"], "afresh"):  # it drops the mark
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 
-def _guarded(method: Callable) -> Callable:
+def guarded(method: Callable) -> Callable:
+    """Name the file in the errors of a method, where the estimator was loaded."""
+
     @wraps(method)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
         file = vars(self).get(MARK)
         if file is None:
             return method(self, *args, **keywords)
         try:
-            return method(self, *args, **keywords)
+            found = method(self, *args, **keywords)
+            if isinstance(found, FromFile):  # points, which are asked for variances later
+                vars(found)[MARK] = file
+            return found
         except Exception as problem:
             if _is_said(problem):
                 raise
             raise DamagedModel(
-                f"the model of {file} cannot predict this ({type(problem).__name__}: "
-                f"{problem!s:.200}): either the inputs are not such as it was fitted on, or the "
-                "file is damaged. Try inputs that it knows, or save the model again."
+                f"the model of {file} failed ({type(problem).__name__}: {problem!s:.200}): either "
+                "the inputs are not like those it was fitted on, or the file is damaged. Check the "
+                "inputs, or save the model again."
             ) from problem
 
     return call
@@ -69,8 +75,14 @@ def _renewed(fit: Callable) -> Callable:
     return call
 
 
-def _is_said(problem: Exception) -> bool:
-    """Whether an error is a refusal in words: raised by name, and not in a numerical library."""
+class Located(ValueError):
+    """The error of another part with its location added; the other error is the cause."""
+
+
+def _is_said(problem: BaseException) -> bool:
+    """Return whether an error is a sentence: raised by name, and not in a numerical library."""
+    if isinstance(problem, Located) and problem.__cause__ is not None:
+        return _is_said(problem.__cause__)
     if isinstance(problem, DamagedModel | MemoryError | Warning):
         return True
     trace = problem.__traceback__

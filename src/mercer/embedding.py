@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._arrays import Array, Items, blocks, count, like, namespace, take
+from ._from_file import FromFile
 from .features import Explicit, FeatureMap
 from .kernels import Kernel
 
@@ -162,7 +163,7 @@ class SpanFrame(Frame):
 
 
 @dataclass(frozen=True)
-class Embedding:
+class Embedding(FromFile):
     """A batch of predicted points g(x) of the output feature space.
 
     Attributes

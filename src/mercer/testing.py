@@ -25,7 +25,6 @@ from ._capability_checks import IDENTITY, ROOT, check_capabilities
 from ._capability_checks import claim as _claim
 from ._capability_checks import close as _close
 from ._capability_checks import near as _near
-from ._parts import Reader, Writer
 from .decoders import Decoder
 from .embedding import Embedding, SpanFrame
 from .features import FeatureMap
@@ -33,6 +32,8 @@ from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, Operator, OperatorKernel
 from .operators.separable import SpectralMoments
+from .persistence.reader import Reader
+from .persistence.writer import Writer
 from .spaces._equality import equal
 from .symmetric import SymMatrix
 

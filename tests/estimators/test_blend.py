@@ -5,12 +5,18 @@ import pickle
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
+import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.embedding import OrthonormalFrame
 from mercer.estimators import Blend, ForestDependency
 from mercer.estimators.squares import Squares
-from mercer.kernels import RBF, Labels, Linear
+from mercer.features import IncompleteCholesky, Nystroem
+from mercer.kernels import RBF, Gaussian, Labels, Linear, Mapped
+from mercer.sources import sample
+from mercer.spaces import Vectors
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 2))
@@ -161,3 +167,33 @@ def test_pairs_of_weight_zero_are_left_out(groups):
     expected = Blend(models).fit(X[w > 0], Y[w > 0], sample_weight=w[w > 0], **more)
     np.testing.assert_allclose(found.weights_, expected.weights_)
     np.testing.assert_allclose(found.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Mapped(StandardScaler(), Linear(), Vectors(), inverse=True), Gaussian(Linear())],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_models_share_an_output_kernel_that_learns(kernel, monkeypatch, tmp_path):
+    monkeypatch.setattr(sample, "SIZE", 30)  # what models of low rank fit kernels on
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    Y = np.column_stack([np.sin(X[:, 0]), 10 * X[:, 1] ** 2])
+    low = {"features": Nystroem(10, random_state=0), "output_features": IncompleteCholesky(20)}
+    models = [
+        KernelDependency(RBF(1.0), kernel, **low),
+        KernelDependency(RBF(2.0), kernel, **low),
+        ForestDependency(output_kernel=kernel, n_trees=3, cv=2, random_state=0),
+    ]
+    if isinstance(kernel, Gaussian):
+        models = models[:2]
+    blend = Blend(models).fit(X, Y)
+    first, *others = (model.output_kernel_(Y) for model in blend.models_)
+    for other in others:
+        np.testing.assert_array_equal(other, first)
+    np.testing.assert_allclose(clone(kernel).fit(Y)(Y), first)
+    again = mercer.load(mercer.save(blend, tmp_path / "blend"))
+    np.testing.assert_allclose(again.predict(X), blend.predict(X))
+    fresh = clone(blend).fit(X, Y[::-1]).models_[0].output_kernel_  # nothing stays frozen
+    np.testing.assert_allclose(fresh(Y[::-1]), clone(kernel).fit(Y[::-1])(Y[::-1]))
+    assert not hasattr(kernel, "kernel_")

@@ -32,10 +32,10 @@ NODES = [
     {"objects": [[2], ["a", 1]]},
     {"scalar": ["<f8", 3.0]},
     {"dtype": "<U9"},
-    {"part": ["kernels.stationary:RBF", {}]},
-    {"part": ["kernels.stationary:RBF", {"length_scale": 1.0, "length_scale_": "x"}]},
-    {"part": ["kernels._graphs:CheckedGraph", {"origin": 1, "views": {"dict": []}}]},
-    {"part": ["embedding:OrthonormalFrame", {"map": None}]},
+    {"part": ["kernels.RBF", {}]},
+    {"part": ["kernels.RBF", {"length_scale": 1.0, "length_scale_": "x"}]},
+    {"part": ["kernels.CheckedGraph", {"origin": 1, "views": {"dict": []}}]},
+    {"part": ["embedding.OrthonormalFrame", {"map": None}]},
     "drop", "double", "wrap", "other",
 ]  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Numbers and dates in the notations of many countries, and what is one of two things."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from mercer.auto.kinds.numbers import written_dates
 from mercer.auto.outputs import Outputs
 from mercer.auto.tables.notation import number, row
 from mercer.auto.tables.values import Column, numbers
-from mercer.tables import BadTable, read
+from mercer.tables import BadTable, Table, read
 
 
 @pytest.fixture
@@ -134,6 +134,33 @@ def test_dates_are_learnt_and_predicted(file, tmp_path):
     back = mercer.load(mercer.save(back, tmp_path / "m.mercer"))
     one = read(file("when;other\n03/02/2024;1\n04/02/2024;1\n"))  # either of two days, but learnt
     assert back.predict(one)["x"][0] == pytest.approx(30, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("cells", "days", "written"),
+    [
+        (["08:30", "23:00:15"], [8.5 / 24, (23 + 15 / 3600) / 24], ["08:30", "23:00:15"]),
+        (["2 days 03:00:00", "-1 days +12:00:00"], [2.125, -0.5], None),
+        (["PT5M", "P1DT2H"], [5 / 1440, 26 / 24], ["0 days 00:05:00", "1 days 02:00:00"]),
+        ([timedelta(hours=3), timedelta(1)], [0.125, 1.0], [timedelta(hours=3), timedelta(1)]),
+    ],
+)
+def test_durations(cells, days, written):
+    outputs = Outputs()
+    items = outputs.fit(Table("t.csv", {"y": cells}, range(2)), ["y"])
+    assert outputs.kind_ == "number"
+    assert items.ravel().tolist() == pytest.approx(days)
+    assert outputs.cells_.write(items)["y"] == (written or cells)
+
+
+@pytest.mark.parametrize("cells", [["16:9", "4:3"], ["2:1", "3:0"], ["1:75", "2:80"]])
+def test_ratios_and_scores_are_not_durations(cells):
+    assert Outputs().fit(Table("t.csv", {"y": cells}, range(2)), ["y"]).dtype.kind in "OU"
+
+
+def test_words_that_pandas_takes_for_dates_are_words(file):
+    with pytest.raises(BadTable, match="line 3, column 'x': 'today' is not a date"):
+        column(file, ["04.03.2024", "today", "05.03.2024"])
 
 
 def test_a_word_among_dates_is_named(file):

@@ -98,7 +98,8 @@ def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray
 def _unbeaten_first(beats: np.ndarray) -> list[int]:
     """An order in which nobody stands behind somebody that he beats."""
     np.fill_diagonal(beats, False)
-    rivals, order = beats.sum(axis=0), []
+    rivals = beats.sum(axis=0)
+    order: list[int] = []
     while len(order) < len(beats):
         order.append(int(np.flatnonzero(rivals == 0)[0]))
         rivals -= beats[order[-1]]

@@ -169,7 +169,8 @@ class Lexicon(Decoder):
 
     def _less_background(self, points: Embedding) -> Change:
         """Minus the scores of words at the mean output of those that suit the input."""
-        weights, block = self._mean_weights(points), {}
+        weights = self._mean_weights(points)
+        block: dict[int, np.ndarray] = {}
 
         def change(rows: slice, columns: slice) -> np.ndarray:
             if columns.start not in block:  # the same for all points

@@ -77,8 +77,8 @@ class PlaceDecoder(Decoder):
 
     def _scores(self, points: Embedding) -> np.ndarray:
         """2 g_pc - 1, (points, places, symbols)."""
-        shape = (-1, self._places.longest_, len(self._places.alphabet_))
-        parts = [2.0 * T.reshape(shape) - 1.0 for _, T in targets(points, self.kernel_)]
+        shape = self._places.longest_, len(self._places.alphabet_)
+        parts = [2.0 * T.reshape(len(T), *shape) - 1.0 for _, T in targets(points, self.kernel_)]
         return np.concatenate(parts)
 
     def _spelled(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:

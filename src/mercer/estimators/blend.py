@@ -19,6 +19,7 @@ from ..kernels import Kernel
 from .base import StructuredEstimator, afresh
 from .behind_predictions import LeftOutPoints
 from .choice import calibrated
+from .one_output_kernel import with_one_output_kernel
 from .pairs import folds_of, group_labels, rows_of, sample_weights
 from .squares import Squares
 
@@ -114,9 +115,8 @@ class Blend(LeftOutPoints, StructuredEstimator):
             X, y, weights = rows_of(X, kept), rows_of(y, kept), weights[kept]
             groups = None if groups is None else [groups[i] for i in kept]
         keywords = {"groups": groups, "sample_weight": weights}
-        self.models_ = [
-            model if self.prefit else clone(model).fit(X, y, **keywords) for model in self.models
-        ]
+        models = self.models if self.prefit else with_one_output_kernel(self.models, y, weights)
+        self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
         first = self.models_[0]
         self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
@@ -262,8 +262,8 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
             raise ValueError(
                 "the models have different output kernels or output features, so that their "
                 "points cannot be averaged: give all of them the same output_kernel and "
-                "output_features. A kernel that learns from data, such as Mapped(StandardScaler(), "
-                "...), must be fitted beforehand."
+                "output_features. Models that are fitted beforehand must share one "
+                "fitted output kernel: fit one, and pass kernel.frozen() to all of them."
             )
     return common
 

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 
 from .._arrays import Items, own_copy
+from .._from_file import guarded
 from .._parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -197,6 +198,7 @@ class KernelDependency(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     @available_if(_adds_up)
+    @guarded
     def partial_fit(self, X: Items, y: Items, sample_weight: Any = None) -> KernelDependency:
         """Learn from one more block of pairs.
 

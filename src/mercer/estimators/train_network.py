@@ -15,7 +15,7 @@ from .._linalg import PositiveDefinite, ridged
 from ..kernels import Mapped
 from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
-from ..kernels.networks import Network, is_module
+from ..kernels.networks import is_module
 from ..operators import Separable, as_operator_kernel
 from ..solvers.inverse_slopes import left_out_parts
 from ..symmetric import eigh
@@ -69,8 +69,8 @@ def train_network(
     -------
     KernelDependency
         The model with the trained network, fitted; `training_errors_` holds the mean leave-one-out
-        error of the minibatches of every epoch. It is saved as layers and arrays, never as a
-        pickle, where its layers are those of `mercer.kernels.networks.LAYERS`.
+        error of the minibatches of every epoch. A file holds the arrays of the
+        network: load it with ``mercer.load(file, network=module)``.
 
     Examples
     --------
@@ -88,13 +88,13 @@ def train_network(
 
     kernel = as_operator_kernel(model.kernel)
     scalar = kernel.separated().scalar if kernel.separable else None
-    if not isinstance(scalar, Mapped) or not _is_network(scalar.function):
+    if not isinstance(scalar, Mapped) or not is_module(scalar.function):
         raise TypeError(f"train_network wants kernel=Mapped(network, kernel), got {kernel}.")
     with torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
         torch.manual_seed(random_state)
         trainer = _Trainer(model, scalar, X, y, batch_size, device, augment)
         errors = trainer.run(epochs, learning_rate, weight_decay, random_state, verbose)
-    trained = Mapped(Network.of(trainer.module.eval().cpu()), trainer.inner, scalar.space)
+    trained = Mapped(trainer.module.eval().cpu(), trainer.inner, scalar.space)
     found = clone(model).set_params(kernel=Separable(trained, kernel.separated().operator))
     parameters = found.get_params(deep=False)
     shared = {name: parameters[name] for name in parameters if name not in ("kernel", "alpha")}
@@ -102,10 +102,6 @@ def train_network(
     found.set_params(alpha=chosen.alpha_).fit(X, y, groups=groups)
     found.training_errors_ = errors
     return found
-
-
-def _is_network(function: Any) -> bool:
-    return is_module(function) or isinstance(function, Network)
 
 
 class _Trainer:
@@ -123,9 +119,7 @@ class _Trainer:
     ):
         import torch
 
-        network = scalar.function
-        module = network.module if isinstance(network, Network) else network
-        self.module = deepcopy(module).to(device).train()
+        self.module = deepcopy(scalar.function).to(device).train()
         self.X = np.asarray(host(scalar.check(X)), dtype=np.float64)
         output = as_output_kernel(model.output_kernel)
         self.y = output.as_outputs(y)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 from sklearn import config_context
 
-from .._arrays import Array, Items, blocks, dense, host
+from .._arrays import Array, Items, blocks, compressed_rows, dense, host
 from .._checks import Limits, array, indices, must
 from .._parameters import parameters
 from ..features import FeatureMap
@@ -192,7 +192,7 @@ def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> 
     n, trees = leaves.shape
     data = np.ones(n * trees) if values is None else np.ravel(values).astype(float)
     starts = np.arange(0, n * trees + 1, trees)
-    return csr_array((data, leaves.ravel(), starts), shape=(n, n_nodes))
+    return compressed_rows(data, leaves.ravel(), starts, (n, n_nodes))
 
 
 @parameters

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _clone_parametrized
 
 from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
@@ -19,6 +21,16 @@ from .gradients import ParameterGradient
 
 VECTORS = Vectors()
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
+
+
+def _unless_frozen(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a `fit` that leaves frozen kernels as they are."""
+
+    @wraps(fit)
+    def fitted(self: Kernel, *args: Any, **keywords: Any) -> Any:
+        return self if self.is_frozen else fit(self, *args, **keywords)
+
+    return fitted
 
 
 class Kernel(BaseEstimator):
@@ -71,6 +83,11 @@ class Kernel(BaseEstimator):
         lambda self: self.space.pairwise, doc="Whether items are rows of kernel values."
     )
 
+    @property
+    def predicts_directly(self) -> bool:
+        """Whether outputs are vectors that are linear in the points of their feature space."""
+        return self.on_vectors and self.features is not None and self.features.inverse is not None
+
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
         return self.space.check(A, name)
@@ -79,6 +96,32 @@ class Kernel(BaseEstimator):
         """A batch of outputs as it was given, in a container of its own kind, after a check."""
         self.check(Y, name)
         return self.space.check(Y, name)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = _unless_frozen(cls.fit)  # type: ignore[method-assign]
+
+    def __sklearn_clone__(self) -> Kernel:
+        return self if self.is_frozen else self._unfitted()
+
+    def _unfitted(self) -> Kernel:
+        """Return a copy with the same parameters that is not fitted."""
+        return _clone_parametrized(self)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether further fits and clones leave the kernel as it is."""
+        return "frozen_" in vars(self)
+
+    def frozen(self) -> Kernel:
+        """Return a copy of this fitted kernel that further fits and clones leave as it is.
+
+        Models that are given it have the very same kernel, whatever they are fitted on.
+        """
+        other = copy.copy(self)
+        other.frozen_ = True
+        return other
 
     def fit(self, A: Items) -> Kernel:
         """Settle what depends on data, such as a length scale given as "median"."""

@@ -6,35 +6,30 @@ import numpy as np
 import scipy.linalg
 from scipy.integrate import simpson
 
-from .._arrays import Array, Items, host, is_foreign, like, namespace
+from .._arrays import Array, Items, like, namespace
 from .._parameters import non_negative, parameters
 from ..curves import as_grid
 from ..spaces import Curves
-from .base import VectorKernel
-from .capabilities import Features, ItemGradient
+from .base import Linear
+from .capabilities import ItemGradient
 from .gradients import ParameterGradient, slope
+from .linear_map import InnerProduct
 
 
-class CurveKernel(VectorKernel):
-    """k(f, g) = fᵀ RᵀR g of the values on a grid: finite features R f, which can be undone."""
+class CurveKernel(InnerProduct):
+    """k(f, g) = fᵀ G g of the values on a grid, of curves as they are or smoothed."""
 
     grid: Array | None
     smoothing: float
-
-    # -- what a kernel on curves implements ---------------------------------------------------
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
         """The matrix of the inner product before smoothing; its diagonal where it is diagonal."""
         raise NotImplementedError
 
-    # -- batches ------------------------------------------------------------------------------
-
-    depends_on_data = False
-
     def fit(self, A: Items) -> CurveKernel:
-        """Settle the grid and factor the inner product."""
-        self.grid_ = self._on(int(self.check(A, "A").shape[1]))
-        self.root_ = self._root(self.grid_)
+        """Determine the grid and factor the inner product."""
+        super().fit(A)
+        self.grid_ = self._on(*self.shape_)
         return self
 
     space = property(lambda k: Curves(vars(k).get("grid_") if k.grid is None else k.grid))
@@ -44,7 +39,7 @@ class CurveKernel(VectorKernel):
         return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """The same: predicted curves are told on the grid."""
+        """The same: predicted curves are on the grid."""
         return self.check(Y, name)
 
     def _on(self, width: int) -> np.ndarray:
@@ -52,29 +47,12 @@ class CurveKernel(VectorKernel):
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
-    # -- values -------------------------------------------------------------------------------
+    # What smoothing removes is lost.
+    invertible = property(lambda self: not self.smoothing)
 
-    @property
-    def features(self) -> Features:
-        """R f for every curve; what smoothing takes away does not come back."""
-        undo = None if self.smoothing else self._unrooted
-        return Features(lambda A: self._rooted(self.check(A, "A")), inverse=undo)
-
-    item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
-
-    def _unrooted(self, F: Array) -> Array:
-        """The curves whose features these are: R⁻¹ applied to each row."""
-        R = self._factor(int(F.shape[1]))
-        if R.ndim == 1:
-            return F / like(R, F)
-        solved = scipy.linalg.solve_triangular(R, host(F).T).T
-        return like(solved, F) if is_foreign(F) else solved
-
-    def _factor(self, width: int) -> np.ndarray:
-        return self.root_ if "root_" in self.__dict__ else self._root(self._on(width))
-
-    def _root(self, grid: np.ndarray) -> np.ndarray:
-        """R, the root of the metric after smoothing; its diagonal where it is diagonal."""
+    def _root(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The root of the metric after smoothing."""
+        grid = self._on(*shape)
         G = self._metric(grid)
         R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
         if non_negative(self.smoothing, "smoothing") == 0:
@@ -82,9 +60,14 @@ class CurveKernel(VectorKernel):
         S = smoother(grid, self.smoothing)
         return R[:, None] * S if R.ndim == 1 else R @ S
 
-    def _rooted(self, A: Array) -> Array:
-        R = like(self._factor(int(A.shape[1])), A)
-        return A * R if R.ndim == 1 else A @ R.T
+    @property
+    def item_gradient(self) -> ItemGradient:
+        """That of the linear kernel after R."""
+
+        def of(A: Array) -> ItemGradient:
+            return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
+
+        return ItemGradient(lambda A, B, C: of(A).vjp(A, B, C), lambda A, c: of(A).diag_vjp(A, c))
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
@@ -108,17 +91,6 @@ class CurveKernel(VectorKernel):
             return {name: A @ M @ B.T for name, M in slopes(A).items()}
 
         return ParameterGradient.of_grams(values, grams, diagonals)
-
-    def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Σ_j C_ij RᵀR b_j."""
-        R = like(self._factor(int(B.shape[1])), B)
-        return (C @ B) * R**2 if R.ndim == 1 else (C @ self._rooted(B)) @ R
-
-    def _diag_vjp(self, A: Array, c: Array) -> Array:
-        """2 c_i RᵀR a_i."""
-        R = like(self._factor(int(A.shape[1])), A)
-        rooted = 2.0 * c[:, None] * self._rooted(A)
-        return rooted * R if R.ndim == 1 else rooted @ R
 
 
 class L2(CurveKernel):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, like, namespace
+from .._arrays import Array, Items
 from ..spaces import Fields
-from .base import Kernel
-from .capabilities import Features
+from .linear_map import InnerProduct
 
 
-class FieldL2(Kernel):
+class FieldL2(InnerProduct):
     """k(f, g) = ∫ f g, by quadrature on a grid; an average over scattered points.
 
     Parameters
@@ -34,30 +33,11 @@ class FieldL2(Kernel):
 
     space = property(lambda self: self.fields or Fields())
 
-    def _rooted(self, A: Array, inverse: bool = False) -> Array:
-        """Multiply the values by the square roots of the quadrature weights, or divide by them."""
-        grid, xp = self.space.grid(tuple(int(s) for s in A.shape[1:])), namespace(A)
-        R, F = like(np.sqrt(grid.quadrature), A)[:, None], grid.split(A)
-        F = F / xp.where(R > 0, R, xp.ones_like(R)) if inverse else F * R
-        return xp.reshape(F, A.shape)
+    def check(self, A: Items, name: str = "X") -> Array:
+        """Fields as arrays of their own shape."""
+        return self.space.check(A, name)
 
-    depends_on_data = False
-
-    def fit(self, A: Items) -> FieldL2:
-        """Store the array shape that `features.inverse` restores."""
-        self.shape_ = tuple(int(s) for s in self.check(A, "A").shape[1:])
-        return self
-
-    @property
-    def features(self) -> Features:
-        """√w f, which can be undone."""
-
-        def forth(A: Items) -> Array:
-            A = self.check(A, "A")
-            return namespace(A).reshape(self._rooted(A), (A.shape[0], -1))
-
-        def back(F: Array) -> Array:
-            shaped = namespace(F).reshape(F, (F.shape[0], *getattr(self, "shape_", F.shape[1:])))
-            return self._rooted(shaped, inverse=True)
-
-        return Features(forth, inverse=back)
+    def _root(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The square roots of the quadrature weights, the same for all channels of a location."""
+        grid = self.space.grid(shape)
+        return np.repeat(np.sqrt(grid.quadrature), grid.channels)

@@ -88,7 +88,7 @@ class Precomputed(Kernel):
     def __init__(self, gram: Array | None = None):
         self.gram = gram
 
-    def __sklearn_clone__(self) -> Precomputed:
+    def _unfitted(self) -> Precomputed:
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
     # Items are indices into the Gram matrix, or rows of kernel values.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, dense, object_array
+from .._arrays import Array, Items, compressed_rows, dense, object_array
 from ..spaces import Classes, LabelSets
 from .base import Kernel, Linear, as_kernel
 from .capabilities import Features
@@ -95,7 +95,8 @@ class Labels(Wrapper):
         rows = [sorted({self._column(v, i, name) for v in s}) for i, s in enumerate(sets)]
         ends = np.cumsum([0, *map(len, rows)])
         columns = np.fromiter(chain.from_iterable(rows), int, ends[-1])
-        return csr_array((np.ones(len(columns)), columns, ends), (len(sets), len(self.columns_)))
+        shape = len(sets), len(self.columns_)
+        return compressed_rows(np.ones(len(columns)), columns, ends, shape)
 
     def _column(self, label: Hashable, index: int, name: str) -> int:
         column = self.columns_.get(label)

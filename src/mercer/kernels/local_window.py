@@ -60,6 +60,9 @@ class LocalWindow(Decaying):
         """A 64-bit key for each item and window, (items, windows)."""
         from ._window_loops import window_keys
 
+        lengths = np.diff(codes.starts)[rows]
+        if ((positions < 0) | (positions >= lengths)).any():
+            raise ValueError("every position must be one of its sequence.")
         ends, _ = self.windows()
         keys = np.zeros((len(rows), len(ends)), dtype=np.uint64)
         window_keys(codes.flat, codes.starts, rows, positions, ends, keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -14,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, object_array
+from .._checks import Limits, bounded, must
 from .._from_file import Lean
 from ..spaces import Opaque, Rows, Space
 from .base import Kernel
@@ -94,7 +96,7 @@ class Mapped(After, Lean):
         A function of a batch of items that returns as many; or a transformer. One that is fitted
         stays as it is; another is fitted where the kernel is. Or a network, any module of PyTorch,
         which `mercer.train_network` trains. Models save those transformers whose state is arrays
-        (scalers, PCA and the like), networks of usual layers, and no functions.
+        (scalers, PCA and the like) and the arrays of networks, but no functions.
     kernel
         The kernel on what the function returns.
     space
@@ -126,7 +128,7 @@ class Mapped(After, Lean):
         self.space = space
         self.inverse = inverse
 
-    def __sklearn_clone__(self) -> Mapped:
+    def _unfitted(self) -> Mapped:
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
 
@@ -165,7 +167,7 @@ class Mapped(After, Lean):
         if not is_module(function):
             return function
         if "network_" not in self.__dict__:
-            self.network_ = Network.of(function)
+            self.network_ = Network(function)
         return self.network_
 
     def _apply(self, A: Items) -> Items:
@@ -192,15 +194,28 @@ class ArrayTransformer:
     def __init__(self, name: str, state: dict[str, Any]):
         self.name, self.state = name, state
 
+    def check_loaded(self, limits: Limits) -> None:
+        """Refuse parameters that would make a transformation long or large."""
+        must(_module_of(self.name), f"{self.name!r:.40} is not a transformer that a file may hold")
+        must(isinstance(self.state, dict), "state must be a dictionary")
+        for name in {"max_iter", "sample_steps"} & self.state.keys():
+            bounded(self.state[name], name, 0, limits.steps // 10)
+        if "_max_degree" in self.state:  # of fitted PolynomialFeatures
+            degree = bounded(self.state["_max_degree"], "degree", 0, limits.steps // 100)
+            inputs = bounded(self.state.get("n_features_in_"), "n_features_in_", 0, limits.size)
+            must(math.comb(inputs + degree, degree) <= limits.size // 16, "degree is too large")
+
     @cached_property
     def made(self) -> Any:
         """The transformer; only those of `TRANSFORMERS` are ever made."""
-        module = next((m for m, names in TRANSFORMERS.items() if self.name in names), None)
-        if module is None:
-            raise ValueError(f"{self.name!r:.40} is no transformer that a model may hold.")
-        transformer = getattr(import_module(module), self.name)()
+        transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
         transformer.__dict__.update(self.state)
         return transformer
+
+
+def _module_of(name: str) -> str | None:
+    """Return the module of a transformer that a file may hold."""
+    return next((module for module, names in TRANSFORMERS.items() if name in names), None)
 
 
 def _made(function: Any) -> Any:
@@ -210,8 +225,6 @@ def _made(function: Any) -> Any:
 
 def _by_arrays(function: Any) -> Any:
     """A transformer that a file can hold; all else as it is, which the writer refuses."""
-    if is_module(function):
-        return Network.of(function)
     name, module = type(function).__name__, type(function).__module__.rpartition(".")[0]
     if name not in TRANSFORMERS.get(module, ()):
         return function

@@ -15,6 +15,7 @@ from ..spaces import Vectors
 from .base import Kernel, Linear
 from .capabilities import Fourier, ItemGradient
 from .gradients import ParameterGradient, by_complex_step, total
+from .linear_map import LinearMap
 from .mapped import After
 from .wrapper import Wrapper
 
@@ -211,33 +212,32 @@ class Smoothed(After):
         return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
-        return A @ like(self._matrix(int(A.shape[1])), A)
+        return self._map(int(A.shape[1]))(A)
 
-    def _matrix(self, pixels: int) -> np.ndarray:
+    def _map(self, pixels: int) -> LinearMap:
         """S, the product of a blur along columns and one along rows; symmetric."""
-        height, width = (whole(side, "a side of shape") for side in self.shape)
-        if height * width != pixels:
+        if self._pixels != pixels:
             raise ValueError(
-                f"shape={self.shape} has {height * width} pixels, but the images have {pixels}."
+                f"shape={self.shape} has {self._pixels} pixels, but the images have {pixels}."
             )
-        return _blurred(height, width, positive(self.width, "width"))
+        return LinearMap(_blurred(*self.shape, positive(self.width, "width")))
+
+    @property
+    def _pixels(self) -> int:
+        height, width = (whole(side, "a side of shape") for side in self.shape)
+        return height * width
 
     @property
     def fourier(self) -> Fourier | None:
-        """⟨ω, S(a - b)⟩ = ⟨Sω, a - b⟩: frequencies are blurred too."""
+        """Those of the kernel inside, blurred."""
         inner = self.inner.fourier
-        if inner is None:
-            return None
-        return Fourier(lambda *drawn: self._apply(inner.sample(*drawn)), False, inner.height)
+        return inner and self._map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """By the chain rule: S is its own transpose."""
+        """That of the kernel inside after the blur."""
         inner = self.inner.item_gradient
-        return inner and ItemGradient(
-            lambda A, B, C: self._apply(inner.vjp(self._apply(A), self._apply(B), C)),
-            lambda A, c: self._apply(inner.diag_vjp(self._apply(A), c)),
-        )
+        return inner and self._map(self._pixels).gradient(inner)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from .._arrays import Items, count, is_batch, is_foreign, refuse_scalar
+from .._from_file import Located
 from ..kernels import Kernel
 
 
-class BadBlock(ValueError):
+class BadBlock(Located):
     """A block that cannot be learnt from; its message has the block's number.
 
     Examples

@@ -95,7 +95,7 @@ def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, 
             found = {name: file[name] for name in names if name in known}
     except NO_ARCHIVE as error:
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if not isinstance(found.get(name), np.ndarray)]
     if missing:
         raise ValueError(f"{path} has no array {missing[0]!r}: it has {known}.")
     single = [name for name in names if not found[name].ndim]

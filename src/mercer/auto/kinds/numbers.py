@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..._arrays import Items
 from ...spaces import Curves, Space, Vectors
-from ..tables.notation import DURATION, NUMBERS, is_date
+from ..tables.notation import CLOCK, DURATION, NUMBERS, is_date
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, numbers
 from .cells import Cells
@@ -34,8 +34,8 @@ class NumberCells(Cells):
     shape_
         The shape of one array, for a column of arrays.
     forms_
-        How dates and durations come back, by column: the type of an array, "text", "date",
-        "datetime", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
+        How dates and durations come back, by column: the type of an array, "text", "clock" (8:30),
+        "date", "datetime", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
     moments_
         Whether a column of dates has times of the day.
     """
@@ -112,7 +112,10 @@ def _form(cells: Any) -> str:
         return "datetime" if first.tzinfo is None else f"{unit} {first.tzinfo}"
     if isinstance(first, date):
         return "date"
-    return "timedelta" if isinstance(first, timedelta) else "text"
+    if isinstance(first, timedelta):
+        return "timedelta"
+    clock = all(isinstance(cell, str) and CLOCK.fullmatch(cell.strip()) for cell in cells)
+    return "clock" if clock else "text"
 
 
 def _has_times(cells: Any, values: np.ndarray) -> bool:
@@ -153,4 +156,12 @@ def written_durations(values: np.ndarray, form: str) -> Any:
         return spans.astype(form)
     if form == "timedelta":
         return spans.tolist()
+    if form == "clock":
+        return [_clock(int(span)) for span in spans.astype("int64")]
     return [str(pd.Timedelta(span)) for span in spans]
+
+
+def _clock(seconds: int) -> str:
+    minutes, rest = divmod(abs(seconds), 60)
+    shown = f"{minutes // 60:02d}:{minutes % 60:02d}" + (f":{rest:02d}" if rest else "")
+    return f"-{shown}" if seconds < 0 else shown

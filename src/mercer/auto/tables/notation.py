@@ -191,7 +191,8 @@ def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] 
 def _days_of(texts: list[str], notation: str) -> np.ndarray:
     """Return `day` of every text by pandas, which is faster, and NaN where there is no date."""
     found = np.full(len(texts), np.nan)
-    forms = {text: tuple(_forms(text, notation)) for text in texts if text[:1].isalnum()}
+    with_digits = {text for text in texts if not text.isalpha()}  # pandas reads "today" and "now"
+    forms = {text: tuple(_forms(text, notation)) for text in with_digits}
     for form in dict.fromkeys(form for several in forms.values() for form in several):
         rest = [i for i, t in enumerate(texts) if np.isnan(found[i]) and form in forms.get(t, ())]
         read = pd.to_datetime([texts[i] for i in rest], format=form, errors="coerce", utc=True)

@@ -1,4 +1,4 @@
-"""Models as trees of plain values and named parts, and back.
+"""Models as trees of plain values and named parts.
 
 A node of the tree is null, a boolean, a string or a number as JSON has it, or an object with one
 key that says what it is. Parts that several others share are written once and referred to.
@@ -13,29 +13,40 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arrays import host, is_foreign
-from ._from_file import MARK, Lean
-from ._part_types import part_name, slots
-from ._reader import Reader
-
-__all__ = ["Reader", "Writer"]
+from .._arrays import host, is_foreign
+from .._from_file import MARK, Lean
+from ..kernels.networks import is_module
+from .making import slots
+from .parts import part_name
+from .reader import BITS
 
 
 class Writer:
-    """Turns a model into a tree; `arrays` are those that the tree refers to by number."""
+    """Translate a model into a tree.
+
+    Attributes
+    ----------
+    arrays
+        The arrays that the tree refers to by number.
+    networks
+        The modules of PyTorch whose arrays are in the tree.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
+        self.networks: list[Any] = []
         self._known: dict[int, int] = {}
         self._alive: list[Any] = []  # or a new object could take the place of one already written
 
     def write(self, value: Any, path: str) -> Any:
-        """The node of a value; `path` is how a message names it."""
+        """Return the node of a value; `path` is how a message names it."""
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, np.generic):
             return {"scalar": [value.dtype.str, self.write(value.item(), path)]}
         if isinstance(value, int):
+            if value.bit_length() > BITS:
+                raise TypeError(f"{path} is an integer of more than {BITS} bits: use a string.")
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": repr(value)}
@@ -49,6 +60,9 @@ class Writer:
     def _composite(self, value: Any, path: str) -> dict:
         if is_foreign(value):
             value = host(value)
+        if is_module(value):
+            self.networks.append(value)
+            return {"network": self.write(dict(value.state_dict()), path)}
         if isinstance(value, np.ndarray):
             return self._array(value, path)
         if sparse.issparse(value):
@@ -108,7 +122,7 @@ class Writer:
 
 
 def _state(part: Any) -> dict[str, Any]:
-    """What a part is made of, without what it computes again when asked."""
+    """Return the attributes of a part, without those that it computes when they are needed."""
     kind: type = type(part)
     own = [c for c in kind.__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
     if any("__getstate__" in vars(c) for c in own):

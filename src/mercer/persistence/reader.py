@@ -1,50 +1,63 @@
-"""Trees of plain values and named parts, read back into models within budgets."""
+"""Trees of plain values and named parts, read back into models within limits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from ._arrays import object_array
-from ._checks import DamagedModel, Limits, bounded, indices, must, offsets
-from ._from_file import MARK, FromFile
-from ._part_types import made, part_type
+from .._arrays import object_array
+from .._checks import DamagedModel, Limits, bounded, must
+from .._from_file import MARK, FromFile
+from ..kernels.networks import with_arrays
+from .archive import Refused
+from .making import made
+from .parts import part_type
 
+BITS = 1024
+"""Bits of the integers in a file, such as labels that are UUIDs."""
 WIDEST = 2**16
 """Bytes of one element of a dtype that a file names."""
 
 
 class Reader:
-    """Turns a tree back into a model within budgets.
+    """Translate a tree back into a model.
 
     Parameters
     ----------
     arrays
-        A function from a number in the tree to its array; each may be asked for once.
+        A function from a number in the tree to its array; each may be requested once.
     limits
-        The budgets.
+        What the tree may ask for.
+    networks
+        Modules that get the arrays of the networks in the tree, in their order.
     """
 
-    def __init__(self, arrays: Callable[[int], np.ndarray], limits: Limits | None = None):
+    def __init__(
+        self,
+        arrays: Callable[[int], np.ndarray],
+        limits: Limits | None = None,
+        networks: Sequence[Any] = (),
+    ):
         self.arrays = arrays
         self.limits = limits or Limits()
+        self._networks = list(networks)
         self._known: list[tuple[Any, int, int]] = []  # value, and what a reference to it counts
         self._depth = self._nodes = self._values = self._parts = 0
         self._taken: set[int] = set()
 
     def read(self, node: Any) -> Any:
-        """The value of a node."""
+        """Return the value of a node."""
         self._nodes += 1
         if self._nodes > self.limits.nodes:
             raise DamagedModel(f"it holds more than {self.limits.nodes} values")
         if not isinstance(node, dict):
-            if isinstance(node, list) or (type(node) is int and not -(2**63) <= node < 2**64):
-                raise DamagedModel("a bare list, or a number of too many digits, is no node")
+            if isinstance(node, list) or (type(node) is int and node.bit_length() > BITS):
+                raise DamagedModel("a node is a bare list, or an integer of too many digits")
             return node
         ((kind, content),) = node.items()
         if kind == "ref":
@@ -55,7 +68,7 @@ class Reader:
             dtype, value = content
             return _plain_dtype(dtype).type(self.read(value))
         if kind not in _READERS:
-            raise DamagedModel(f"{kind!r:.40} is no kind of value that a model holds")
+            raise DamagedModel(f"{kind!r:.40} is not a kind of value that a model holds")
         return self._new(kind, content)
 
     def _new(self, kind: str, content: Any) -> Any:
@@ -70,13 +83,13 @@ class Reader:
         return value
 
     def mark(self, file: str) -> None:
-        """Tell the estimators that were read which file they are of."""
+        """Store the name of the file in the estimators that were read."""
         for value, _, _ in self._known:
             if isinstance(value, FromFile):
                 vars(value)[MARK] = file
 
     def _again(self, number: Any) -> Any:
-        """What was read before; it counts again, since whoever walks the model meets it again."""
+        """Return a value that was read before; it counts once more, as code that visits it."""
         bounded(number, "a reference", 0, len(self._known) - 1)
         value, values, parts = self._known[number]
         self._count(values, parts)
@@ -111,7 +124,7 @@ class Reader:
 
     def _keys(self, keys: list) -> list:
         for key in keys:
-            must(_is_plain(key), f"{type(key).__name__} is no plain value, to be found by")
+            must(_is_plain(key), f"a key must be a plain value, got {type(key).__name__}")
         return keys
 
     def _dict(self, content: list) -> dict:
@@ -131,11 +144,14 @@ class Reader:
         data, columns_of, starts = self._items(parts)
         for part, sorts in ((data, "biufc"), (columns_of, "i"), (starts, "i")):
             plain = isinstance(part, np.ndarray) and part.dtype.kind in sorts and part.ndim == 1
-            must(plain, "a sparse matrix has other arrays than a sparse matrix has")
-        indices(columns_of, "sparse indices", 0, columns, len(data), dtype=columns_of.dtype)
-        offsets(starts, "sparse indptr", len(data), rows + 1, dtype=starts.dtype)
+            must(plain, "a sparse matrix must have one array of numbers and two of indices")
         kind = getattr(sparse, name.replace(layout, "csr"))
-        return kind((data, columns_of, starts), shape=(rows, columns)).asformat(layout)
+        try:
+            matrix = kind((data, columns_of, starts), shape=(rows, columns))
+            matrix.check_format(full_check=True)  # before any loop of scipy reads by its indices
+        except ValueError as problem:
+            raise DamagedModel(f"a sparse matrix: {problem}") from None
+        return matrix.asformat(layout)
 
     def _graph(self, content: list) -> Any:
         import networkx
@@ -149,9 +165,18 @@ class Reader:
         graph.add_nodes_from(named)
         for a, b, data in edges:
             ends = self._keys([self.read(a), self.read(b)])
-            must(all(end in graph for end in ends), "an edge of a graph has no node")
+            must(all(end in graph for end in ends), "an edge of a graph must join nodes of it")
             graph.add_edges_from([(*ends, self.read(data))])
         return graph
+
+    def _network(self, content: Any) -> Any:
+        state = self.read(content)
+        if not self._networks:
+            raise Refused(
+                "holds the arrays of a network, not its layers: pass a module that has them, "
+                "mercer.load(path, network=module)."
+            )
+        return with_arrays(self._networks.pop(0), state)
 
     def _part(self, content: list) -> Any:
         name, state = content
@@ -178,6 +203,7 @@ _READERS: dict[str, Any] = {
     "range": Reader._range,
     "bytes": lambda reader, content: bytes.fromhex(content),
     "graph": Reader._graph,
+    "network": Reader._network,
     "part": Reader._part,
 }
 
@@ -185,7 +211,7 @@ _READERS: dict[str, Any] = {
 def _plain_dtype(text: str) -> np.dtype:
     dtype = np.dtype(text)
     if dtype.hasobject or dtype.kind not in "biufcSUmM" or dtype.itemsize > WIDEST:
-        raise ValueError(f"{text!r:.40} is no dtype of plain numbers or text")
+        raise ValueError(f"{text!r:.40} is not a dtype of plain numbers or text")
     return dtype
 
 

@@ -1,0 +1,95 @@
+"""Kernels after a linear map of the items: inner products on a grid, and blurred images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from .._arrays import Array, Items, host, is_foreign, like, namespace
+from .base import VectorKernel
+from .capabilities import Features, Fourier, ItemGradient
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """A matrix R that is applied to rows.
+
+    Attributes
+    ----------
+    matrix
+        R; its diagonal where it is diagonal.
+    """
+
+    matrix: np.ndarray
+
+    def __call__(self, A: Array) -> Array:
+        """R a for every row."""
+        R = like(self.matrix, A)
+        return A * R if R.ndim == 1 else A @ R.T
+
+    def adjoint(self, F: Array) -> Array:
+        """Rᵀ f for every row."""
+        R = like(self.matrix, F)
+        return F * R if R.ndim == 1 else F @ R
+
+    def inverse(self, F: Array) -> Array:
+        """R⁻¹ f for every row, R being diagonal or upper triangular; 0 where a diagonal R is 0."""
+        R = self.matrix
+        if R.ndim == 1:
+            return F / like(np.where(R > 0, R, 1.0), F)
+        solved = scipy.linalg.solve_triangular(R, host(F).T).T
+        return like(solved, F) if is_foreign(F) else solved
+
+    def gradient(self, inner: ItemGradient) -> ItemGradient:
+        """Derivatives of a kernel after the map, by the chain rule."""
+        return ItemGradient(
+            lambda A, B, C: self.adjoint(inner.vjp(self(A), self(B), C)),
+            lambda A, c: self.adjoint(inner.diag_vjp(self(A), c)),
+        )
+
+    def fourier(self, inner: Fourier) -> Fourier:
+        """Frequencies of a kernel after the map: ⟨ω, R(a - b)⟩ = ⟨Rᵀω, a - b⟩."""
+        return Fourier(lambda *drawn: self.adjoint(inner.sample(*drawn)), False, inner.height)
+
+
+class InnerProduct(VectorKernel):
+    """k(f, g) = ⟨R f, R g⟩ of arrays of one shape: finite features R f, which can be undone."""
+
+    depends_on_data = False
+    invertible = True
+    """Whether R has an inverse."""
+
+    def _root(self, shape: tuple[int, ...]) -> np.ndarray:
+        """R for items of a shape; its diagonal where it is diagonal."""
+        raise NotImplementedError
+
+    def fit(self, A: Items) -> InnerProduct:
+        """Store the shape of the items, which `features.inverse` restores, and R."""
+        self.shape_ = _shape(self.check(A, "A"))
+        self.root_ = self._root(self.shape_)
+        return self
+
+    def _map(self, shape: tuple[int, ...]) -> LinearMap:
+        known = vars(self).get("root_")
+        return LinearMap(self._root(shape) if known is None else known)
+
+    @property
+    def features(self) -> Features:
+        """R f; undone where R has an inverse."""
+
+        def forth(A: Items) -> Array:
+            A = self.check(A, "A")
+            return self._map(_shape(A))(namespace(A).reshape(A, (A.shape[0], -1)))
+
+        def back(F: Array) -> Array:
+            shape = vars(self).get("shape_", _shape(F))
+            return namespace(F).reshape(self._map(shape).inverse(F), (F.shape[0], *shape))
+
+        return Features(forth, inverse=back if self.invertible else None)
+
+
+def _shape(A: Array) -> tuple[int, ...]:
+    """The shape of one item."""
+    return tuple(int(size) for size in A.shape[1:])

@@ -1,0 +1,152 @@
+"""Model files that are safe to share: arrays, text and named parts, and no code.
+
+A model file is a zip archive of ``model.json``, a tree of plain values and of mercer's own parts by
+name, and one ``.npy`` member for each array. Loading makes parts without calling their code and
+sets the attributes that the file has. It never unpickles, and imports only mercer's own modules.
+
+`parts` has the names of parts and makes them, `writer` and `reader` translate between models and
+trees, and `archive` reads and writes the zip archive within limits.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .._checks import DamagedModel, Limits, must
+from .._files import replacing
+from .archive import FORMAT, TREE, Archive, Refused, write_archive
+from .parts import part_name, register
+from .reader import Reader
+from .writer import Writer
+
+__all__ = ["FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
+
+UNLIMITED = Limits(
+    nodes=2**62, depth=10_000, parts=2**62, size=2**62, steps=2**62, memory=float("inf")
+)
+"""Limits for a file that was written a moment ago."""
+_WAY_OUT = (
+    "Save or copy it again; if it is your own, load it with the mercer that saved it, or raise a "
+    "limit: mercer.load(path, limits=mercer.Limits(...))."
+)
+
+
+def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path:
+    """Write a fitted model (or a kernel, an operator, any part) to a file.
+
+    Parameters
+    ----------
+    model
+        What to save. Functions cannot be saved, and are refused by name; neither can custom
+        classes that were not registered (`mercer.register`). A PyTorch network is saved as its
+        arrays: `load` needs a module with the same layers.
+    path
+        The file. It is replaced only after the new one was read back. A link stays, and the file
+        that it leads to is replaced.
+    variance
+        Whether ``embed(X).variance()`` is to work on the loaded model. That keeps the spectra of
+        the inputs: without low-rank features as many numbers as the square of the training inputs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import mercer
+    >>> model = mercer.KernelDependency().fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = mercer.save(model, f"{folder}/model.mercer")
+    ...     again = mercer.load(file)
+    >>> bool(again.predict([[0.5]]) == model.predict([[0.5]]))
+    True
+    """
+    path = _as_path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a folder: make it first.")
+    if part_name(type(model)) is None:
+        raise TypeError(
+            f"save takes a model or a part of one, got {type(model).__name__}: fit an estimator of "
+            "mercer, or call mercer.register on a custom class first."
+        )
+    if variance:
+        from ..estimators.saved_posterior import keeping_variance
+
+        model = keeping_variance(model)
+    writer = Writer()
+    root = writer.write(model, type(model).__name__)
+    with replacing(path) as draft:
+        write_archive(draft, root, writer.arrays)
+        _check_saved(draft, path, writer.networks)
+    return path
+
+
+def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
+    """Refuse a draft that cannot be loaded, so that it does not replace a good file."""
+    try:
+        with Archive(draft, UNLIMITED) as archive:
+            _read(archive, networks)
+    except Exception as problem:
+        raise ValueError(
+            f"the file could not be loaded again ({problem!s:.300}), so {path} is unchanged. "
+            "Change what the message names, or keep the model in this process."
+        ) from problem
+
+
+def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any = None) -> Any:
+    """Read what `save` wrote. No code in the file is run, whoever made it.
+
+    Parameters
+    ----------
+    path
+        The file. `DamagedModel` says what is wrong with one that cannot be read.
+    limits
+        What the file may ask for; None for `Limits()`. Raise a limit for a large model of your
+        own that is refused.
+    network
+        For a model with a PyTorch network: a module with the layers that it had (or a list of
+        modules, in the order of the kernels). A copy gets the saved arrays.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from mercer import KernelDependency, load, save
+    >>> model = KernelDependency().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+    >>> path = save(model, os.path.join(tempfile.mkdtemp(), "model.mercer"))
+    >>> bool((load(path).predict([[0.5]]) == model.predict([[0.5]])).all())
+    True
+    """
+    path = _as_path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file: give the path of a saved model.")
+    networks = list(network) if isinstance(network, list | tuple) else [network]
+    try:
+        with Archive(path, limits or Limits()) as archive:
+            return _read(archive, [] if network is None else networks)
+    except Refused as problem:
+        raise DamagedModel(f"{path} {problem}") from None
+    except DamagedModel as problem:
+        raise DamagedModel(f"{path} is not a model, or is damaged: {problem}. {_WAY_OUT}") from None
+    except Exception as problem:  # whatever a broken file makes zip, json or numpy say
+        raise DamagedModel(
+            f"{path} is not a mercer model, or is damaged ({type(problem).__name__}: "
+            f"{problem!s:.200}). {_WAY_OUT}"
+        ) from None
+
+
+def _read(archive: Archive, networks: list[Any]) -> Any:
+    reader = Reader(archive.array, archive.limits, networks)
+    root = reader.read(archive.root)
+    must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
+    reader.mark(str(archive.path))
+    return root
+
+
+def _as_path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"path must be a string or a path, got {type(path).__name__}: for an open file pass "
+            "its name."
+        )
+    return Path(path)

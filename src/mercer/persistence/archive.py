@@ -1,0 +1,147 @@
+"""The zip archive of a model: its tree and its arrays, read within limits."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .._checks import DamagedModel, Limits, is_whole, must
+from .._memory import available
+
+FORMAT = 2
+"""The only format that is read and written; raised when the meaning of a file changes."""
+TREE = "model.json"
+SMALL, RATIO = 2**28, 50
+"""Bytes that any file may unpack to, and those for each byte that it has on disk."""
+PER_BYTE = 4
+"""Values in a tree for each byte that it has on disk, beyond those that any file may have."""
+SIGNS = 4
+"""Brackets and commas in a tree for each value."""
+TEXT = 64
+"""Bytes of a tree for each value."""
+
+
+class Refused(DamagedModel):
+    """A file that is whole but cannot be loaded here; the message continues "FILE ..."."""
+
+
+class Archive:
+    """An open model file.
+
+    Attributes
+    ----------
+    root
+        The tree of the model.
+    limits
+        The limits, the number of values raised by the size of the file.
+    """
+
+    def __init__(self, path: Path, limits: Limits):
+        self.path = path
+        self._file = zipfile.ZipFile(path)
+        try:
+            self._open(limits)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open(self, limits: Limits) -> None:
+        on_disk = self.path.stat().st_size
+        self._check_memory(on_disk, limits)
+        packed = self._file.getinfo(TREE).compress_size
+        self.limits = replace(limits, nodes=limits.nodes + PER_BYTE * packed)
+        tree = json.loads(self._tree_text())
+        must(isinstance(tree, dict), "its tree is not an object")
+        _check_format(tree)
+        must(isinstance(tree["digests"], dict), "its digests are not an object")
+        self.root, self._digests = tree["root"], tree["digests"]
+
+    def _check_memory(self, on_disk: int, limits: Limits) -> None:
+        usual = min(available() / 2, SMALL + RATIO * on_disk)
+        most = usual if limits.memory is None else limits.memory
+        members = self._file.infolist()
+        packed = {info.compress_type for info in members}
+        must(packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}, "it is packed in another way")
+        stated = max((info.compress_size for info in members), default=0)
+        must(stated <= on_disk, "it states that a member is larger than the file")
+        total = sum(info.file_size for info in members)
+        must(total <= most, f"it claims {total:.3g} bytes, more than the allowed {most:.3g}")
+
+    def _tree_text(self) -> bytes:
+        nodes = self.limits.nodes
+        too_many = f"it holds more than {nodes} values"
+        must(self._file.getinfo(TREE).file_size <= TEXT * nodes, too_many)
+        text = self._file.read(TREE)
+        must(sum(text.count(sign) for sign in (b"{", b"[", b",")) <= SIGNS * nodes, too_many)
+        return text
+
+    def array(self, number: int) -> np.ndarray:
+        """Return an array, checked against its digest."""
+        name = f"arrays/{int(number)}.npy"
+        data = self._file.read(name)
+        digest = hashlib.sha256(data).hexdigest()
+        must(digest == self._digests[name], f"the array {name} is not the one that was saved")
+        return _unpacked(data, name)
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._file.close()
+
+
+def _check_format(tree: dict) -> None:
+    number = tree["format"]
+    if not is_whole(number) or number != FORMAT:
+        newer = is_whole(number) and number > FORMAT
+        way_out = "upgrade mercer" if newer else "fit the model again and save it"
+        raise Refused(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
+
+
+def _unpacked(data: bytes, name: str) -> np.ndarray:
+    """Return the array of a member whose header claims as many bytes as there are."""
+    buffer = io.BytesIO(data)
+    major, minor = np.lib.format.read_magic(buffer)
+    header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
+    shape, _, dtype = header(buffer)
+    must(not dtype.hasobject, f"the array {name} is a pickle, which is never read")
+    must(dtype.kind in "biufcSUmM" and dtype.isnative, f"the array {name} has dtype {dtype}")
+    must(
+        all(size >= 0 for size in shape)
+        and math.prod(shape) * dtype.itemsize == len(data) - buffer.tell(),
+        f"the array {name} is not as large as it claims",
+    )
+    buffer.seek(0)
+    return np.load(buffer, allow_pickle=False)
+
+
+def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:
+    """Write a tree and its arrays."""
+    members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(arrays)}
+    tree = {
+        "format": FORMAT,
+        "mercer": __version__,
+        "root": root,
+        "digests": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
+    }
+    members[TREE] = json.dumps(tree, allow_nan=False).encode()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in members.items():
+            member = zipfile.ZipInfo(name)  # without a date: equal models are equal files
+            file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)
+
+
+def _npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()

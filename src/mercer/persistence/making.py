@@ -1,0 +1,112 @@
+"""Parts made of the attributes in a file, without calling their code."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, lru_cache
+from numbers import Integral, Real
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._checks import Limits, is_whole, must
+
+UNBOUNDED = {
+    "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
+}  # fmt: skip
+"""Seeds, and counts of what was seen: their size takes neither time nor memory."""
+
+
+def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
+    """Return a part with the given attributes; only its `check_loaded` is called.
+
+    Attributes must have the types that the class states, and must not hide a method of it.
+    Parameters that the file does not have get their defaults.
+    """
+    parameters, hints = defaults(kind), _hints(kind)
+    for name, value in state.items():
+        _check_name(kind, name)
+        if is_whole(value) and name not in UNBOUNDED:
+            most = limits.size if name in parameters else limits.size // 16
+            must(abs(value) <= most, f"{name} is larger than {most}")
+        elif name in hints and name not in parameters:
+            must(_fits(value, hints[name]), f"{name} is {type(value).__name__}")
+    absent = _needed(kind) - state.keys()
+    must(not absent, f"{sorted(absent)} is missing")
+    part: Any = object.__new__(kind)
+    values = parameters | state
+    for slot in slots(kind) & values.keys():
+        object.__setattr__(part, slot, values.pop(slot))
+    if values:
+        part.__dict__.update(values)
+    if hasattr(kind, "check_loaded"):
+        part.check_loaded(limits)
+    return part
+
+
+@lru_cache(4096)
+def _check_name(kind: type, name: str) -> None:
+    """Refuse an attribute that would hide a method, a property or a fixed fact of the class."""
+    must(name.isidentifier() and not name.startswith("__"), f"{name!r:.40} is not an attribute")
+    if name in slots(kind) or name in _parameters(kind) or _is_record(kind):
+        own = _is_record(kind) and name not in {f.name for f in fields(kind)}
+        must(not own, f"{name!r:.40} is not an attribute")
+        return
+    found = inspect.getattr_static(kind, name, None)
+    hides = callable(found) or hasattr(found, "__get__") or isinstance(found, bool)
+    must(not hides, f"{name!r:.40} is not an attribute that a file may set")
+
+
+def _needed(kind: type) -> set[str]:
+    """What a part cannot be without: parameters and fields that have no default."""
+    if _is_record(kind):
+        return {f.name for f in fields(kind) if f.default is MISSING}
+    return _parameters(kind).keys() - defaults(kind).keys()
+
+
+def _is_record(kind: type) -> bool:
+    """Whether a part is its fields and nothing more: estimators gain attributes in a fit."""
+    return is_dataclass(kind) and not issubclass(kind, BaseEstimator)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types that a class states for its attributes."""
+    try:
+        return get_type_hints(kind)
+    except NameError:  # of names that only a type checker imports
+        return {}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a stated type, as far as that can be told."""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, choice) for choice in get_args(hint))
+    if hint in (int, float, bool):
+        boolean = isinstance(value, bool | np.bool_)
+        number = isinstance(value, Integral if hint is int else Real)
+        return boolean if hint is bool else number and not boolean
+    kind = origin or hint
+    plain = isinstance(kind, type) and not kind.__module__.startswith(("collections", "typing"))
+    return isinstance(value, kind) if plain else True
+
+
+@cache
+def slots(kind: type) -> set[str]:
+    """The attributes of a part that has no dictionary for them."""
+    return {slot for c in kind.__mro__ for slot in c.__dict__.get("__slots__", ())}
+
+
+def defaults(kind: type) -> dict[str, Any]:
+    """The parameters that have a default: what a file lacks that is older than a parameter."""
+    return {n: p.default for n, p in _parameters(kind).items() if p.default is not p.empty}
+
+
+@cache
+def _parameters(kind: type) -> dict[str, inspect.Parameter]:
+    """What an estimator is made with."""
+    return dict(inspect.signature(kind).parameters) if issubclass(kind, BaseEstimator) else {}

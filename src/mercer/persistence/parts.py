@@ -1,0 +1,124 @@
+"""The classes that a model file may name, by folder and class name."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .._checks import must
+
+FOLDERS = (
+    "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
+    "estimators", "sets", "sequences", "embedding", "curves", "tables", "auto", "symmetric",
+    "problem",
+)  # fmt: skip
+"""Folders and modules with parts of models; nothing else is imported for a file."""
+_REGISTERED: dict[str, type] = {}
+
+
+def register(cls: type) -> type:
+    """Let models that hold a custom class be saved, and be loaded where it is registered.
+
+    A file names the class by module and name; loading imports nothing, so that the process that
+    loads must have called `register` too. Use it as a decorator, or call it. To refuse files that
+    were tampered with, give the class a method ``check_loaded(self, limits)`` that raises
+    `DamagedModel`: it is called with the `Limits` in force when a file has made an object, by
+    setting attributes and without calling ``__init__``.
+
+    Parameters
+    ----------
+    cls
+        A kernel, operator, feature map, loss, decoder or space: a class that derives from
+        scikit-learn's `BaseEstimator`, or a dataclass.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> from mercer.kernels import Kernel
+    >>> @mercer.register
+    ... class SameFirst(Kernel):
+    ...     def _gram(self, A, B):
+    ...         return np.array([[float(a[0] == b[0]) for b in B] for a in A])
+    >>> model = mercer.KernelDependency(SameFirst()).fit(["ab", "ba"], [0.0, 1.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = mercer.load(mercer.save(model, f"{folder}/model.mercer"))
+    >>> type(again.kernel).__name__
+    'SameFirst'
+    """
+    if not isinstance(cls, type) or not (issubclass(cls, BaseEstimator) or is_dataclass(cls)):
+        raise TypeError(
+            f"register takes a class that derives from a kernel, operator, feature map, loss, "
+            f"decoder or space of mercer's (or is a dataclass), got {cls!r:.80}."
+        )
+    if _own_name(cls) is not None:
+        raise ValueError(f"{cls.__name__} is mercer's own and needs no registration.")
+    _REGISTERED[_registered_name(cls)] = cls
+    return cls
+
+
+def _registered_name(kind: type) -> str:
+    return f"registered:{kind.__module__}.{kind.__qualname__}"
+
+
+def part_name(kind: type) -> str | None:
+    """Return how a file names a class; None for a class that is not a part of mercer's models."""
+    name = _registered_name(kind)
+    return name if _REGISTERED.get(name) is kind else _own_name(kind)
+
+
+def _own_name(kind: type) -> str | None:
+    """Return the folder and the name of a class of mercer's; modules in a folder may change."""
+    package, _, module = kind.__module__.partition(".")
+    folder = module.partition(".")[0]
+    if package != "mercer" or folder not in FOLDERS or "." in kind.__qualname__:
+        return None
+    return f"{folder}.{kind.__qualname__}"
+
+
+def part_type(name: Any) -> type:
+    """Return the class that a file names; ValueError where it is not a part of mercer's models."""
+    if isinstance(name, str) and name.startswith("registered:"):
+        must(
+            name in _REGISTERED,
+            f"it holds {name.removeprefix('registered:')!r:.80}, a class that is not mercer's: "
+            "import it and call mercer.register on it first, if you trust its author",
+        )
+        return _REGISTERED[name]
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z]+\.[A-Za-z0-9_]+", name):
+        raise ValueError(f"{name!r:.60} is not the name of a part")
+    folder, _, called = name.partition(".")
+    found = _class(folder, called) if folder in FOLDERS else None
+    if found is None:
+        raise ValueError(f"{name!r:.60} is an unknown type: this mercer has no such part")
+    return found
+
+
+@lru_cache(4096)
+def _class(folder: str, called: str) -> type | None:
+    """Return the class of a name that some module of a folder defines."""
+    for module in _modules(folder):
+        found = vars(module).get(called)
+        if isinstance(found, type) and found.__module__ == module.__name__:
+            return found
+    return None
+
+
+def _modules(folder: str) -> Iterator[ModuleType]:
+    """Import the modules of a folder one by one; those that compile loops come last."""
+    package = import_module(f"mercer.{folder}")
+    yield package
+    inside = pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}.")
+    names = [found.name for found in inside]
+    for name in sorted(names, key=lambda name: (name not in sys.modules, "._" in name)):
+        yield import_module(name)
