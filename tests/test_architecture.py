@@ -33,7 +33,9 @@ ORDER = [
     {"problem"},
     {"solvers", "sources"},
     {"decoders", "metrics"},
+    {"defaults"},
     {"estimators"},
+    {"sets"},
     {"sequences"},
     {"persistence"},
     {"testing", "plots"},
@@ -100,7 +102,7 @@ def test_this_test_sees_imports():
 
 
 ROOMS = ["kernels", "features", "operators", "sources", "solvers", "decoders"]
-ROOMS += ["estimators", "sequences"]
+ROOMS += ["estimators", "sequences", "sets"]
 
 
 @pytest.mark.parametrize("name", ["mercer", *(f"mercer.{room}" for room in ROOMS)])

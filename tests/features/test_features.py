@@ -148,7 +148,7 @@ def test_incomplete_cholesky_stops_at_its_tolerance(A):
 @pytest.mark.parametrize("rank", [0, -1, 2.5, "all"])
 @pytest.mark.parametrize("kind", [KernelPCA, IncompleteCholesky])
 def test_bad_rank(kind, rank, A):
-    with pytest.raises(ValueError, match="rank must be a positive whole number or None"):
+    with pytest.raises(ValueError, match="rank must be a positive integer or None"):
         kind(rank=rank).fit(RBF(1.0), A)
 
 

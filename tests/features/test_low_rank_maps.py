@@ -187,7 +187,7 @@ def test_nystroem_takes_a_rank_or_landmarks():
 @pytest.mark.parametrize("rank", [0, -1, 2.5])
 @pytest.mark.parametrize("Map", [RandomPivotedCholesky, Nystroem, RandomFourier])
 def test_bad_rank(Map, rank):
-    with pytest.raises(ValueError, match="rank must be a positive whole number"):
+    with pytest.raises(ValueError, match="rank must be a positive integer"):
         Map(rank=rank).fit(RBF(1.0), [[1.0], [2.0]])
 
 

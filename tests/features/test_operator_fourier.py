@@ -150,14 +150,14 @@ def test_a_kernel_that_separates(rng):
 def test_refusals(rng):
     X = rng.normal(size=(8, 2))
     map = RandomOperatorFourier(10)
-    with pytest.raises(ValueError, match="no function of x - x'"):
+    with pytest.raises(ValueError, match="not a function of x - x'"):
         KernelDependency(CurlFree() + Linear() * Identity(), features=map, fit_intercept=False).fit(
             X, X
         )
     for Model in (KernelDependency, KernelDependencyCV):
         with pytest.raises(ValueError, match=r"use features=RandomOperatorFourier\(rank\)"):
             Model(CurlFree(), features=RandomFourier(10)).fit(X, X)
-    with pytest.raises(ValueError, match="rank must be a positive whole number"):
+    with pytest.raises(ValueError, match="rank must be a positive integer"):
         KernelDependency(CurlFree(), features=RandomOperatorFourier(0), fit_intercept=False).fit(
             X, X
         )

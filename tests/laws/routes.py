@@ -1,6 +1,7 @@
 """Every route, with a problem that it solves and what it refuses; and the kernels written out."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -247,32 +248,49 @@ class Condition:
     grouped: bool = False
 
 
+PLAIN = Condition()
 CONDITIONS = {
-    "plain": Condition(),
+    "plain": PLAIN,
     "intercept, groups": Condition(intercept=True, grouped=True),
     "weights, intercept, groups": Condition(intercept=True, weighted=True, grouped=True),
 }
 
 
 class Posed:
-    """A case under a condition: a public fit, and the dense reference of the same problem."""
+    """A case with data: a public fit, and the dense reference of the same problem.
 
-    def __init__(self, case: Case, condition: Condition, factor: Callable | None = None):
-        self.case, self.intercept, self.alpha = case, condition.intercept, ALPHA
-        (self.X, Y), self.X_new = case.data(N), case.data(M, seed=1)[0]
-        self.Y, self.given = Y, {}
-        self.w = 0.5 + np.arange(N) % 4 if condition.weighted else np.ones(N)
-        self.labels = np.arange(N) * 7 % 5 if condition.grouped else np.arange(N)
-        V = Y.reshape(N, -1)
-        if case.output is not None:
-            V = literal.coordinates(literal.rbf(case.output)(V, V))
-        self.V = V
-        if condition.weighted:
-            self.given["sample_weight"] = self.w
-        if condition.grouped:
-            self.given["groups"] = self.labels
+    Attributes
+    ----------
+    weights, groups
+        What fit is given besides the pairs; None where it is not.
+    w, labels
+        The same in full.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        condition: Condition = PLAIN,
+        factor: Callable | None = None,
+        alpha: float = ALPHA,
+        scale: float = 1.0,
+        weights: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ):
+        self.case, self.intercept, self.alpha = case, condition.intercept, alpha
+        (X, self.Y), X_new = case.data(N), case.data(M, seed=1)[0]
+        self.X, self.X_new, self._factor = scale * X, scale * X_new, factor
+        if condition.weighted and weights is None:
+            weights = 0.5 + np.arange(N) % 4
+        if condition.grouped and groups is None:
+            groups = np.arange(N) * 7 % 5
+        self.weights, self.groups = weights, groups
+        self.w = np.ones(N) if weights is None else weights
+        self.labels = np.arange(N) if groups is None else groups
         self.all_labels = np.tile(self.labels, max(1, len(case.images)))
-        self._factor = factor
+        self.V = self.Y.reshape(N, -1)
+        if case.output is not None:
+            self.V = literal.coordinates(literal.rbf(case.output)(self.V, self.V))
 
     def model(self, kernel: Any = None, **params: Any) -> KernelDependency:
         """The estimator, fitted."""
@@ -281,13 +299,9 @@ class Posed:
         params = {"alpha": self.alpha, "fit_intercept": self.intercept} | case.params | params
         model = KernelDependency(case.kernel if kernel is None else kernel, output, **params)
         if not case.blocks:
-            return model.fit(self.X, self.Y, **self.given)
-        w = self.given.get("sample_weight")
-        cut = [slice(0, 5), slice(5, N)]
-        pairs = [(self.X[rows], self.Y[rows]) for rows in cut]
-        return model.fit(
-            pairs if w is None else [(*p, w[rows]) for p, rows in zip(pairs, cut, strict=True)]
-        )
+            return model.fit(self.X, self.Y, groups=self.groups, sample_weight=self.weights)
+        given = (self.X, self.Y) if self.weights is None else (self.X, self.Y, self.weights)
+        return model.fit([tuple(A[rows] for A in given) for rows in (slice(0, 5), slice(5, N))])
 
     @cached_property
     def fitted(self) -> KernelDependency:
@@ -306,8 +320,7 @@ class Posed:
     def kernel_without_operator(self) -> Any:
         """A fitted `Shared` kernel whose operator over channels is left out."""
         params = self.case.kernel.get_params(deep=False) | {"operator": None} | WINDOWS
-        X, Y = rings()
-        return Shared(**params).for_outputs(Y.shape[1:]).fit(X, Y)
+        return Shared(**params).for_outputs(self.X.shape[1:]).fit(self.X, self.X)
 
     @property
     def sides(self) -> tuple:
@@ -325,7 +338,7 @@ class Posed:
 
 def replace_data(posed: Posed) -> Posed:
     """The same with images of all pairs as further pairs."""
-    more = Posed(posed.case, Condition(intercept=posed.intercept))
+    more = copy(posed)
     images = posed.case.images
     more.X = np.concatenate([act(posed.X) for act in images])
     more.V = np.concatenate([act(posed.V) for act in images])
@@ -366,17 +379,18 @@ class Route:
     grouped: bool = True
     error: float = 1e-9
 
-    def posed(self, condition: str) -> Posed:
-        at = CONDITIONS[condition]
-        return Posed(
-            CASES[self.case],
-            replace(at, grouped=at.grouped and self.grouped),
-            lambda problem: self.solver.factor(problem, self.want, Cache()),
-        )
+    def posed(self, condition: Condition, **data: Any) -> Posed:
+        """The case under a condition, factored by this route."""
+        condition = replace(condition, grouped=condition.grouped and self.grouped)
 
-    def refused(self, condition: str) -> dict[str, str]:
+        def factor(problem: Any) -> Any:
+            return self.solver.factor(problem, self.want, Cache())
+
+        return Posed(CASES[self.case], condition, factor, **data)
+
+    def refused(self, condition: Condition) -> dict[str, str]:
         """What is refused under a condition."""
-        return self.refuses | (self.weighted if CONDITIONS[condition].weighted else {})
+        return self.refuses | (self.weighted if condition.weighted else {})
 
 
 ONE = Want(alphas=[ALPHA])

@@ -11,7 +11,6 @@ from laws.routes import ALPHA, CASES, CONDITIONS, ROUTES, M, N, Posed
 from mercer.solvers import SOLVERS, Refit
 
 SETS = [np.arange(0), np.array([3]), np.array([1, 4, 5]), np.arange(N - 4)]
-PATH = [ALPHA, 3 * ALPHA]
 
 
 def test_no_route_is_missing():
@@ -23,36 +22,36 @@ def test_no_route_is_missing():
 
 
 def solution(found, at):
-    return found.solve(ALPHA).points(at.X_new).inner(at.Y), at.dense.solution() @ at.V.T
+    return found.solve(at.alpha).points(at.X_new).inner(at.Y), at.dense.solution() @ at.V.T
 
 
 def left_out(found, at):
     """Points and squared lengths, at the last ridge of a path."""
-    *_, last = found.left_out(PATH)
-    ridge = replace(at.dense, alpha=at.dense.alpha * PATH[-1] / ALPHA)
+    *_, last = found.left_out([at.alpha, 3 * at.alpha])
+    ridge = replace(at.dense, alpha=3 * at.dense.alpha)
     points = ridge.left_out(at.all_labels)
     lengths = ((points - at.V) ** 2).sum(axis=1)
     return np.c_[last.embed().inner(at.Y), last.sqlengths], np.c_[points @ at.V.T, lengths]
 
 
 def gcv(found, at):
-    return next(iter(found.left_out([ALPHA], averaged=True))).sqlengths, at.dense.gcv()
+    return next(iter(found.left_out([at.alpha], averaged=True))).sqlengths, at.dense.gcv()
 
 
 def moves(found, at):
-    D = np.concatenate([block for _, block in found.moves(at.X_new, ALPHA)])
+    D = np.concatenate([block for _, block in found.moves(at.X_new, at.alpha)])
     outputs = found.outputs.frame.evaluate(at.Y)
     return D @ outputs.T, at.dense.moves(at.all_labels) @ at.V.T
 
 
 def without(found, at):
-    points = found.without(ALPHA)(at.X_new, SETS)
+    points = found.without(at.alpha)(at.X_new, SETS)
     return points.inner(at.Y), at.dense.without(SETS) @ at.V.T
 
 
 def variance(found, at):
     """Of every output component; of outputs without components, along the training outputs."""
-    unit = found.variance(at.X_new, ALPHA)
+    unit = found.variance(at.X_new, at.alpha)
     A = np.eye(unit.shape[1]) if found.Q is None else found.Q
     if at.case.output is None:
         return unit @ (A**2).T, at.dense.variance()
@@ -61,23 +60,29 @@ def variance(found, at):
 
 
 def evidence(found, at):
-    return np.array(found.evidence(ALPHA)), np.array(at.dense.evidence())
+    return np.array(found.evidence(at.alpha)), np.array(at.dense.evidence())
 
 
 def density(found, at):
-    return np.array(found.density(ALPHA)), np.array(at.dense.density(at.all_labels))
+    return np.array(found.density(at.alpha)), np.array(at.dense.density(at.all_labels))
 
 
 QUANTITIES = (solution, left_out, gcv, moves, without, variance, evidence, density)
 
 
+def name_of(compare):
+    """The name of a quantity in the table of refusals."""
+    return compare.__name__.replace("_", " ")
+
+
 @pytest.mark.parametrize(("name", "condition"), crossed(ROUTES, CONDITIONS))
 def test_equals_the_dense_reference(name, condition):
     route = ROUTES[name]
-    at, refuses = route.posed(condition), route.refused(condition)
+    at = route.posed(CONDITIONS[condition])
+    refuses = route.refused(CONDITIONS[condition])
     found, errors = at.factorization, {}
     for compare in QUANTITIES:
-        quantity = compare.__name__.replace("_", " ")
+        quantity = name_of(compare)
         if quantity in refuses:
             with pytest.raises(ValueError, match=refuses[quantity]):
                 compare(found, at)

@@ -13,9 +13,9 @@ from .._arrays import Items
 from .._parameters import parameters
 from ..estimators.base import warn_if_constant
 from ..estimators.doubts import doubts_of
-from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
+from ..sets import LeftOutSets
 from .arguments import check_arguments, check_enough, several
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded

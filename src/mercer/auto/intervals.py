@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Items
 from ..estimators.pairs import group_labels
-from ..estimators.prediction_sets import row_weights, weighted_quantile
+from ..sets.weights import row_weights, weighted_quantile
 
 
 @dataclass(frozen=True)

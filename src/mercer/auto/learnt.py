@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
 from .._from_file import FromFile, Lean
-from ..estimators.any_model import Piped
 from ..estimators.choice import Made, Told, scored
-from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.probabilities import has_classes
+from ..sets import LeftOutSets
+from ..sets.models import Piped
 from .inputs import Inputs
 from .intervals import ColumnIntervals
 from .measures import diagnosis, measures, scorer_of

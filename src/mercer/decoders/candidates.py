@@ -69,6 +69,8 @@ class Candidates(Lean, Decoder):
     candidates: Items | Callable[[Any], Items] | None = None
     index: str | None = None
 
+    per_input = property(lambda self: callable(self.candidates))
+
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
         """Keep the distinct candidates."""
         if self.index not in INDICES:

@@ -1,4 +1,4 @@
-"""A Cholesky factor that grows by pivots, and never sees more of K than their columns."""
+"""Partial Cholesky factor that grows by pivots and computes only their columns of K."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ..kernels import Kernel
 from ..symmetric import EPS
 
 ROWS = 8192
-"""Rows of the factor that are made at once: kernels copy what they are given."""
+"""Rows of the factor that are computed at once, because kernels copy their arguments."""
 THREAD_ROWS = 1024
-"""The same for each of several threads."""
+"""Rows that each of several threads computes at once."""
 FEW_THREADS = 4
-"""Up to so many threads wait for one that holds Python's lock less than they gain by it."""
+"""Number of threads up to which a solve that holds the interpreter lock is faster."""
 AHEAD = 48
-"""Columns that the greedy method fetches together."""
+"""Columns that the greedy method computes together."""
 
 
 def _solve_triangular(L: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """L⁻¹B, `B` destroyed, in a third of the time of a general solve; holds Python's lock."""
+    """Return L⁻¹B and overwrite `B`: faster than a general solve, but holds the lock."""
     return dtrsm(1.0, L, B, lower=1, overwrite_b=1)
 
 
 class Factor:
-    """K ≈ UUᵀ, grown by pivots: n × rank numbers, made of as many kernel values."""
+    """Factor of K ≈ UUᵀ that grows by pivots, computed from n × rank kernel values."""
 
     def __init__(self, kernel: Kernel, A: Items, rank: int | None):
         self.kernel, self.A = kernel, kernel.check(A, "A")
@@ -49,22 +49,22 @@ class Factor:
 
     @property
     def rows(self) -> Array:
-        """U as far as it goes."""
+        """Columns of U computed so far."""
         return self.U[:, : len(self.pivots)]
 
     @property
     def error(self) -> float:
-        """tr(K - UUᵀ) / tr K."""
+        """Trace error tr(K - UUᵀ) / tr K."""
         return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
 
     def left_of(self, index: Any) -> Array:
-        """The block of K - UUᵀ over some items."""
+        """Return the block of K - UUᵀ over some items."""
         some, rows = take(self.A, index), take(self.rows, index)
         left = self.kernel.finite_values(self.kernel._gram(some, some))
         return left - rows @ rows.T
 
     def columns(self, index: Any) -> Array:
-        """Some columns of K - UUᵀ."""
+        """Return some columns of K - UUᵀ."""
         landmarks, known = take(self.A, index), take(self.rows, index)
         G = [
             self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known.T
@@ -73,7 +73,7 @@ class Factor:
         return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
 
     def grow(self, index: Any) -> None:
-        """Take some items as further pivots."""
+        """Add some items as pivots."""
         if is_foreign(self.U) or not self.kernel.on_vectors:
             G = self.columns(index)
             L = PositiveDefinite.of(take(G, index)).factor
@@ -94,7 +94,7 @@ class Factor:
         known: np.ndarray,
         parts: list[slice],
     ) -> None:
-        """Some rows of the columns of further pivots, and what they leave, while in the cache."""
+        """Compute some rows of new columns, and their residuals while they are in the cache."""
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
@@ -118,20 +118,20 @@ class Factor:
 
 
 class GreedyFactor(Factor):
-    """The same, pivot by pivot; the columns of the worst items are fetched before their turn.
+    """Factor that grows one pivot at a time and computes columns of likely pivots in advance.
 
     A kernel takes hardly longer for some dozen columns than for one, and the next pivots are
-    nearly always among the items that are worst now.
+    nearly always among the items with the largest residuals now.
     """
 
     place: dict[int, int] = {}
 
     def worst(self) -> int:
-        """The item that is represented worst."""
+        """Return the item with the largest residual."""
         return int(namespace(self.residual).argmax(self.residual))
 
     def grow(self, index: Any) -> None:
-        """Take an item as a further pivot."""
+        """Add an item as a pivot."""
         (i,) = index
         if i not in self.place:
             self._fetch(i)

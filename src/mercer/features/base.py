@@ -1,4 +1,4 @@
-"""What a feature map is: finite coordinates in which a kernel is an inner product."""
+"""Base class of feature maps: finite coordinates in which a kernel is an inner product."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from ..kernels import Kernel
 class FeatureMap(BaseEstimator):
     """Finite coordinates of a kernel: transform(A) @ transform(B).T ≈ k(A, B).
 
-    One of one's own implements `fit` and `transform`;
-    `mercer.testing.check_feature_map` then says whether it keeps its promise.
+    A custom map implements `fit` and `transform`; `mercer.testing.check_feature_map` checks it.
 
     Examples
     --------
@@ -49,26 +48,26 @@ class FeatureMap(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement fit(kernel, A)")
 
     def transform(self, A: Items) -> Array:
-        """The coordinates of the items, one row each."""
+        """Return the coordinates of the items, one row each."""
         raise NotImplementedError(f"{type(self).__name__} must implement transform(A)")
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The coordinates of the items that the map is fitted on."""
+        """Fit the map and return the coordinates of the items."""
         return self.fit(kernel, A).transform(A)
 
     def sqnorms(self, A: Items) -> Array:
-        """‖Φ(a)‖² as it enters distances."""
+        """Return ‖Φ(a)‖² as used in distances."""
         if not self.projects:
             return self.kernel_.diag(A)
         U = self.transform(A)
         return namespace(U).sum(U * U, axis=1)
 
     def compose(self, M: Array) -> FeatureMap:
-        """The map A ↦ transform(A) @ M."""
+        """Return the map A ↦ transform(A) @ M."""
         return Composed(self, M)
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """The map without the matrix that it applies last, and that matrix; None where it has none.
+        """Return the map without the matrix that it applies last, and that matrix or None.
 
         Moments of the bare map, summed over many rows, become those of the whole map by one
         product at the end instead of one for every row.
@@ -77,24 +76,24 @@ class FeatureMap(BaseEstimator):
 
     @property
     def coefficients(self) -> Array:
-        """The matrix that is applied last, where the map has one."""
-        raise AttributeError(f"{type(self).__name__} is no linear map of known features")
+        """The matrix that is applied last, if the map has one."""
+        raise AttributeError(f"{type(self).__name__} is not a linear map of known features")
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Weights and items with Σ weight · Φ(item) = the point of coordinates C, row by row."""
+        """Return weights and items with Σ weight · Φ(item) = the point of each row of C."""
         raise ValueError(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
             "this decoder or these weights need: use features built on items, such as Nystroem."
         )
 
     def kernel_features(self, C: Array) -> Array:
-        """The points of coordinates C in the finite features of the kernel."""
+        """Convert coordinates C to the finite features of the kernel."""
         weights, items = self.expansion(C)
         return weights @ self.kernel_.features(items)
 
 
 def check_map(map: Any, name: str) -> None:
-    """Refuse what is neither a feature map nor None."""
+    """Raise a TypeError unless `map` is a feature map or None."""
     if map is not None and not isinstance(map, FeatureMap):
         raise TypeError(
             f"{name} must be None or a map of mercer.features, such as Nystroem(rank=100); got "
@@ -103,7 +102,7 @@ def check_map(map: Any, name: str) -> None:
 
 
 def check_width(found: int, expected: int, kernel: Kernel) -> None:
-    """Refuse items that have more or fewer features than those that a map was fitted on."""
+    """Raise a ValueError if items have another number of features than at fit."""
     if found != expected:
         raise ValueError(
             f"these items have {found} features under {kernel}, but {expected} features are "
@@ -119,14 +118,14 @@ class Composed(FeatureMap):
         self.matrix = matrix
 
     def transform(self, A: Items) -> Array:
-        """The coordinates times the matrix."""
+        """Return the coordinates times the matrix."""
         return self.map.transform(A) @ self.matrix
 
     @property
     def coefficients(self) -> Array:
-        """The matrix."""
+        """The matrix that is applied last."""
         return self.matrix
 
     def compose(self, M: Array) -> FeatureMap:
-        """Both matrices in one."""
+        """Return the map followed by the product of both matrices."""
         return Composed(self.map, self.matrix @ M)

@@ -6,18 +6,18 @@ from .base import FeatureMap, check_width
 
 
 class CenteredFeatures(FeatureMap):
-    """Finite features less a mean, times a matrix: a linear model that does not mind its origin.
+    """Finite features minus a mean, times a matrix: a linear model independent of the origin.
 
     Parameters
     ----------
     kernel
         A fitted kernel with finite features.
     mean
-        What is taken off the features.
+        The mean that is subtracted from the features.
     matrix
-        What follows; None for nothing.
+        The matrix that is applied last; None for no matrix.
     dual
-        The dual coefficients that `matrix` was made of, where they are known.
+        The dual coefficients from which `matrix` was computed, if known.
     """
 
     def __init__(
@@ -29,17 +29,17 @@ class CenteredFeatures(FeatureMap):
         self.dual = dual
 
     def transform(self, A: Items) -> Array:
-        """(features(a) - mean) @ matrix."""
+        """Return (features(a) - mean) @ matrix."""
         F = self.kernel_.features(self.kernel_.check(A, "A"))
         check_width(F.shape[1], self.mean.shape[0], self.kernel_)
         return F - self.mean if self.matrix is None else (F - self.mean) @ self.matrix
 
     @property
     def coefficients(self) -> Array:
-        """The dual coefficients, one row a training item; else the matrix."""
+        """The dual coefficients, one row per training item; without these the matrix."""
         return self.matrix if self.dual is None else self.dual
 
     def compose(self, M: Array) -> FeatureMap:
-        """Both matrices in one."""
+        """Return the map followed by a matrix, as one matrix."""
         matrix = M if self.matrix is None else self.matrix @ M
         return CenteredFeatures(self.kernel_, self.mean, matrix)

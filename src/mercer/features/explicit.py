@@ -8,13 +8,13 @@ from .base import FeatureMap, check_width
 
 @parameters
 class Explicit(FeatureMap):
-    """The finite features that the kernel itself has, such as the vectors of a linear kernel.
+    """The finite features of the kernel, such as the vectors of a linear kernel.
 
     Parameters
     ----------
     sparse
-        Whether they are kept as a sparse matrix, of inputs only: bags of words or of substrings,
-        of which an item has a few of thousands. The moments are dense, features × features.
+        Whether features of inputs are a sparse matrix: bags of words or of substrings, of which an
+        item has a few of thousands. The moments are dense, features × features.
 
     Examples
     --------
@@ -30,12 +30,12 @@ class Explicit(FeatureMap):
     depends_on_data = False
 
     def fit(self, kernel: Kernel, A: Items) -> Explicit:
-        """Nothing to choose."""
+        """Store the kernel and the number of its features."""
         self.fit_transform(kernel, take(kernel.check(A, "A"), [0]))
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The kernel's own features, whose number is kept."""
+        """Return the features of the items, and store their number."""
         features = kernel.features
         if features is None:
             raise ValueError(f"{kernel} has no finite features: leave its features at None.")
@@ -44,16 +44,16 @@ class Explicit(FeatureMap):
         return F
 
     def transform(self, A: Items) -> Array:
-        """The kernel's own features."""
+        """Return the features of the items."""
         features = self.kernel_.features
         F = features.rows(A) if self.sparse else features.transform(A)
         check_width(F.shape[1], self.width_, self.kernel_)
         return F
 
     def sqnorms(self, A: Items) -> Array:
-        """The kernel's diagonal, which need not make the features."""
+        """Return the diagonal of the kernel, without computing features."""
         return self.kernel_.diag(A)
 
     def kernel_features(self, C: Array) -> Array:
-        """The coordinates are the features."""
+        """Return the coordinates, which are the features."""
         return C

@@ -83,7 +83,7 @@ class RandomFourier(FeatureMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """Cosines, then sines, of the phases."""
+        """Return the cosines, then the sines, of the phases."""
         A = self.kernel_.check(A, "A")
         check_width(A.shape[1], self.frequencies_.shape[1], self.kernel_)
         omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
@@ -93,7 +93,7 @@ class RandomFourier(FeatureMap):
 
 
 def _orthogonal(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-    """Unit vectors, uniform each, orthogonal within batches of as many as there are dimensions."""
+    """Draw uniform unit vectors, orthogonal within batches as large as the dimension."""
     number, width = shape
     batches = []
     for _ in range(0, number, width):
@@ -160,13 +160,13 @@ class RandomOperatorFourier(FeatureMap):
         self.random_state = random_state
 
     def fit(self, kernel: Any, A: Items) -> RandomOperatorFourier:
-        """Draw the waves of a fitted operator-valued kernel."""
+        """Draw the frequencies of a fitted operator-valued kernel."""
         check_rank(self.rank)
         if not kernel.spectral:
             raise ValueError(
-                f"{kernel} is no function of x - x' with a known spectrum: RandomOperatorFourier "
-                "is for CurlFree, DivergenceFree, RBF * operator and sums of these. "
-                "Leave features at None."
+                f"{kernel} is not a function of x - x' with a known spectrum: "
+                "RandomOperatorFourier is for CurlFree, DivergenceFree, RBF * operator "
+                "and sums of these. Leave features at None."
             )
         random = check_random_state(self.random_state)
         omega, source, along = kernel.spectrum(random, (self.rank + 1) // 2, int(A.shape[1]))
@@ -176,36 +176,36 @@ class RandomOperatorFourier(FeatureMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """The coordinates u: cosines, then sines."""
+        """Return the coordinates u: cosines, then sines."""
         A = self.kernel_.check(A, "A")
         phases = dense(A @ like(self.frequencies_, A).T)
         xp = namespace(phases)
         return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
-        """The coefficients of g(x) = u(x) @ coef, (p, q), from the moments S_uu and S_vu."""
+        """Return coef, (p, q), of g(x) = u(x) @ coef from the moments S_uu and S_vu."""
         N = PositiveDefinite.of(ridged(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
         gather = like(self._gather().toarray(), vu) if is_foreign(vu) else self._gather()
         return gather @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
-        """Σ_i Ψ_iΨ_iᵀ, from the moment S_uu."""
+        """Return Σ_i Ψ_iΨ_iᵀ, computed from the moment S_uu."""
         along = like(self.along_, uu)
         N = take(take(uu, self.source_).T, self.source_).T
         N *= along @ along.T
         return N
 
     def features(self, U: Array) -> Array:
-        """Ψ from the coordinates u, (n, q, number of features)."""
+        """Return Ψ, (n, q, number of features), from the coordinates u."""
         return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
-        """Σ_i Ψ_i v_i, from the moment S_vu."""
+        """Return Σ_i Ψ_i v_i, computed from the moment S_vu."""
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 
     def _gather(self) -> csr_array:
-        """The sum over the features of every coordinate, as a matrix."""
+        """Return the matrix that sums the features of every coordinate."""
         size = (2 * len(self.frequencies_), len(self.source_))
         return csr_array((np.ones(size[1]), (self.source_, np.arange(size[1]))), shape=size)

@@ -14,48 +14,48 @@ from ..symmetric import eigh
 from .base import FeatureMap
 
 FEW = 256
-"""Items by which it is decided how moments are summed, and whose mean they are taken about."""
+"""Number of items used to decide how moments are summed; moments are taken about their mean."""
 STEADY = 1e3
-"""How much weights may magnify the rounding of moments of kernel values: 1e3 ε ≈ 2e-13."""
+"""Largest allowed magnification of rounding errors by the weights: 1e3 ε ≈ 2e-13."""
 
 
 class LandmarkMap(FeatureMap):
-    """Coordinates k(a, landmarks) @ weights: those of the projection on the landmarks' span."""
+    """Coordinates k(a, landmarks) @ weights of the projection on the span of the landmarks."""
 
     landmarks_: Items
     weights_: Array
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
-        """Choose the landmarks, as `fit_transform` does."""
+        """Choose the landmarks."""
         self.fit_transform(kernel, A)
         return self
 
     def transform(self, A: Items) -> Array:
-        """Kernel values against the landmarks, times the weights."""
+        """Return the kernel values with the landmarks, times the weights."""
         K, W = self.kernel_(A, self.landmarks_), self.weights_
         return K if W is None else times(K, W)
 
     @property
     def coefficients(self) -> Array:
-        """The weights."""
+        """The weights, one row per landmark."""
         return self.weights_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Bare kernel values, and the weights."""
+        """Return the map to bare kernel values, and the weights."""
         return Spanned(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
-        """The same landmarks under other weights: one product at prediction, not two."""
+        """Return the same landmarks with weights @ M: one product at prediction instead of two."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """The basis vectors are sums over the landmarks, with these weights."""
+        """Return the weights of points on the landmarks, and the landmarks."""
         return C @ self.weights_.T, self.landmarks_
 
 
 @parameters
 class Spanned(LandmarkMap):
-    """Given landmarks under given weights; without weights kernel values, as they are."""
+    """Given landmarks and weights; without weights the coordinates are the kernel values."""
 
     kernel: Kernel
     landmarks: Items
@@ -66,10 +66,11 @@ class Spanned(LandmarkMap):
 
 
 def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
-    """The map to sum moments of, the matrix to turn their sums by, and the coordinates of a few.
+    """Return the map whose moments are summed, the matrix to apply to the sums, and coordinates.
 
-    The bare map and its weights where those magnify little of what is lost by rounding (see
-    `Gathering`), else the map as it is and None.
+    These are the map without its weights and the weights, if the weights magnify rounding errors
+    only a little (see `Gathering`); otherwise the unchanged map and None. The coordinates are
+    those of the items `A`.
     """
     bare, W = map.unweighted()
     U = dense(bare.transform(A))
@@ -82,16 +83,16 @@ def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array
 
 
 class KernelPCA(LandmarkMap):
-    """The leading `rank` principal components: Weston's coordinates of the outputs.
+    """Leading `rank` principal components, the output coordinates of Weston et al. (2003).
 
-    Distances are taken in these coordinates, as in Weston et al. (2003).
+    Distances are measured in these coordinates.
 
     Parameters
     ----------
     rank
         The number of components; None keeps all of them.
     center
-        Whether the mean of Φ is taken off first.
+        Whether the mean of Φ is subtracted first.
 
     Examples
     --------
@@ -104,7 +105,7 @@ class KernelPCA(LandmarkMap):
     projects = True
     weighs = True
     shares_: Array | None = None
-    """The weight of each item in the mean, the weights of all being one; None for equal ones."""
+    """Weight of each item in the mean, with sum one; None for equal weights."""
 
     def __init__(self, rank: int | None = None, center: bool = False):
         self.rank = rank
@@ -113,7 +114,7 @@ class KernelPCA(LandmarkMap):
     centered = property(lambda self: self.center)
 
     def fit(self, kernel: Kernel, A: Items, sample_weight: Any = None) -> KernelPCA:
-        """One eigendecomposition of the (centred, weighted) Gram matrix, the leading part kept."""
+        """Compute the leading eigenvectors of the (centred, weighted) Gram matrix."""
         check_rank(self.rank)
         K = kernel.checked_gram(A)
         xp, w = namespace(K), np.ones(count(A)) if sample_weight is None else sample_weight
@@ -138,19 +139,19 @@ class KernelPCA(LandmarkMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """The components of Φ(a), or of Φ(a) minus the mean."""
+        """Return the components of Φ(a), or of Φ(a) minus the mean."""
         return super().transform(A) - self.mean_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """As it is where the mean must come off last."""
+        """Return the map without its weights; unchanged if the mean is subtracted last."""
         return (self, None) if self.center else super().unweighted()
 
     def compose(self, M: Array) -> FeatureMap:
-        """As it is where the mean must come off first."""
+        """Return the map followed by a matrix."""
         return FeatureMap.compose(self, M) if self.center else super().compose(M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """As a sum over all training items; of centred components, with the mean put back."""
+        """Return the weights of points on all training items, with the mean added if centred."""
         weights, items = super().expansion(C)
         if not self.center:
             return weights, items
@@ -158,7 +159,7 @@ class KernelPCA(LandmarkMap):
 
 
 def check_rank(rank: int | None) -> None:
-    """A rank is a positive whole number or None."""
+    """Check that a rank is a positive integer or None."""
     number = isinstance(rank, int | np.integer) and not isinstance(rank, bool)
     if rank is not None and (not number or rank < 1):
-        raise ValueError(f"rank must be a positive whole number or None, got {rank!r}.")
+        raise ValueError(f"rank must be a positive integer or None, got {rank!r}.")

@@ -15,7 +15,7 @@ from ..symmetric import EPS, eigh
 from .landmarks import LandmarkMap, check_rank
 
 CONDITION = 1e3
-"""A Cholesky factor is trusted while its smallest square stands this far out of rounding."""
+"""A Cholesky factor is used if its smallest squared pivot exceeds rounding by this factor."""
 
 
 @parameters
@@ -25,9 +25,9 @@ class Nystroem(LandmarkMap):
     Parameters
     ----------
     rank
-        How many landmarks are drawn from the items, each as likely as any other.
+        Number of landmarks, drawn uniformly from the items.
     landmarks
-        The landmarks Z themselves (vectors, strings, graphs), instead of a rank.
+        The landmarks Z (vectors, strings, graphs), instead of a rank.
     random_state
         The seed, or a generator.
 
@@ -60,27 +60,28 @@ class Nystroem(LandmarkMap):
     depends_on_data = property(lambda self: self.landmarks is None)
 
     def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        """Choose the landmarks; coordinates are made block by block, for their lengths alone."""
-        A, trace = self._settle(kernel, A)
+        """Choose the landmarks, and compute the trace error block by block."""
+        A, trace = self._choose(kernel, A)
         if not (kernel.on_vectors and isinstance(A, np.ndarray)):
-            self._miss(trace, _length(self.transform(A)))
+            self._set_trace_error(trace, _length(self.transform(A)))
             return self
 
         def lengths(parts: list[slice]) -> float:
             return sum(_length(self.transform(part(A, rows))) for rows in parts)
 
-        self._miss(trace, sum(striped(lengths, count(A), rows_at_once(count(self.landmarks_)))))
+        step = rows_at_once(count(self.landmarks_))
+        self._set_trace_error(trace, sum(striped(lengths, count(A), step)))
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The coordinates of the items that the map is fitted on."""
-        A, trace = self._settle(kernel, A)
+        """Choose the landmarks and return the coordinates of the items."""
+        A, trace = self._choose(kernel, A)
         U = self.transform(A)
-        self._miss(trace, _length(U))
+        self._set_trace_error(trace, _length(U))
         return U
 
-    def _settle(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
-        """Choose landmarks and weights; the items, checked, and the trace of the kernel."""
+    def _choose(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
+        """Choose landmarks and weights; return the checked items and the trace of the kernel."""
         A = kernel.check(A, "A")
         diagonal = kernel.diag(A)
         landmarks = self._chosen(kernel, A)
@@ -89,7 +90,7 @@ class Nystroem(LandmarkMap):
         self.weights_ = inverse_root(kernel.checked_gram(landmarks))
         return A, float(namespace(diagonal).sum(diagonal))
 
-    def _miss(self, trace: float, kept: float) -> None:
+    def _set_trace_error(self, trace: float, kept: float) -> None:
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
 
     def _chosen(self, kernel: Kernel, A: Items) -> Items:
@@ -108,14 +109,14 @@ class Nystroem(LandmarkMap):
 
 
 def _length(U: Array) -> float:
-    """The sum of all squares."""
+    """Return the sum of all squares."""
     return float(namespace(U).sum(U * U))
 
 
 def inverse_root(K: Array) -> Array:
-    """W with W Wᵀ = K⁻¹ on the directions that K has, `K` destroyed.
+    """Return W with W Wᵀ = K⁻¹ on the range of K, and overwrite `K`.
 
-    One Cholesky factorisation where K is definite enough, else one eigendecomposition.
+    One Cholesky factorisation if K is well conditioned, otherwise one eigendecomposition.
     """
     xp = namespace(K)
     largest = float(xp.max(xp.abs(K)))
@@ -127,6 +128,6 @@ def inverse_root(K: Array) -> Array:
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
             return solve_triangular(L, like(np.eye(K.shape[0]), K)).T
     except np.linalg.LinAlgError:
-        pass  # landmarks that repeat each other
+        pass  # landmarks repeat
     s, P = eigh(K, "Gram matrix of the landmarks")
     return P / xp.sqrt(s)

@@ -1,4 +1,4 @@
-"""Pivoted Cholesky factors: landmarks chosen one by one, greedily or at random."""
+"""Pivoted Cholesky factors, whose landmarks are chosen greedily or at random."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
 
 BLOCK = 128
-"""Proposals that are judged together, at most."""
+"""Largest number of proposals that are accepted or rejected together."""
 
 
 class PivotedCholesky(LandmarkMap):
-    """U with UUᵀ the projection of K on chosen items, its pivots."""
+    """Factor U such that UUᵀ is the projection of K on chosen items, the pivots."""
 
     def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
         self.rank = rank
@@ -28,11 +28,11 @@ class PivotedCholesky(LandmarkMap):
     Factor: ClassVar[type[Factor]] = Factor
 
     def _next(self, factor: Any, random: np.random.RandomState) -> Any:
-        """The next pivots, none where only rounding is left."""
+        """Return the next pivots; none if only rounding errors are left."""
         raise NotImplementedError
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The rows of the factor."""
+        """Choose the landmarks and return the rows of the factor."""
         check_rank(self.rank)
         non_negative(self.tolerance, "tolerance")
         factor = self.Factor(kernel, A, self.rank)
@@ -53,7 +53,7 @@ class PivotedCholesky(LandmarkMap):
 
 
 class IncompleteCholesky(PivotedCholesky):
-    """Greedy pivoted Cholesky: the next landmark is the item worst represented so far.
+    """Greedy pivoted Cholesky: the next landmark is the item with the largest residual.
 
     Only `rank` columns of the Gram matrix are ever computed.
 
@@ -62,7 +62,7 @@ class IncompleteCholesky(PivotedCholesky):
     rank
         The largest number of landmarks; None for as many as there are items.
     tolerance
-        Stop when the trace of the error is at most this share of the trace.
+        Stop when the trace of the error is at most this fraction of the trace.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class IncompleteCholesky(PivotedCholesky):
 
     Notes
     -----
-    The worst represented items are the outliers. Where there are many, as among handwritten
+    The items with the largest residuals are outliers. If there are many, as among handwritten
     digits, landmarks drawn at random represent the others better: see `RandomPivotedCholesky`.
 
     References
@@ -99,21 +99,20 @@ class IncompleteCholesky(PivotedCholesky):
 
 @parameters
 class RandomPivotedCholesky(PivotedCholesky):
-    """Pivoted Cholesky with pivots drawn in proportion to what is not yet represented.
+    """Pivoted Cholesky with pivots drawn in proportion to their residuals.
 
-    Outliers are drawn often enough to be represented, and crowds often enough not to be
-    neglected: the error is never much above that of uniform landmarks, and far below it where
-    small groups stand apart.
+    The error is never much above that of uniform landmarks, and far below it if there are small
+    remote groups.
 
     Parameters
     ----------
     rank
         The largest number of landmarks; None for as many as there are items.
     block
-        Proposals that are judged together; None for a quarter of the rank, at most 128. It changes
-        the speed, and not the law of the pivots.
+        Number of proposals that are accepted or rejected together; None for a quarter of the rank,
+        at most 128. It changes the speed, not the distribution of the pivots.
     tolerance
-        Stop when the trace of the error is at most this share of the trace.
+        Stop when the trace of the error is at most this fraction of the trace.
     random_state
         The seed, or a generator.
 
@@ -162,7 +161,7 @@ class RandomPivotedCholesky(PivotedCholesky):
 
 
 def _draw(weights: Array, chances: np.ndarray) -> np.ndarray:
-    """Positions drawn in proportion to the weights."""
+    """Draw positions in proportion to the weights."""
     xp = namespace(weights)
     sums = xp.cumulative_sum(weights)
     at = xp.searchsorted(sums, like(chances, weights) * sums[-1], side="right")
@@ -170,7 +169,7 @@ def _draw(weights: Array, chances: np.ndarray) -> np.ndarray:
 
 
 def _accepted(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
-    """Which of the proposals are kept, by rejection: H is what is left of their block of K."""
+    """Return the accepted proposals; H is their block of K - UUᵀ, which is overwritten."""
     before, kept = H.diagonal().copy(), []
     for i, chance in enumerate(chances):
         if H[i, i] > max(noise, chance * before[i]):

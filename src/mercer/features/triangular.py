@@ -13,21 +13,21 @@ from .base import FeatureMap
 from .landmarks import LandmarkMap, Spanned
 
 TRUSTED = 1e3
-"""How far the squares of an unpivoted factor must stand out of rounding."""
+"""Factor by which squared pivots of an unpivoted factor must exceed rounding errors."""
 PROBED = 16
-"""Columns by which a factor of less than full rank is compared with the Gram matrix."""
+"""Number of columns in which a rank-deficient factor is compared with the Gram matrix."""
 
 
 class Triangular(LandmarkMap):
-    """All of the kernel on the training items: K = V Vᵀ with V a (pivoted) Cholesky factor.
+    """Exact coordinates of the training items: K = V Vᵀ with V a (pivoted) Cholesky factor.
 
-    Several times cheaper than eigenvectors, and more accurate at new items. Items that others
-    determine are left out of the landmarks.
+    Several times cheaper than eigenvectors, and more accurate at new items. Items that are linear
+    combinations of others in feature space are not landmarks.
 
     Attributes
     ----------
     landmarks_, pivots_
-        The r items that determine all others, and their positions.
+        The r items that span all others, and their positions.
     factor_
         Their Cholesky factor L, lower triangular, (r, r).
 
@@ -48,42 +48,42 @@ class Triangular(LandmarkMap):
     pivots_: np.ndarray
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """The rows of V."""
+        """Factor the Gram matrix and return the rows of V."""
         V, pivots = pivoted(kernel.checked_gram(A))
         self.kernel_, self.items_, self.pivots_ = kernel, kernel.check(A, "A"), pivots
         self.landmarks_ = take(self.items_, pivots)
         self.factor_ = take(V, pivots)
-        if not len(pivots):  # the kernel is zero on all items: one of them stands for all
+        if not len(pivots):  # the kernel is zero on all items: use the first as landmark
             self.landmarks_, self.pivots_ = take(self.items_, [0]), np.arange(1)
             V = like(np.zeros((count(self.items_), 1)), V)
             self.factor_ = like(np.eye(1), V)
         return V
 
     def transform(self, A: Items) -> Array:
-        """L⁻¹ k(landmarks, a), one row an item."""
+        """Return L⁻¹ k(landmarks, a), one row per item."""
         K = self.kernel_(A, self.landmarks_)
         return solve_triangular(self.factor_, K.T).T
 
     @property
     def weights_(self) -> Array:
-        """L⁻ᵀ."""
+        """The matrix L⁻ᵀ."""
         L = self.factor_
         return solve_triangular(L, like(np.eye(L.shape[0]), L)).T
 
     def compose(self, M: Array) -> FeatureMap:
-        """The same landmarks under the weights L⁻ᵀM."""
+        """Return the same landmarks with the weights L⁻ᵀM."""
         weights = solve_triangular(self.factor_.T, M, lower=False)
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """C L⁻¹ on the landmarks, and no weight on other training items."""
+        """Return the weights C L⁻¹ on the landmarks, zero on other items, and all items."""
         weights = solve_triangular(self.factor_.T, C.T, lower=False)
         every = like(np.zeros((count(self.items_), int(C.shape[0]))), C)
         return put(every, self.pivots_, weights).T, self.items_
 
 
 def pivoted(K: Array) -> tuple[Array, np.ndarray]:
-    """V with K = V Vᵀ, and the rows of V that are a triangular factor; `K` is left as it is."""
+    """Return V with K = V Vᵀ, and the positions of the rows that form a triangular factor."""
     n = int(K.shape[0])
     try:
         V = PositiveDefinite.of(K + 0.0).factor
@@ -102,7 +102,7 @@ def pivoted(K: Array) -> tuple[Array, np.ndarray]:
 
 
 def _refuse_indefinite(K: np.ndarray, V: np.ndarray) -> None:
-    """Compare some columns of V Vᵀ with K: pivoting stops where a matrix is not positive."""
+    """Compare some columns of V Vᵀ with K, because pivoting stops at an indefinite matrix."""
     some = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(int))
     scale = float(np.abs(K).max())
     missed = np.abs(K[:, some] - V @ V[some].T).max()

@@ -37,6 +37,9 @@ class InputSpectrum:
         else a subtraction, good to about 1e-15.
     whole
         Whether the rows are those of all training examples, not of a sample.
+    orthonormal
+        Whether the columns are orthonormal also where s is near rounding. Those of a sample are
+        not, nor those that were made of moments.
     roots
         √w as a column; None for weights of one.
     total
@@ -48,6 +51,7 @@ class InputSpectrum:
     N: Array | None = None
     complete: bool
     whole: bool
+    orthonormal: bool
     roots: Array | None = None
     total: float
     reduction: Reduction
@@ -78,7 +82,7 @@ class InputSpectrum:
         scale = float(xp.max(xp.linalg.diagonal(K)))  # to which rounding is relative
         scale *= 1.0 if weights is None else float(weights.max())
         A = reduction.reduced(K)
-        self.complete = self.whole = True
+        self.complete = self.whole = self.orthonormal = True
         self.s, E = eigh(A, what, False, scale, True, reduction.lightest)
         self.E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         self.reduction, self.roots, self.N = reduction, reduction.roots, reduction.N
@@ -316,7 +320,7 @@ class ExactInputs(InputSpectrum):
 
     def __init__(self, kernel: Any, X: Items, weights: np.ndarray | None, intercept: bool):
         self.gram = gram = InputGram(kernel, X, weights, intercept)
-        self.complete = self.whole = True
+        self.complete = self.whole = self.orthonormal = True
         A = gram.reduced()
         lightest = gram.reduction.lightest
         self.s, E = eigh(A, "Gram matrix", False, gram.scale, True, lightest)

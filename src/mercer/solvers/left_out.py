@@ -113,6 +113,16 @@ class Part(Smoother):
         """d_pj = α / (s_p b_j + α)."""
         return alpha / (self._reach() + alpha)
 
+    def _factors(self, alpha: float) -> Array:
+        """D of I - H = (I - EEᵀ - NNᵀ) + E diag(d) Eᵀ; for a sample of I - NNᵀ + E diag(d) Eᵀ.
+
+        The rows of a sample are not orthonormal: their own products must not be subtracted.
+        """
+        if self.inputs.orthonormal:
+            return self.shrinkage(alpha)
+        reach = self._reach()
+        return -reach / (reach + alpha)
+
     def smooth(self, T: Array, alpha: float) -> Array:
         """The fit to other outputs T."""
         turned, E = namespace(T).matrix_transpose, self.inputs.E
@@ -123,13 +133,13 @@ class Part(Smoother):
 
     @cached_property
     def outside(self) -> Array | float:
-        """T less its projection on E and N: what no α can fit."""
+        """T less its projection on E and N, what no α can fit; T where E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
+        if not self.inputs.orthonormal:
+            return self.T
         rest, E = self.T - self.inputs.E @ self.inside, self.inputs.E
-        if self.inputs.whole:  # once more, for the digits that the first time cancelled
-            rest = rest - E @ (namespace(E).matrix_transpose(E) @ rest)
-        return rest
+        return rest - E @ (namespace(E).matrix_transpose(E) @ rest)  # what cancelled the first time
 
     @property
     def lengths(self) -> Array:
@@ -142,8 +152,10 @@ class Part(Smoother):
     def missed(self) -> float:
         """The squared length of what no α can fit, over all outputs."""
         xp = namespace(self.inside)
-        if self.everything is None:
-            return 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
+        if self.inputs.complete:
+            return 0.0
+        if self.everything is None and self.inputs.orthonormal:
+            return float(xp.sum(self.outside**2))
         return max(0.0, float(xp.sum(self.lengths)) - float(xp.sum(self.inside**2)))
 
     @property
@@ -159,13 +171,17 @@ class Part(Smoother):
 
     @cached_property
     def free(self) -> Array | float:
-        """1 - N² - Σ_p E_ip², where the basis is not complete."""
+        """1 - N² - Σ_p E_ip², where the basis is not complete; 1 - N² where not orthonormal."""
         if self.inputs.complete:
             return 0.0
-        xp, rest = namespace(self.squares), 1.0 - namespace(self.squares).sum(self.squares, axis=1)
+        xp = namespace(self.squares)
+        rest = 1.0 + 0.0 * xp.sum(self.squares, axis=1)
         if self.inputs.N is not None:
             rest = rest - xp.sum(self.inputs.N**2, axis=1)
-        lost = np.flatnonzero(host(rest < CANCELLED)) if self.inputs.whole else []
+        if not self.inputs.orthonormal:
+            return rest[:, None]
+        rest = rest - xp.sum(self.squares, axis=1)
+        lost = np.flatnonzero(host(rest < CANCELLED))
         if len(lost):
             rest = put(rest[:, None], lost, xp.sum(self._beyond(lost) ** 2, axis=0)[:, None])[:, 0]
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
@@ -175,7 +191,7 @@ class Part(Smoother):
         E, xp, (n, q) = self.inputs.E, namespace(self.T), self.T.shape
         together = max(1, BLOCK // max(1, n * q)) if self.alike else 1
         for some in blocks(len(alphas), together):
-            D = [self.shrinkage(alpha) for alpha in alphas[some]]
+            D = [self._factors(alpha) for alpha in alphas[some]]
             R = E @ xp.concat([self.inside * d for d in D], axis=1)
             rest = self.squares @ xp.concat(D, axis=1) + self.free
             width = D[0].shape[1]
@@ -188,7 +204,7 @@ class Part(Smoother):
     def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
         """E_g diag(d) E_gᵀ, and what is not spanned."""
         xp, (groups, size) = namespace(self.T), members.shape
-        d = xp.concat([self.shrinkage(alpha) for alpha in alphas], axis=1)
+        d = xp.concat([self._factors(alpha) for alpha in alphas], axis=1)
         E = xp.reshape(take(self.inputs.E, members.reshape(-1)), (groups, size, -1))
         H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self._unspanned(E, members)
@@ -215,12 +231,13 @@ class Part(Smoother):
     def _projected(self, E: Array, members: np.ndarray) -> Array:
         """The blocks of P = I - NNᵀ - EEᵀ over groups, of rows E of the basis."""
         xp, turn, N = namespace(E), namespace(E).matrix_transpose, self.inputs.N
-        rest = like(np.eye(members.shape[1]), E) - E @ turn(E)
+        rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if N is not None:
             N = xp.reshape(take(N, members.reshape(-1)), (*members.shape, -1))
             rest = rest - N @ turn(N)
-        if not self.inputs.whole:
+        if not self.inputs.orthonormal:
             return rest
+        rest = rest - E @ turn(E)
         smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
         for g in np.flatnonzero(smallest < CANCELLED):
             own = self._beyond(members[g])

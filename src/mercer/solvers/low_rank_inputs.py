@@ -12,7 +12,7 @@ from scipy.sparse import diags_array, issparse
 from .._arrays import Array, Items, dense, like, namespace
 from ..features import FeatureMap
 from ..symmetric import EPS, eigh
-from .inputs import InputSpectrum, weighted_mean
+from .inputs import InputSpectrum, Reduction, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,15 @@ class LowRankInputs(InputSpectrum):
 
     def __init__(self, at: LowRankRows):
         self.at, self.mean, self.total = at, at.mean, at.total
-        if at.whole and not issparse(at.rows) and 0 not in at.rows.shape:
+        fitted = at.rows is not None and at.rows.shape[0] - (at.mean is not None)
+        if at.whole and not issparse(at.rows) and fitted and at.rows.shape[1]:
             self._factor_rows(at)
             return
         least = self._rounding(at)
         self.s, self.P = eigh(at.moment, "input moment", scale=least**2 / EPS)
         if self.P is None:  # no coordinate at all
             self.P = at.moment
-        self._put(at.rows, at.weights, at.whole)
+        self._put(at.rows, at.weights, at.whole, False)
 
     @staticmethod
     def _rounding(at: LowRankRows) -> float:
@@ -101,23 +102,30 @@ class LowRankInputs(InputSpectrum):
         return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
 
     def _factor_rows(self, at: LowRankRows) -> None:
-        """E from the rows themselves: orthonormal also where s is near rounding."""
-        xp, tall = namespace(at.rows), at.rows.shape[0] >= at.rows.shape[1]
-        Q, R = xp.linalg.qr(at.rows if tall else xp.matrix_transpose(at.rows))
+        """E from the rows themselves: orthonormal also where s is near rounding.
+
+        Constants are reflected away as in exact fits: what rounding leaves of them in the centred
+        rows would dominate the directions of small s.
+        """
+        reduction = Reduction.of(at.weights, at.mean is not None, at.rows)
+        rows = reduction.inside(at.rows)
+        xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
+        Q, R = xp.linalg.qr(rows if tall else xp.matrix_transpose(rows))
         left, sigma, Pt = xp.linalg.svd(R)
         E, P = Q @ left, xp.matrix_transpose(Pt)
         E, P = (E, P) if tall else (P, E)
         least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding(at))
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
         self.s, self.P = sigma[:kept] ** 2, P[:, :kept]
-        self._put(at.rows, at.weights, True)
-        self.E = E[:, :kept]
+        self._put(at.rows, at.weights, True, True)
+        self.E = reduction.back(E[:, :kept])
 
-    def _put(self, rows: Any, weights: np.ndarray | None, whole: bool) -> None:
+    def _put(self, rows: Any, weights: np.ndarray | None, whole: bool, orthonormal: bool) -> None:
         """Take rows of centred and weighted coordinates as those of E."""
         self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
         directions = int(self.s.shape[0]) + (self.mean is not None)
-        self.whole, self.complete = whole, whole and directions == self.E.shape[0]
+        self.whole, self.orthonormal = whole, orthonormal
+        self.complete = orthonormal and directions == self.E.shape[0]
         self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
         if self.mean is not None:
             ones = np.ones(self.E.shape[0]) if weights is None else np.sqrt(weights)
@@ -138,7 +146,7 @@ class LowRankInputs(InputSpectrum):
         U = dense(self.at.map.transform(X))
         U = U if self.mean is None else U - self.mean
         rows = U if weights is None else like(np.sqrt(weights)[:, None], U) * U
-        other._put(rows, weights, weights is None and U.shape[0] == self.total)
+        other._put(rows, weights, weights is None and U.shape[0] == self.total, False)
         return other
 
     @property

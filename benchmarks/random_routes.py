@@ -1,0 +1,92 @@
+"""How far is every route from the dense reference, over random problems?
+
+Draws a route, a length scale, a ridge, sample weights, groups and an intercept, and compares every
+quantity that the route offers with the dense reference of ``tests/laws``. Prints for each route the
+worst error, and the worst error in units of the rounding that the condition number allows.
+
+    python benchmarks/random_routes.py [configurations] [seed]
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from laws.routes import ROUTES, Condition, N, Posed
+from laws.test_every_route import QUANTITIES, name_of
+
+EPS = np.finfo(float).eps
+JITTERED = 1e5
+"""`Shared` kernels invert the Gram matrix of their landmarks, of a condition up to 1e10."""
+
+
+def drawn(rng: np.random.Generator, name: str) -> tuple:
+    """A random problem of a route, its condition, and the condition number of its system."""
+    route = ROUTES[name]
+    weighted, grouped, intercept = (bool(x) for x in rng.integers(2, size=3))
+    data = {"scale": 10 ** rng.uniform(-1, 1), "alpha": 10 ** rng.uniform(-6, 1)}
+    if weighted:
+        data["weights"] = np.exp(rng.normal(size=N) * rng.choice([0.5, 3.0]))
+    if grouped and route.grouped:
+        data["groups"] = np.unique(rng.integers(5, size=N), return_inverse=True)[1]
+    condition = Condition(intercept, weighted)
+    at = route.posed(condition, **data)
+    roots = np.sqrt(np.repeat(at.dense.w, at.dense.q))
+    largest = np.linalg.eigvalsh(roots[:, None] * at.dense.G * roots)[-1]
+    number = 1.0 + largest / at.dense.alpha
+    return at, condition, number * (JITTERED if "places" in name else 1.0)
+
+
+def size(at: Posed, quantity: str) -> float:
+    """The natural size of a quantity: predictions may vanish where a kernel is narrow."""
+    if quantity in ("solution", "left out", "moves", "without", "gcv"):
+        return float(np.abs(at.V @ at.V.T).max())
+    if quantity == "variance":
+        return float(np.abs(at.dense.prior).max() / at.dense.alpha)
+    return float(at.V.size)
+
+
+def error(compare: Callable, at: Posed) -> float:
+    """The largest difference from the reference, over the size of the quantity."""
+    found, wanted = compare(at.factorization, at)
+    largest = max(float(np.abs(wanted).max()), size(at, name_of(compare)))
+    return float(np.abs(found - wanted).max()) / largest
+
+
+def search(configurations: int, seed: int) -> dict[str, list[tuple[float, float, str]]]:
+    """The error, the same over the rounding of the condition number, and the quantity."""
+    rng, found = np.random.default_rng(seed), defaultdict(list)
+    names = list(ROUTES)
+    for i in range(configurations):
+        name = names[i % len(names)]
+        at, condition, number = drawn(rng, name)
+        refused = ROUTES[name].refused(condition)
+        for compare in QUANTITIES:
+            if name_of(compare) not in refused:
+                gap = error(compare, at)
+                found[name].append((gap, gap / (EPS * number), name_of(compare)))
+    return found
+
+
+def main() -> None:
+    configurations, seed = (int(x) for x in (sys.argv[1:] + ["1000", "0"][len(sys.argv) - 1 :]))
+    warnings.simplefilter("ignore")
+    found = search(configurations, seed)
+    print(f"{'route':26s} {'quantities':>10s} {'error':>9s} {'error / (eps cond)':>19s}  worst in")
+    for name, errors in found.items():
+        worst = max(errors, key=lambda row: row[1])
+        largest = max(error for error, *_ in errors)
+        print(f"{name:26s} {len(errors):10d} {largest:9.1e} {worst[1]:19.1f}  {worst[2]}")
+    every = max((row for errors in found.values() for row in errors), key=lambda row: row[1])
+    print(f"{configurations} configurations, seed {seed}: worst error / (eps cond) {every[1]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
