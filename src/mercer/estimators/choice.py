@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from .._arrays import Items, host
 from .._parameters import fingerprint
 from ..decoders import Decoder
+from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import RBF, Kernel
 from ..kernels.base import as_output_kernel
@@ -66,7 +67,7 @@ def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
 
 def own_score(kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None) -> float:
     """The metric of the outputs' space; greater is better, whatever the metric."""
-    values = kernel.space.metric(truth, predicted, average=False)
+    values = evaluate(kernel.space, truth, predicted, average=False)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * float(np.average(values, weights=weights))
 
