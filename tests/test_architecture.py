@@ -33,6 +33,7 @@ ORDER = [
     {"problem"},
     {"solvers", "sources"},
     {"decoders", "metrics"},
+    {"defaults"},
     {"estimators"},
     {"sets"},
     {"sequences"},

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
-
 from .._arrays import Array, Items, is_foreign
 from ..curves import as_grid, on_grid, other_grid, refuse_unusable
-from .base import Space, resolve
+from .base import Space
 from .vectors import Vectors
 
 
@@ -43,10 +41,6 @@ class Curves(Vectors):
         if grid is not None and width != len(grid):
             raise ValueError(other_grid(name, 0, width, len(grid)))
         return rows
-
-    def kernel(self) -> Any:
-        """∫ f g."""
-        return resolve("kernels.L2")(self.grid)
 
     def join(self, other: Space) -> Space:
         """Curves without a grid are on that of the others."""
