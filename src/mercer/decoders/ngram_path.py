@@ -80,7 +80,7 @@ class NGramPath(Decoder):
         """The graph is one of the kernel's n-grams; lengths are those of sequences."""
         bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
         bounded(self.min_length, "min_length", 0, limits.steps)
-        if not hasattr(self, "graph_"):
+        if "graph_" not in vars(self):
             return
         graph = self.graph_
         must(isinstance(graph, PathGraph), "graph_ is no graph of n-grams")
