@@ -20,7 +20,7 @@ from ..kernels import RBF, Kernel
 from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Want, positive_alpha
+from ..problem import positive_alpha
 from ..solvers import Factorization
 from ..solvers.route import check_name
 from ..spaces import LabelSets, Rankings
@@ -224,18 +224,11 @@ class Choices:
                 "compared with a learnt operator or fitted with a robust loss: choose without it."
             )
 
-    def want(self, model: Any) -> Want:
-        """What every trial is asked for; one that no closed form can judge decides for all."""
+    @property
+    def judged_by(self) -> str:
+        """How left-out predictions are made: one choice without a closed form decides for all."""
         learnt = any(kernel.learnt for kernel in self.kernels)
-        return Want(
-            self.alphas,
-            left_out=True,
-            judge="refit" if learnt or self.robust else "closed",
-            folds=model.cv,
-            solver=model.solver,
-            relative=isinstance(model.alphas, str),
-            moves=model.criterion in LIKELIHOODS,
-        )
+        return "refit" if learnt or self.robust else "closed"
 
 
 def listed(model: Any, name: str) -> list:
