@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Items, host
+from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import Kernel
 
@@ -78,7 +79,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
         quality = _explained(host(outputs), host(predicted))
     else:
         sign = 1.0 if kernel.space.greater_is_better else -1.0
-        quality = sign * np.asarray(kernel.space.metric(outputs, predicted, average=False))
+        quality = sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
     sizes = None
     if direct:
         inputs = problem.inputs

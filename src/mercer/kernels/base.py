@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable
 from functools import partial, wraps
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
@@ -15,7 +16,6 @@ from sklearn.base import BaseEstimator, _clone_parametrized
 
 from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
-from ..spaces.base import resolve
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
@@ -334,7 +334,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             raise ValueError(f"unknown kernel {kernel!r}: the names are {sorted(KERNELS)}.")
-        return resolve(f"kernels.{KERNELS[kernel]}")()
+        return getattr(import_module(__package__), KERNELS[kernel])()
     if callable(kernel) and not isinstance(kernel, type):
         from .function import Function
 
