@@ -121,7 +121,7 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
         "linear": [Linear()],
-        **({"linear, main directions": _principal_components(Z)} if 2 * d >= len(Z) else {}),
+        **({"linear, principal components": _principal_components(Z)} if 2 * d >= len(Z) else {}),
     }
 
 

@@ -33,7 +33,7 @@ class Letters(FromFile, BaseEstimator):
 
     @classmethod
     def suited(cls, inputs: Inputs, outputs: Outputs, X: Items, y: Items) -> bool:
-        """Return whether short texts are predicted from short texts, and most outputs are distinct."""
+        """Return whether short texts are predicted from short texts, and most are distinct."""
         only_text = list(inputs.kinds_.values()).count("text") == 1 and not inputs.width_
         if outputs.kind_ != "text" or not only_text or len(inputs.texts) > 1:
             return False
@@ -57,15 +57,11 @@ class Letters(FromFile, BaseEstimator):
 
     def loo_predict(self) -> Any:
         """Refuse: only the score of left-out predictions is kept."""
-        raise ValueError(
-            "a model letter by letter keeps only the score of its left-out predictions."
-        )
+        raise ValueError("a model letter by letter keeps only the score of left-out predictions.")
 
     def explain(self, X: Items, k: int = 5) -> Any:
         """Refuse: letters depend on windows of many examples, not on whole examples."""
-        raise ValueError(
-            "a model letter by letter has no weights of training rows to explain a prediction."
-        )
+        raise ValueError("a model letter by letter has no weights of training rows.")
 
     def _texts(self, X: Items) -> list[str]:
         return [row[self.column] for row in X]

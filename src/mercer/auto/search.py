@@ -32,25 +32,25 @@ CHOSEN_ON = 800
 EXACT = 2000
 """Rows up to which ridge models are exact; with more rows they have low rank."""
 SETS, EXACT_SETS = 6000, 3
-"""Rows of sets up to which the best of their kernels are exact, and how many: low ranks suit them
-badly."""
+"""Rows of sets up to which the best of their kernels are exact, and how many: low ranks are bad
+approximations for sets."""
 COUPLED = 100
-"""Rows from which on the covariance of outputs is tried: left out, it is held fixed, and on few
-rows that looks better than it is."""
+"""Rows from which on the covariance of outputs is tried: it is held fixed when rows are left out,
+which is optimistic on few rows."""
 RANK = 600
 MANY, BEST = 20_000, 2
 """Rows beyond which only the best families are fitted on all of them, and how many."""
 FEW = 500
-"""Rows below which forests are left out by folds: out-of-bag predictions understate them."""
+"""Rows below which forests are scored by folds: out-of-bag predictions underestimate them."""
 TREES, FEWEST_TREES, SOME_TREES = 100, 20, 3
 """Trees of a forest, the fewest when time is short, and those that measure the time of a tree."""
 QUICK = 2e8
-"""Steps of a forest up to which another is grown whose trees look at all columns at a split; the
-better one is kept."""
+"""Steps of a forest up to which a second one examines all columns at a split; the better one is
+kept."""
 WIDE = 500
-"""Columns from which on trees look at three times their root at a split."""
+"""Columns from which on trees examine three times the square root of their number at a split."""
 STEPS = 1e10
-"""Steps of a forest beyond which it has half the trees and comes without a second one."""
+"""Steps of a forest beyond which it has half the trees, and there is no second one."""
 
 
 @dataclass(frozen=True)
