@@ -35,8 +35,8 @@ __all__ = [
 _HOMES = ("persistence", "estimators", "sets", "sequences", "auto")
 """Where the public names are, each room built on those before it."""
 _SUBPACKAGES = (
-    "datasets", "decoders", "estimators", "features", "kernels", "losses", "metrics", "operators",
-    "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
+    "datasets", "decoders", "defaults", "estimators", "features", "kernels", "losses",
+    "metrics", "operators", "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
 )  # fmt: skip
 
 

@@ -33,6 +33,8 @@ from .kernels import (
 )
 from .spaces import Space
 
+__all__ = ["default_kernel", "evaluate"]
+
 
 @dataclass(frozen=True)
 class Defaults:

@@ -61,6 +61,12 @@ def refused(file, message, seconds=5.0):
     assert str(file) in str(problem.value)
 
 
+def fails(file, X):
+    """Check that a file is refused, at the latest when it predicts."""
+    with pytest.raises(mercer.DamagedModel):
+        mercer.load(file).predict(X)
+
+
 GOOD = [np.ones(3), np.array([0, 1, 1], np.int32), np.array([0, 1, 3], np.int32)]
 
 
@@ -241,7 +247,7 @@ def floating(array):
      "chunks.lengths", "ngram.next", "ngram.last"],
 )  # fmt: skip
 def test_arrays_of_transducers_are_checked(attribute, change, transducer, tmp_path):
-    refused(changed(transducer, tmp_path, attribute, change), "is damaged")
+    fails(changed(transducer, tmp_path, attribute, change), zoo.LONGER)
 
 
 @pytest.mark.parametrize("change", [unsorted, floating])
@@ -254,7 +260,7 @@ def test_keys_of_transducers_are_checked(change, transducer, tmp_path):
     "attribute", ["starts", "target", "roots", "symbols", "chain", "known", "level", "suffix"]
 )
 def test_arrays_of_paths_are_checked(attribute, change, strings, tmp_path):
-    refused(changed(strings, tmp_path, f"graph_.{attribute}", change), "is damaged")
+    fails(changed(strings, tmp_path, f"graph_.{attribute}", change), zoo.WORDS)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from .arguments import check_arguments, check_enough, several
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded
 from .inputs import Inputs
-from .intervals import ColumnIntervals
 from .learnt import LearntFromTable, Training
 from .letters import Letters
 from .outputs import Outputs
@@ -199,9 +198,8 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
-            if self.outputs_.kind_ == "number":
-                self.intervals_ = ColumnIntervals.of(self.best_estimator_, pairs.y, pairs.groups)
+            number = self.outputs_.kind_ == "number"
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items
+from .._arrays import Items, namespace
 from ..embedding import Embedding
 from ..losses import Loss
 from ..operators import OperatorKernel
@@ -112,8 +112,9 @@ class RidgeEstimator(LeftOutPoints, Planned):
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
         grid: Any = None,
-    ) -> Items:
-        """The decoded output of every input; for Dask's collections, when it is asked for.
+        return_std: bool = False,
+    ) -> Any:
+        """Return the decoded output of every input; lazily for Dask's collections.
 
         Parameters
         ----------
@@ -127,7 +128,13 @@ class RidgeEstimator(LeftOutPoints, Planned):
         grid
             `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
             (and X may be on that grid too), predictions of others interpolated.
+        return_std
+            Whether to return a pair, predictions and standard deviations of new outputs, for
+            vectors and curves. Deviations are in the units of each output: those of the posterior,
+            with the noise that left-out predictions show.
         """
+        if return_std:
+            return self._with_deviations(X, candidates, grid)
         if grid is not None:
             check_is_fitted(self)
             return predict_on(self, X, grid)
@@ -144,3 +151,19 @@ class RidgeEstimator(LeftOutPoints, Planned):
         light = self.lean()
         light.__dict__.pop("stream_", None)  # which only further learning needs
         return mapped(light.predict, X, shape, dtype)
+
+    def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
+        """Predictions, and standard deviations of new outputs."""
+        check_is_fitted(self)
+        if candidates is not None or grid is not None or is_dask(X):
+            raise ValueError(
+                "return_std=True is for predictions in memory without candidates= and grid=."
+            )
+        if not self.output_kernel_.predicts_directly:
+            raise ValueError(
+                "return_std=True is for vectors and curves under a linear output kernel, got "
+                f"output_kernel={self.output_kernel_}: use ConformalSets, or confidence(X)."
+            )
+        points = self.embed(X)
+        variance = points.variance("outputs", observed=True, noise="left out")
+        return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)

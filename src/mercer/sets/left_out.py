@@ -59,7 +59,7 @@ class LeftOutSets:
     each: np.ndarray | None = None
 
     @classmethod
-    def of(cls, model: Any, groups: Items | None = None) -> LeftOutSets:
+    def of(cls, model: Any, groups: Items | None = None, intervals: bool = True) -> LeftOutSets:
         """Calibrate on the left-out predictions that the model has.
 
         Parameters
@@ -69,6 +69,9 @@ class LeftOutSets:
         groups
             A label for each training example; examples of a group count as one together. None for
             the groups that the model left out (of a `Blend`, which leaves folds out, none).
+        intervals
+            Whether intervals of single values are needed too. They keep a number for each value of
+            each training output.
         """
         if not isinstance(model, LeftOutPoints):
             raise TypeError(
@@ -82,9 +85,11 @@ class LeftOutSets:
         if not model.output_kernel_.predicts_directly:
             lists = CandidateScore(model, None, left_out)
             return cls(model, lists, lists.scores(points, y), weights)
-        bands, each = BandScore(model, points, y), IntervalScore(model, points, y)
-        scores = bands.scores(points, y), each.scores(points, y)
-        return cls(model, bands, scores[0], weights, each, scores[1])
+        bands = BandScore(model, points, y)
+        if not intervals:
+            return cls(model, bands, bands.scores(points, y), weights)
+        each = IntervalScore(model, points, y)
+        return cls(model, bands, bands.scores(points, y), weights, each, each.scores(points, y))
 
     def predict(self, X: Items, coverage: float = 0.9, joint: bool = True) -> Sequence:
         """Return the sets of new inputs: `Bands`, or lists of outputs, nearest first.
@@ -100,7 +105,9 @@ class LeftOutSets:
             value holds that value with this probability. Lists are the same either way.
         """
         score, scores, level = self.score, self.scores, self.check(coverage)
-        if not joint and self.intervals is not None and self.each is not None:
+        if not joint and not score.lists:
+            if self.intervals is None or self.each is None:
+                raise ValueError("joint=False needs sets that were made with intervals=True.")
             score, scores = self.intervals, self.each
         radius = weighted_quantile(np.moveaxis(scores, 0, -1), self.weights, level)
         points = self.model.embed(X)

@@ -161,10 +161,11 @@ def left_out_errors(
 
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, LeftOutPoints):
+        points = inner.loo_embed()
         if not band:
-            return np.sqrt(host(inner.loo_embed().sqdistances_to(inner.outputs_)))
+            return np.sqrt(host(points.sqdistances_to(inner.outputs_)))
         direct = Direct().fit(inner.output_kernel_, inner.outputs_)
-        predicted = host(inner._flattened(direct.decode(inner.loo_embed())))
+        predicted = host(view._flattened(direct.decode(points)))
     else:
         folds = GroupKFold(min(5, len(np.unique(labels))))
         predicted = host(cross_val_predict(model, X, y, groups=labels, cv=folds))

@@ -135,7 +135,7 @@ def set_columns(sets: Sequence, names: Sequence[Any]) -> dict[str, Any]:
         lower, upper = (np.reshape(A, (len(sets), -1)) for A in (sets.lower, sets.upper))
         if lower.shape[1] != len(names):
             names = [f"{names[0]} {j + 1}" for j in range(lower.shape[1])]
-        columns = {}
+        columns: dict[str, Any] = {}
         for name, low, high in zip(names, lower.T, upper.T, strict=True):
             columns |= {f"{name} lower": low, f"{name} upper": high}
         return columns

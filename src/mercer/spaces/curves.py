@@ -44,8 +44,7 @@ class Curves(Vectors):
 
     def join(self, other: Space) -> Space:
         """Curves without a grid are on that of the others."""
-        grids = (self.grid, getattr(other, "grid", None))
-        if isinstance(other, Curves) and None in [g if g is None else 0 for g in grids]:
+        if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)
 

@@ -30,7 +30,7 @@ class Graphs(Space):
         items = as_items(A, name)
         for i, item in enumerate(items):
             pair = isinstance(item, tuple | list) and len(item) == 2
-            if not (pair or is_networkx(getattr(item, "origin", item))):
+            if not (pair or is_networkx(item)):
                 raise ValueError(
                     f"{name}[{i}] must be a networkx graph or a tuple (adjacency, labels), "
                     f"got {item!r:.80}."

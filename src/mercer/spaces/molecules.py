@@ -82,8 +82,6 @@ class Spectra(Space):
 
 def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
     """Masses, intensities and precursor of a spectrum, as given."""
-    if hasattr(item, "mz"):
-        return item.mz, item.intensity, item.precursor
     try:
         mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
         precursor = float(item[2])

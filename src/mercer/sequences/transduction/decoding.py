@@ -50,14 +50,7 @@ class Decoding:
     joint_weight: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """The alphabets are those of the model."""
-        must(isinstance(self.model, Model), "model is no transduction")
-        must(isinstance(self.coder, InputCoder), "coder codes no inputs")
-        must(isinstance(self.coder.symbols, Alphabet), "symbols is no alphabet")
-        must(isinstance(self.coder.targets, Alphabet), "targets is no alphabet")
-        widths = len(self.model.emissions.width)
-        must(len(self.coder.symbols) + 1 == widths, "the inputs' symbols do not fit")
-        must(len(self.coder.targets) == self.model.ngram.end, "the outputs' symbols do not fit")
+        """Refuse numbers with which a search would not end, or would not be one."""
         must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
         finite(self.weight, "weight")
         finite(self.joint_weight, "joint_weight")

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
 from .contexts import Contexts
-from .emission import COPY, Emissions
+from .emission import Emissions
 from .inputs import Inputs
 from .joint import JointNGram
 from .ngram import NGram
@@ -41,20 +40,6 @@ class Model:
     ngram: NGram
     joint: JointNGram | None = None
     outline: JointNGram | None = None
-
-    def check_loaded(self, limits: Limits) -> None:
-        """Chunks of symbols that the n-gram model knows, and contexts as long as the history."""
-        must(self.ngram.last.shape[1] >= self.contexts.history, "contexts are too short")
-        shape = self.emissions.chunks.symbols.shape
-        indices(self.emissions.chunks.symbols, "symbols", COPY, self.ngram.end, *shape)
-        tiers = self.contexts.tiers
-        symbols = len(self.emissions.width)
-        if tiers is not None:
-            must(len(tiers.source) == symbols, "tiers are of other inputs")
-            must(len(tiers.target) == self.ngram.end, "tiers are of other outputs")
-        for joint in filter(None, (self.joint, self.outline)):
-            chunks = len(self.emissions.chunk)
-            must(len(joint.number) > chunks, "joint models are of other chunks")
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
         """Argument of the compiled loops: n-gram model and tier, empty where there is none."""
