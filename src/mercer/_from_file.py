@@ -99,7 +99,7 @@ class NotSaved(ValueError, AttributeError):
     """Training data was requested that the file of a model leaves out."""
 
 
-class Lean:
+class Reducible:
     """A part of a model that drops training data when it is saved.
 
     Attributes
@@ -111,7 +111,7 @@ class Lean:
     __slots__ = ()  # parts may have slots of their own
     dropped: ClassVar[dict[str, str]] = {}
 
-    def lean(self) -> Any:
+    def without_training_data(self) -> Any:
         """Return a copy with only what `predict` needs, which `mercer.save` writes."""
         bare = copy.copy(self)
         for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's: who watched the fit
