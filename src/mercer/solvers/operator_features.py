@@ -92,10 +92,11 @@ class FeatureInputs(SlotInputs):
     """
 
     held = False
+    features: Any
 
     def __init__(self, whole: OperatorFeatures):
         problem, (n, q) = whole.problem, whole.outputs.rows.shape
-        self.map, self.kernel, self.X = whole.map, whole.kernel, problem.inputs.items
+        self.features, self.X = whole.map, problem.inputs.items
         self.mean = whole.mean if problem.intercept else None
         self.slots = Slots(n, q)
         self.weights = None if problem.weights is None else np.repeat(problem.weights, q)
@@ -105,12 +106,12 @@ class FeatureInputs(SlotInputs):
         self.set_constants(problem.intercept)
         self.complete = self.orthonormal = False
         self.whole = True
-        self.s, self.P = eigh(self.map.normal(whole.uu), "moment of the features")
+        self.s, self.P = eigh(self.features.normal(whole.uu), "moment of the features")
 
     def _features(self, X: Items) -> Array:
         """Features of slots, the mean subtracted with an intercept, (slots, features)."""
-        U = self.map.transform(X)
-        Z = self.map.features(U if self.mean is None else U - self.mean)
+        U = self.features.transform(X)
+        Z = self.features.features(U if self.mean is None else U - self.mean)
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
 
     def rows(self, index: np.ndarray) -> Array:
