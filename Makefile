@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: run reproduce test check lint types docs bench nightly count words clean
+.PHONY: run reproduce test minimal check lint types docs bench nightly count words clean
 
 run: $(STAMP)
 	$(BIN)/python -m experiments digits
@@ -16,6 +16,13 @@ reproduce: $(STAMP)
 # Bytecode is written even where the environment forbids it: each worker would compile all files anew.
 test: $(STAMP)
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+# A second environment without extras: the README runs, and each missing extra is named.
+MINIMAL := .venv-minimal
+minimal:
+	test -x $(MINIMAL)/bin/python || $(PYTHON) -m venv $(MINIMAL)
+	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
+	$(MINIMAL)/bin/python tools/minimal.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -57,4 +64,4 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv out build dist docs/_build docs/gallery docs/reference/generated
+	rm -rf .venv .venv-minimal out build dist docs/_build docs/gallery docs/reference/generated

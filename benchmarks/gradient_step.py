@@ -31,7 +31,7 @@ def data(n: int, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
 def search(X, Y, operator, criterion, device=None) -> ParameterSearch:
     """The objective over a length scale for each feature, a weight, the operator and the ridge."""
     model = KernelDependency(1.0 * RBF("ard") * operator, device=device)
-    problem, _ = model._problem_of(X, Y, None, None, None)
+    problem, _ = model._first_problem(X, Y, None, None, None)
     return ParameterSearch(problem, criterion)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 MODULES = {
     "mercer": "estimators", "mercer.kernels": "kernels", "mercer.spaces": "spaces",
     "mercer.operators": "operators", "mercer.losses": "losses", "mercer.decoders": "decoders",
-    "mercer.features": "features", "mercer.sources": "sources",
-    "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.datasets": "datasets",
+    "mercer.features": "features", "mercer.sets": "sets", "mercer.sources": "sources",
+    "mercer.embedding": "embedding", "mercer.metrics": "metrics", "mercer.defaults": "defaults",
+    "mercer.datasets": "datasets",
     "mercer.plots": "plots", "mercer.tables": "tables", "mercer.testing": "testing",
 }  # fmt: skip
 """The page under reference/ that lists the names of a module."""

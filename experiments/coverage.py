@@ -16,8 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from mercer import ConformalSets, KernelDependencyCV
 from mercer._arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
-from mercer.estimators.prediction_sets import contain, size, weighted_quantile
 from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
+from mercer.sets.shapes import contain, size
+from mercer.sets.weights import weighted_quantile
 
 from .report import Report
 
@@ -124,9 +125,9 @@ def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]
 
 def least_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:
     """The sets of the smallest common radius that covers: one that knows the test outputs."""
-    points, shape = sets.model_.embed(X), sets.shape_
-    scores = shape.scores(points, sets.model_.output_kernel_.as_outputs(y))
-    return shape.sets(points, np.full(count(X), weighted_quantile(scores, weights, ASKED)))
+    points, score = sets.model_.embed(X), sets.calibrated_.score
+    scores = score.scores(points, sets.model_.output_kernel_.as_outputs(y))
+    return score.sets(points, np.full(count(X), weighted_quantile(scores, weights, ASKED)))
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:

@@ -16,6 +16,8 @@ from .pictures import completions
 from .report import Report
 
 COVERAGE = 0.9
+SHOWN = 5
+"""Digits in the picture."""
 CALLED = {
     "scikit-learn: ExtraTreesRegressor": "extra trees",
     "scikit-learn: KernelRidge": "kernel ridge",
@@ -35,24 +37,30 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         model = AutoDependency(coverage=COVERAGE, random_state=0).fit(upper[train], lower[train])
     seconds = time.perf_counter() - start
     report.add(MERCER, "left out", "R²", model.loo_score_, seconds=seconds)
-    report.add(MERCER, "test", "R²", model.score(upper[test], lower[test]), seconds=seconds)
+    score = model.score(upper[test], lower[test])
+    report.add(MERCER, "test", "R²", score, seconds=seconds)
     low, high = model.predict_set(upper[test])
     inside = ((low <= lower[test]) & (lower[test] <= high)).all(axis=(1, 2))
-    shown = test[:8]
-    drawn = {"truth": lower[shown], "mercer": model.predict(upper[shown])}
+    shown = test[:SHOWN]
+    drawn = {"truth": lower[shown], _title("mercer", score): model.predict(upper[shown])}
     with console.status("fitting what one would have tried"):
         for name, predicted, seconds in predictions(
             upper[train], lower[train], upper[test], quick=quick
         ):
             score = model.outputs_.metric(lower[test], predicted)
             report.add(name, "test", "R²", score, seconds=seconds)
-            drawn[CALLED.get(name, name.removeprefix("scikit-learn: "))] = predicted[:8]
+            if name in CALLED:
+                drawn[_title(CALLED[name], score)] = predicted[:SHOWN]
     report.settings["mercer"] = model.chosen_
     report.notes += _notes(model, inside, n, len(test))
     completions(folder / "digits.png", upper[shown], drawn)
     model.report(folder / "model.html")
     report.captions["digits.png"] = "Unseen digits, the part below the line as completed."
     return report
+
+
+def _title(name: str, score: float) -> str:
+    return f"{name}: R² {score:.3f}"
 
 
 def _notes(model: Any, inside: np.ndarray, n: int, tested: int) -> list[str]:

@@ -15,11 +15,11 @@ from mercer import KernelDependencyCV, SequenceTransducer
 from mercer._arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_cmudict
 from mercer.datasets._files import find
-from mercer.estimators.any_model import Listing
-from mercer.estimators.list_summaries import LOSSES, controlled_radius, risk_at, steps
-from mercer.estimators.prediction_sets import row_weights
-from mercer.estimators.set_shapes import CandidateShape, RankedShape
 from mercer.kernels import RBF, Labels, Tanimoto
+from mercer.sets.lists import LOSSES, controlled_radius, risk_at, steps
+from mercer.sets.models import OwnRanking
+from mercer.sets.scores import CandidateScore, RankedScore
+from mercer.sets.weights import row_weights
 
 from .report import Report
 
@@ -80,15 +80,15 @@ SETS: dict[str, Callable[[bool], Held]] = {"Bibtex": bibtex, "yeast": yeast, "CM
 def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     """For each loss (mean loss on test pairs, whether the bound was reached), one row a split."""
     held, found = SETS[name](quick), {}
-    shape: Any
+    score: Any
     if isinstance(held.model, SequenceTransducer):
-        view = Listing(held.model, held.y)
-        points, shape, y = view.embed(held.X), RankedShape(view.output_kernel_.space), held.y
+        view = OwnRanking(held.model, held.y)
+        points, score, y = view.embed(held.X), RankedScore(view.output_kernel_.space), held.y
     else:
-        points, shape = held.model.embed(held.X), CandidateShape(held.model, None)
+        points, score = held.model.embed(held.X), CandidateScore(held.model, None)
         y = held.model.output_kernel_.as_outputs(held.y)
     for loss in held.losses:
-        grown = steps(shape, points, y, LOSSES[loss])
+        grown = steps(score, points, y, LOSSES[loss])
         found[loss] = np.array([_split(grown, count(held.y), seed) for seed in range(repeats)])
     return found
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mercer import JointKernelMap, KernelDependency, plots
-from mercer.estimators.prediction_sets import Ball, Band
 from mercer.kernels import Linear
 from mercer.operators import CurlFree
+from mercer.sets import Ball, Band
 
 
 def told(server, path, body):

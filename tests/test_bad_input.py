@@ -89,8 +89,8 @@ WRONG = {
         {"kernel": RBF(1.0) * Matrix(np.eye(3)), "output_kernel": RBF(1.0)},
         "no finite features to be its components",
     ),
-    "rank": ({"features": IncompleteCholesky(0)}, "rank must be a positive whole number"),
-    "output rank": ({"output_features": KernelPCA(-1)}, "rank must be a positive whole number"),
+    "rank": ({"features": IncompleteCholesky(0)}, "rank must be a positive integer"),
+    "output rank": ({"output_features": KernelPCA(-1)}, "rank must be a positive integer"),
 }  # fmt: skip
 
 

@@ -7,19 +7,14 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer._loops import compiled, generator, inlined, parallel
+from mercer._loops import compiled, inlined, parallel
 
 
 def entry(array, index):
     return array[index]
 
 
-def entries(array, index):
-    yield array[index]
-
-
 called, written = compiled(entry), inlined(entry)
-yielding = generator(entries)
 
 
 @compiled
@@ -32,14 +27,6 @@ def through_inlining(array, index):
     return written(array, index)
 
 
-@compiled
-def through_a_generator(array, index):
-    total = 0.0
-    for value in yielding(array, index):
-        total += value
-    return total
-
-
 @parallel
 def in_rounds(start, stop, array, index, out):
     for i in range(start, stop):
@@ -49,7 +36,7 @@ def in_rounds(start, stop, array, index, out):
 @pytest.mark.parametrize("index", [3, 10**12, -4])
 def test_every_way_of_compiling_checks_bounds(index):
     array = np.arange(3.0)
-    for loop in (called, through_calls, through_inlining, through_a_generator):
+    for loop in (called, through_calls, through_inlining):
         assert loop(array, 2) == 2.0
         with pytest.raises(IndexError, match="out of bounds"):
             loop(array, index)

@@ -40,7 +40,7 @@ def test_gradients_are_the_same_on_torch(operator, criterion, groups, low_rank):
         features = Nystroem(landmarks=move(X[:10])) if low_rank else None
         model = KernelDependency((2.0 * RBF("ard") + Matern([1.0] * 6)) * operator,
                                  features=features)  # fmt: skip
-        problem, _ = model._problem_of(move(X), move(Y), groups, None, weights)
+        problem, _ = model._first_problem(move(X), move(Y), groups, None, weights)
         found = ParameterSearch(problem, criterion, learn_landmarks=low_rank)
         values.append(found(found.start + 0.05))
     assert values[0][0] == pytest.approx(values[1][0], rel=1e-8)

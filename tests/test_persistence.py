@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.metrics import make_scorer
 
 import mercer
+from hostile.mutations import corrupted
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Labels, Positions, Spectrum
 from mercer.metrics import sample_f1
@@ -223,24 +224,6 @@ def test_a_pickle_is_no_model(tmp_path):
         mercer.load(path)
     with pytest.raises(FileNotFoundError, match="is not a file"):
         mercer.load(tmp_path / "nothing")
-
-
-def corrupted(data, rng):
-    """Bytes flipped, cut, doubled, moved or overwritten."""
-    kind, data = rng.integers(5), bytearray(data)
-    at, size = int(rng.integers(len(data))), int(rng.integers(1, 64))
-    if kind == 0:
-        for i in rng.integers(len(data), size=rng.integers(1, 8)):
-            data[i] ^= int(rng.integers(1, 256))
-    elif kind == 1:
-        del data[at:]
-    elif kind == 2:
-        data[at:at] = data[at : at + size]
-    elif kind == 3:
-        del data[at : at + size]
-    else:
-        data[at : at + size] = rng.bytes(size)
-    return bytes(data)
 
 
 def test_corrupted_files_fail_with_one_kind_of_error(file, pairs):

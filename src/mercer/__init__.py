@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .auto import AutoDependency
     from .estimators import (
         Blend,
-        ConformalSets,
         ForestDependency,
         KernelDependency,
         KernelDependencyCV,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from .estimators.tune import tune
     from .persistence import DamagedModel, Limits, load, register, save
     from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
+    from .sets import ConformalSets
 
 __version__ = "0.2.0"
 
@@ -32,11 +32,11 @@ __all__ = [
     "load", "register", "save", "train_network", "tune",
 ]  # fmt: skip
 
-_HOMES = ("persistence", "estimators", "sequences", "auto")
+_HOMES = ("persistence", "estimators", "sets", "sequences", "auto")
 """Where the public names are, each room built on those before it."""
 _SUBPACKAGES = (
-    "datasets", "decoders", "estimators", "features", "kernels", "losses", "metrics", "operators",
-    "plots", "sequences", "solvers", "sources", "spaces", "testing",
+    "datasets", "decoders", "defaults", "estimators", "features", "kernels", "losses",
+    "metrics", "operators", "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
 )  # fmt: skip
 
 

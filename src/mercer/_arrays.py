@@ -73,7 +73,9 @@ def refuse_things(A: Items, name: str, owner: str) -> None:
 def is_batch(A: Any) -> bool:
     """Whether a value has a number of items: an array of one dimension or more, or a sequence."""
     shape = getattr(A, "shape", None)
-    return hasattr(A, "__len__") if shape is None else len(shape) > 0
+    if shape is not None:
+        return len(shape) > 0
+    return hasattr(A, "__len__") or np.asarray(A).ndim > 0
 
 
 def refuse_scalar(A: Items, name: str) -> None:

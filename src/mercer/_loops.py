@@ -7,24 +7,47 @@ whatever a model file holds. A called function does not inherit the flag, so no 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
 import numba
+from numba.core import event
 
 from ._arrays import blocks
 from ._threads import cores, side_by_side
 
-_checked = partial(numba.njit, boundscheck=True)
+_checked = partial(numba.njit, boundscheck=True, error_model="numpy")
 compiled = _checked(cache=True, no_cfunc_wrapper=True)
 """Compile a function once for all processes; without the wrapper for C that nobody calls."""
 inlined = _checked(inline="always")
 """Write a function into the compiled one that calls it: alone it would be compiled once more."""
-generator = _checked()
-"""Compile a generator; it is not cached, because its callers do not find a cached generator."""
 PARTS = 4
 """Parts for each core: rounds that take longer than others do not keep the rest waiting."""
+NOTICE = (
+    "mercer: compiling, once in this environment; it takes some seconds. "
+    "`mercer compile` does it ahead of time."
+)
+
+
+class _Notice(event.Listener):
+    """Prints one line to stderr when the first function of this package is compiled."""
+
+    printed = False
+
+    def on_start(self, event: Any) -> None:
+        name = event.data["dispatcher"].py_func.__module__
+        if not self.printed and name.startswith("mercer."):
+            self.printed = True
+            print(NOTICE, file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Print nothing."""
+
+
+notice = _Notice()
+event.register("numba:compile", notice)
 
 
 def parallel(loop: Any) -> Callable:

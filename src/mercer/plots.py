@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import Items, count, host
 from ._extras import require
-from .estimators.prediction_sets import Ball, Band
+from .sets import Ball, Band
 
 Axes = Any
 """Matplotlib's axes; matplotlib is an extra, asked for when first used."""

@@ -1,6 +1,9 @@
 """The command line from a file to predictions, in every format, as a new user would type it."""
 
 import os
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +89,15 @@ def test_pipes(run, flats):
     assert "rent (number)" in run("info", "-", input=model).stdout
     assert "standard input is no" in run("predict", "-", "new.csv", input=b"text", code=1).stderr
     assert "only one of MODEL and DATA" in run("predict", "-", "-", input=model, code=1).stderr
+
+
+def test_the_lines_of_the_readme(run, tmp_path):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.py"))
+    lines = re.findall(r"(?m)^mercer ((?:fit|predict) .*)$", (ROOT / "README.md").read_text())
+    assert len(lines) == 2
+    for line in lines:
+        run(*shlex.split(line, comments=True))
+    assert list(pd.read_csv("predicted.csv").columns)[:2] == ["text", "predicted tags"]
 
 
 def test_sets_of_strings_point_to_top(run):

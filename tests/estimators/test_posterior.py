@@ -159,3 +159,23 @@ def test_a_stream_is_saved_with_its_variance(tmp_path):
     for points in (model.embed(X_new), again.embed(X_new)):
         with pytest.raises(ValueError, match="keeps a sample"):
             points.variance(noise="left out")
+
+
+def test_predict_returns_deviations_in_the_units_of_each_output(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1))
+    noise = rng.normal(size=(400, 2)) * [0.1, 300.0]
+    Y = np.hstack([np.sin(6 * X), 1e3 * np.cos(6 * X)]) + noise
+    model = KernelDependency(RBF(0.3), alpha=0.1).fit(X[:200], Y[:200])
+    mean, deviation = model.predict(X[200:], return_std=True)
+    np.testing.assert_array_equal(mean, model.predict(X[200:]))
+    assert (np.abs(((Y[200:] - mean) / deviation).std(axis=0) - 1.0) < 0.15).all()
+    units = KernelDependency(RBF(0.3), alpha=0.1).fit(X[:200], Y[:200] * [1.0, 1e-3])
+    scaled = units.predict(X[200:], return_std=True)[1]
+    np.testing.assert_allclose(scaled, deviation * [1.0, 1e-3])
+    again = mercer.load(mercer.save(model, tmp_path / "model.mercer", variance=True))
+    np.testing.assert_allclose(again.predict(X[200:], return_std=True)[1], deviation)
+    one = KernelDependency(RBF(0.3)).fit(X, Y[:, 0]).predict(X, return_std=True)
+    assert one[0].shape == one[1].shape == (400,)
+    with pytest.raises(ValueError, match="return_std=True is for vectors and curves"):
+        KernelDependency(output_kernel=RBF(1.0)).fit(X, Y).predict(X, return_std=True)

@@ -157,7 +157,7 @@ def test_refusals(rng):
     for Model in (KernelDependency, KernelDependencyCV):
         with pytest.raises(ValueError, match=r"use features=RandomOperatorFourier\(rank\)"):
             Model(CurlFree(), features=RandomFourier(10)).fit(X, X)
-    with pytest.raises(ValueError, match="rank must be a positive whole number"):
+    with pytest.raises(ValueError, match="rank must be a positive integer"):
         KernelDependency(CurlFree(), features=RandomOperatorFourier(0), fit_intercept=False).fit(
             X, X
         )

@@ -1,9 +1,9 @@
-"""The fuzzer of model files: many mutations in a child process with limits on memory and time.
+"""The fuzzer of files: many mutations in a child process with limits on memory and time.
 
-``python -m hostile.fuzz --count 20000`` (with ``tests`` on the path) writes a line for each failure
-and a summary; ``--seed`` draws other cases, ``--case`` repeats one. A case is a number: the same
-seed, models and number give the same file. ``--bounds`` has compiled loops check their indices, so
-that reading beyond an array fails even where it would go unnoticed.
+From the root of the repository, ``python -m tests.hostile.fuzz --mutations 20000 --seed 0`` writes
+a line for each failure and a summary; ``--case`` repeats one. A case is a number: the same seed,
+models and number give the same file. Model files are mutated in every array and node, with digests
+made to fit; NPZ, Parquet and Excel files in their bytes.
 """
 
 import argparse
@@ -25,34 +25,47 @@ from pathlib import Path
 
 import numpy as np
 
-from hostile.mutations import ARRAYS, NODES, Members, mutated, places
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for `python -m tests.hostile.fuzz`
 
-HANG = 10.0
+from hostile.mutations import ARRAYS, NODES, Members, corrupted, mutated, places
+
+HANG = 5.0
 """Seconds of the processor that loading and predicting may take."""
 MEMORY = 4 * 2**30
 """Bytes of address space that a child may take beyond what it starts with."""
-BOUNDS = "MERCER_FUZZ_BOUNDS"
+TABLES = (".npz", ".parquet", ".xlsx")
+SHARE = 20
+"""One case in so many is a table."""
 DOCUMENTED = (ValueError, TypeError, MemoryError, ImportError)
 """What `predict` may raise (`DamagedModel` is a ValueError); `load` raises `DamagedModel` alone."""
 
 
 def budget(unpacked):
-    """The memory that a file may take, as docs/security.md states it."""
-    return 20 * unpacked + 200 * 2**20
+    """Return the memory that a file may take, as docs/security.md states it."""
+    return min(20 * unpacked + 200 * 2**20, 500 * 2**20)
 
 
 def drawn(folder, count, seed):
-    """Cases: every second one an array, the rest nodes, spread evenly over models."""
-    files = sorted(folder.glob("*.mercer"))
+    """Return cases: tables, and models in turn, half of them changed in an array."""
+    models, tables = (
+        sorted(folder.glob("*.mercer")),
+        [file for file in sorted(folder.iterdir()) if file.suffix in TABLES],
+    )
     draw, cases = random.Random(seed), []
-    targets = [_targets(file) for file in files]
+    draw.shuffle(models)
+    targets = {}
     for number in range(count):
-        which = number % len(files)
-        arrays, nodes = targets[which]
-        of_array = arrays and (number // len(files)) % 2 == 0
+        if number % SHARE == 0:
+            cases.append((number, tables[number // SHARE % len(tables)].name, None, None))
+            continue
+        file = models[number % len(models)]
+        if file not in targets:
+            targets[file] = _targets(file)
+        arrays, nodes = targets[file]
+        of_array = arrays and draw.random() < 0.5
         target = draw.choice(arrays if of_array else nodes)
         kind = draw.choice(list(ARRAYS) if of_array else range(len(NODES)))
-        cases.append((number, files[which].name, target, kind))
+        cases.append((number, file.name, target, kind))
     return cases
 
 
@@ -66,8 +79,6 @@ def _targets(file):
 
 def child(folder, cases, seed):
     """Try the cases, telling the parent of each before and after."""
-    if os.environ.get(BOUNDS):
-        _check_bounds()
     import mercer
 
     warnings.simplefilter("ignore")
@@ -76,71 +87,112 @@ def child(folder, cases, seed):
     here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (here + MEMORY, here + MEMORY))
     for number, name, target, kind in cases:
-        target = tuple(target) if isinstance(target, list) else target
-        data = (folder / name).read_bytes()
-        made = mutated(data, target, kind, np.random.default_rng([seed, number]))
+        made = _made(folder / name, target, kind, np.random.default_rng([seed, number]))
         if made is None:
             _tell({"end": number, "outcome": "no change"})
             continue
         data, unpacked, what = made
         _tell({"begin": number, "name": name, "what": what})
-        X = pickle.loads((folder / name).with_suffix(".inputs").read_bytes())
         before, start = _peak(fresh=True), time.process_time()
-        outcome = _tried(folder, data, X, mercer)
+        try:
+            outcome = _outcome(folder / name, data)
+        except BaseException as problem:
+            outcome = f"RAISED {type(problem).__name__}: {problem!s:.200}"
         used, seconds = _peak() - before, time.process_time() - start
         if used > budget(unpacked):
             outcome = f"MEMORY {used / 2**20:.0f} MB of {budget(unpacked) / 2**20:.0f}, {outcome}"
         _tell({"end": number, "outcome": outcome, "s": round(seconds, 3), "mb": used >> 20})
 
 
-def _check_bounds():
-    """Compile loops with checks of their indices."""
-    import numba
+def _made(file, target, kind, rng):
+    """Return the bytes of a mutated file, their unpacked size, and the change in words."""
+    data = file.read_bytes()
+    if file.suffix in TABLES:
+        data = corrupted(data, rng)
+        return data, len(data), "bytes"
+    return mutated(data, tuple(target) if isinstance(target, list) else target, kind, rng)
 
-    plain = numba.njit
-    numba.njit = lambda **how: plain(**how, boundscheck=True)
+
+def _outcome(file, data):
+    changed = file.with_name(f"mutated-{os.getpid()}{file.suffix}")
+    changed.write_bytes(data)
+    try:
+        if file.suffix in TABLES:
+            return _read_table(changed)
+        return _tried(changed, pickle.loads(file.with_suffix(".inputs").read_bytes()))
+    finally:
+        changed.unlink()
 
 
 def _warm(folder, names, mercer):
     """Compile all loops before memory and time count."""
-    for name in names:
-        X = pickle.loads((folder / name).with_suffix(".inputs").read_bytes())
-        for _, answer in _asked(mercer.load(folder / name), X):
-            with suppress(ValueError):  # not every decoder ranks
-                answer()
+    for name in sorted(names):
+        if name.endswith(".mercer"):
+            X = pickle.loads((folder / name).with_suffix(".inputs").read_bytes())
+            for _, answer in _asked(mercer.load(folder / name), X):
+                with suppress(ValueError, TypeError):  # not every decoder ranks
+                    answer()
+        else:
+            _read_table(folder / name)
 
 
-def _tried(folder, data, X, mercer):
-    file = folder / f"mutated-{os.getpid()}"
-    file.write_bytes(data)
+def _read_table(file):
+    """Read a table as `mercer fit` does, and as shards of pairs."""
+    from mercer.sources import Shards
+    from mercer.tables import read
+
+    outcome = "read"
+    readers = [lambda: read(file)]
+    if file.suffix == ".npz":
+        readers.append(lambda: list(Shards(file)))
+    if file.suffix == ".parquet":
+        readers.append(lambda: list(Shards(file, inputs="x", outputs="y")))
+    for answer in readers:
+        try:
+            answer()
+        except DOCUMENTED as problem:
+            outcome = _answered("table", problem)
+    return outcome
+
+
+def _tried(file, X):
+    import mercer
+
     try:
         model = mercer.load(file)
     except mercer.DamagedModel as problem:
         return "refused" if "MemoryError" not in str(problem) else f"MEMORY load {problem!s:.200}"
-    except BaseException as problem:
-        return f"LOAD {type(problem).__name__}: {problem!s:.200}"
     outcome = "predicts"
     for name, answer in _asked(model, X):
         try:
             answer()
+        except MemoryError as problem:  # there was room for a model of this size
+            return f"MEMORY {name} {problem!s:.200}"
         except DOCUMENTED as problem:
-            if str(problem.__cause__) == "index is out of bounds":  # numba's, where asked for
-                return f"BOUNDS {name} {problem!s:.200}"
-            if isinstance(problem, MemoryError):  # there was room for a model of this size
-                return f"MEMORY {name} {problem!s:.200}"
-            outcome = f"{name} says {type(problem).__name__}"
-        except BaseException as problem:
-            return f"PREDICT {name} {type(problem).__name__}: {problem!s:.200}"
+            outcome = _answered(name, problem)
     return outcome
 
 
+def _answered(name, problem):
+    """Return an outcome for an error; the errors of other libraries are failures."""
+    own = type(problem).__module__.startswith(("builtins", "mercer"))
+    return f"{name} says {type(problem).__name__}" if own else f"RAW {name} {problem!r:.200}"
+
+
 def _asked(model, X):
-    """What is asked of a model."""
+    """Yield what is asked of a model."""
     yield "str", lambda: str(model)
-    if hasattr(model, "predict"):
-        yield "predict", lambda: model.predict(X)
+    if not hasattr(model, "predict"):
+        return
+    yield "predict", lambda: model.predict(X)
     if hasattr(model, "predict_top"):
         yield "predict_top", lambda: model.predict_top(X, k=2)
+    if hasattr(model, "embed"):
+        yield "variance", lambda: model.embed(X).variance()
+    if hasattr(model, "predict_set"):
+        yield "predict_set", lambda: model.predict_set(X)
+    if hasattr(model, "explain"):
+        yield "explain", lambda: model.explain(X, k=2)
 
 
 def _tell(message):
@@ -158,13 +210,13 @@ def _peak(fresh=False):
 # -- the parent ---------------------------------------------------------------------------------
 
 
-def fuzz(folder, cases, seed, bounds=False, report=print):
+def fuzz(folder, cases, seed, report=print):
     """Outcomes of all cases, and those that failed: crashes, hangs, memory, undocumented errors."""
     outcomes, failures, peak, slowest = Counter(), [], 0, 0.0
     waiting = list(cases)
     while waiting:
         last, number = None, {case[0]: i for i, case in enumerate(waiting)}
-        for message in _told(folder, waiting, seed, bounds):
+        for message in _told(folder, waiting, seed):
             if "begin" in message:
                 last = message
                 continue
@@ -180,17 +232,15 @@ def fuzz(folder, cases, seed, bounds=False, report=print):
     return outcomes, failures, {"peak MB": peak, "slowest s": slowest}
 
 
-def _told(folder, cases, seed, bounds):
+def _told(folder, cases, seed):
     """Messages of a child that works through cases; the last is of its death where it dies."""
     (folder / "cases.json").write_text(json.dumps([seed, cases]))
     here = os.pathsep.join(filter(None, sys.path))
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": here}
-    if bounds:
-        environment |= {BOUNDS: "1", "NUMBA_CACHE_DIR": str(folder / "bounds")}
     command = [sys.executable, "-m", "hostile.fuzz", "--child", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=environment) as process:  # fmt: skip
-        begun, patience = None, 300.0
+        begun, patience = None, 600.0
         while True:
             ready, _, _ = select.select([process.stdout], [], [], patience)
             line = process.stdout.readline() if ready else b""
@@ -216,11 +266,10 @@ def _late(message):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--mutations", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--bounds", action="store_true", help="check the bounds in loops")
     parser.add_argument("--child", type=Path)
     given = parser.parse_args()
     if given.child:
@@ -233,15 +282,17 @@ def main():
             from hostile import zoo
 
             zoo.write(folder)
-        count = given.count if given.case is None else given.case + 1
+        models = len(list(folder.glob("*.mercer")))
+        count = given.mutations if given.case is None else given.case + 1
         cases = drawn(folder, count, given.seed)
         cases = cases if given.case is None else cases[-1:]
         start = time.perf_counter()
-        outcomes, failures, most = fuzz(folder, cases, given.seed, given.bounds)
+        outcomes, failures, most = fuzz(folder, cases, given.seed)
     for outcome, number in outcomes.most_common():
         print(f"{number:6} {outcome}")
     print(
-        f"{len(cases)} cases, {len(failures)} failures, {time.perf_counter() - start:.0f} s, {most}"
+        f"seed {given.seed}: {len(cases)} mutations of {models} models and of tables, "
+        f"{len(failures)} failures, {time.perf_counter() - start:.0f} s, {most}"
     )
 
 

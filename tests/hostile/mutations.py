@@ -163,3 +163,21 @@ def _at(root, path):
 
 def _drawn(options, rng):
     return options[rng.integers(len(options))]
+
+
+def corrupted(data, rng):
+    """Bytes flipped, cut, doubled, moved or overwritten."""
+    kind, data = rng.integers(5), bytearray(data)
+    at, size = int(rng.integers(len(data))), int(rng.integers(1, 64))
+    if kind == 0:
+        for i in rng.integers(len(data), size=rng.integers(1, 8)):
+            data[i] ^= int(rng.integers(1, 256))
+    elif kind == 1:
+        del data[at:]
+    elif kind == 2:
+        data[at:at] = data[at : at + size]
+    elif kind == 3:
+        del data[at : at + size]
+    else:
+        data[at : at + size] = rng.bytes(size)
+    return bytes(data)

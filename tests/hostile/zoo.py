@@ -1,14 +1,18 @@
 """Models of every estimator, route, kernel, operator, feature map and decoder on a few pairs.
 
 The fuzzer mutates their files. The lists of `registry` have a line for each public part (a
-test fails where one is missing); `MORE` adds the routes that those lists do not take.
+test fails where one is missing); `MORE` adds the routes that those lists do not take, and
+`wrapped` puts every kernel into every wrapper.
 """
 
 import pickle
 import warnings
+from contextlib import suppress
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
+from sklearn.preprocessing import MaxAbsScaler
 
 import mercer
 from mercer import (
@@ -21,6 +25,7 @@ from mercer import decoders as d
 from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
+from mercer import spaces as s
 from mercer.tables import Table
 from registry import (
     DECODERS,
@@ -83,8 +88,29 @@ def pairs():
         yield type(features).__name__, model, NUMBERS, VECTORS
 
 
+def wrapped():
+    """Yield name, unfitted estimator, inputs and outputs for every kernel in every wrapper."""
+    for kernel, items in KERNELS:
+        inside = {
+            "Scaled": 2.0 * kernel,
+            "Sum": kernel + 2.0 * kernel,
+            "Product": kernel * kernel,
+            "Normalized": k.Normalized(kernel),
+            "LaplacianRegularized": k.LaplacianRegularized(kernel, neighbors=2),
+            "Mapped": k.Mapped(MaxAbsScaler(), kernel, s.Vectors()) if kernel.on_vectors else None,
+        }
+        name = type(kernel).__name__
+        for wrapper, outer in inside.items():
+            if outer is not None:
+                yield f"{wrapper} {name}", KernelDependency(outer, alpha=0.1), items, NUMBERS
+        rows = [{"c": item} for item in items]
+        yield f"On {name}", KernelDependency(k.On("c", kernel), alpha=0.1), rows, NUMBERS
+        scaled = KernelDependency(k.RBF(), 2.0 * kernel, alpha=0.1, decoder=d.Candidates())
+        yield f"Scaled {name} of outputs", scaled, NUMBERS, items
+
+
 def fitted():
-    """Name, fitted model and inputs of each model, those of streams and tables too."""
+    """Yield name, fitted model and inputs of each model, those of streams and tables too."""
     for name, model, X, y in pairs():
         yield name, model.fit(X, y), X
     streamed = KernelDependency(k.RBF(1.0), features=f.Nystroem(3, random_state=0))
@@ -99,14 +125,28 @@ def fitted():
         yield "table", model.fit(table), table
 
 
-def write(folder):
-    """Save all models in a folder, each beside a pickle of inputs that it knows."""
-    for number, (name, model, X) in enumerate(_quietly_fitted()):
-        file = mercer.save(model, folder / f"{number:03} {name}.mercer")
-        file.with_suffix(".inputs").write_bytes(pickle.dumps(X))
+def write(folder, every=1):
+    """Save models in a folder, each next to a pickle of inputs that it knows.
 
-
-def _quietly_fitted():
+    Of the wrapped kernels, every `every`-th is taken. Tables and shards are added too.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of searches that stop early, and the like
-        yield from fitted()
+        for number, (name, model, X) in enumerate(fitted()):
+            _write(folder / f"{number:03} {name}.mercer", model, X)
+        for number, (name, model, X, y) in enumerate(wrapped()):
+            if number % every == 0:
+                with suppress(ValueError, TypeError):  # wrappers that refuse a kernel
+                    _write(folder / f"w{number:03} {name}.mercer", model.fit(X, y), X)
+    frame = pd.DataFrame({"x": range(12), "name": ["ann", "bob"] * 6, "y": np.linspace(0, 1, 12)})
+    np.savez(folder / "pairs.npz", X=VECTORS, y=VECTORS, s=np.array(WORDS))
+    frame.to_parquet(folder / "table.parquet")
+    frame.to_excel(folder / "table.xlsx", index=False)
+
+
+def _write(file, model, X):
+    try:
+        mercer.save(model, file, variance=True)
+    except (ValueError, TypeError, AttributeError):  # no variance of such a model
+        mercer.save(model, file)
+    file.with_suffix(".inputs").write_bytes(pickle.dumps(X))

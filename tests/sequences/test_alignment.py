@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,22 +122,3 @@ def test_too_many_chunks_for_a_key_are_refused():
     rows = [([1], list(range(1 << 14)))]
     with pytest.raises(ValueError, match="lower max_chunk"):
         Lattice.of(*encoded(rows), 8)
-
-
-def test_loops_compile_one_by_one(tmp_path):
-    """A process that compiled only some loops, such as one interrupted, spoils no later one."""
-    script = """
-import sys
-import numpy as np
-from mercer.sequences.transduction import _alignment_loops as loops
-whole, rows = np.arange(3), np.array([0, 9, 18])
-ends = np.array([0, 2])
-if sys.argv[1] == "first":
-    loops.cell_types(whole[:2], ends, whole[:2], ends, 2, 4, rows)
-else:
-    cells = np.zeros(18, dtype=np.int32)
-    loops.viterbi(ends, ends, 2, rows, cells, np.zeros(1), np.zeros(2, dtype=np.int64))
-"""
-    for turn in ("first", "second"):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        subprocess.run([sys.executable, "-c", script, turn], env=environment, check=True)

@@ -68,7 +68,7 @@ def test_joint_models_are_distributions_also_of_outlines():
         counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
         events = np.unique(joint.number[:known]) + 2
         assert joint.size == len(events) + 1  # the end
-        for past in ([0] * 5, [*events[:2], 0, 0, 0][::-1], [*events, *events][-5:]):
+        for past in ([0] * 5, [*events[:2], 0, 0, 0][::-1], [*events] * 5):
             history = np.array(past[-5:], dtype=np.int64)
             chances = [np.exp(log_probability(counts, history, e)) for e in (END, *events)]
             np.testing.assert_allclose(np.sum(chances), 1.0)

@@ -115,9 +115,9 @@ def test_local_map_solves_the_ridge_equation(words):
     V = np.array([[c == name for name in names] for c in chunks], dtype=float)
     K = LocalWindow(1)(items)
     fitted = K @ np.linalg.solve(K + 0.5 * np.eye(len(K)), V)
-    inputs = model.model_.prepare(model.coder_.encode(words))
-    at = np.flatnonzero(inputs.symbols == s)
-    scores = np.array([inputs.base[inputs.base_starts[n] : inputs.base_starts[n + 1]] for n in at])
+    places, local = model.model_.prepare(model.coder_.encode(words), 1.0)
+    at = np.flatnonzero(places.symbols == s)
+    scores = np.array([local.base[local.base_starts[n] : local.base_starts[n + 1]] for n in at])
     # Features of a single position are left out: they only lengthen that position's own vector.
     np.testing.assert_allclose(scores, fitted, atol=0.05)
 

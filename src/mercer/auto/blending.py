@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import Items, count
 from ..decoders import Borda, Decoder, ExpectedF1
+from ..defaults import evaluate
 from ..estimators import Blend
 from ..estimators.choice import beyond_luck, calibrated
 from .measures import left_out_probabilities
@@ -81,7 +82,7 @@ def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
     best = max(linear, key=lambda k: scores[k])
     space, truth = blend.output_kernel_.space, blend.outputs_
     ours, theirs = (
-        np.asarray(space.metric(truth, blend.decoder_.decode(points), average=False))
+        np.asarray(evaluate(space, truth, blend.decoder_.decode(points), average=False))
         for points in (blend.left_out_, blend.left_out_models_[best])
     )
     if beyond_luck(ours - theirs):

@@ -13,14 +13,13 @@ from .._arrays import Items
 from .._parameters import parameters
 from ..estimators.base import warn_if_constant
 from ..estimators.doubts import doubts_of
-from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
+from ..sets import LeftOutSets
 from .arguments import check_arguments, check_enough, several
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded
 from .inputs import Inputs
-from .intervals import ColumnIntervals
 from .learnt import LearntFromTable, Training
 from .letters import Letters
 from .outputs import Outputs
@@ -199,9 +198,8 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups)
-            if self.outputs_.kind_ == "number":
-                self.intervals_ = ColumnIntervals.of(self.best_estimator_, pairs.y, pairs.groups)
+            number = self.outputs_.kind_ == "number"
+            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)

@@ -17,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
 from .._from_file import FromFile, Lean
-from ..estimators.any_model import Piped
 from ..estimators.choice import Made, Told, scored
-from ..estimators.left_out_sets import LeftOutSets
 from ..estimators.probabilities import has_classes
+from ..sets import LeftOutSets
+from ..sets.models import Piped
 from .inputs import Inputs
-from .intervals import ColumnIntervals
 from .measures import diagnosis, measures, scorer_of
 from .outputs import ARRAYS, Outputs, set_columns
 from .search import Pairs
@@ -197,24 +196,14 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         if not hasattr(self.best_estimator_, "embed"):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
-        if not joint:
-            return self._intervals(rows, sets.check(coverage))
-        found: Any = sets.predict(rows, coverage)
+        if not joint and self.outputs_.kind_ != "number":
+            kind = self.outputs_.kind_
+            raise ValueError(f"joint=False must be used with columns of numbers, got {kind!r}.")
+        found: Any = sets.predict(rows, coverage, joint)
         if self.outputs_.kind_ not in ARRAYS:
             return found
         own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
         return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
-
-    def _intervals(self, rows: Items, coverage: float) -> tuple[np.ndarray, np.ndarray]:
-        if self.outputs_.kind_ != "number":
-            kind = self.outputs_.kind_
-            raise ValueError(f"joint=False must be used with columns of numbers, got {kind!r}.")
-        if "intervals_" not in vars(self):
-            raise ValueError("joint=False needs coverage= at fit, because there are many rows.")
-        predicted = np.asarray(self.best_estimator_.predict(rows)).reshape(len(rows), -1)
-        return self.intervals_.around(predicted, coverage)
-
-    intervals_: ColumnIntervals
 
     def as_points(self) -> Piped:
         """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
 from .._arrays import Items
+from ..defaults import evaluate
 from ..embedding import Embedding
 from ..estimators.probabilities import Probabilities
 from ..kernels import Kernel
@@ -49,7 +50,7 @@ def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, floa
 def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
     """The error of each row: for numbers in units of their spread, else one less the metric."""
     if outputs.kind_ not in ARRAYS:
-        return 1.0 - np.asarray(outputs.space_.metric(truth, predicted, average=False))
+        return 1.0 - np.asarray(evaluate(outputs.space_, truth, predicted, average=False))
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
     E = Y - np.asarray(predicted).reshape(Y.shape)
     spread = Y.std(axis=0)

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._arrays import Items, object_array
 from ..decoders import Candidates, Decoder, Threshold
+from ..defaults import default_kernel, evaluate
 from ..kernels import Kernel, Linear, Mapped
 from ..spaces import Space, Vectors
 from .kinds.cells import Cells, ClassCells, GraphCells, SmilesCells, TextCells
@@ -103,7 +104,7 @@ class Outputs(BaseEstimator):
         if self.kind_ == "number":
             scaler = StandardScaler().fit(y, sample_weight=weights)
             return Mapped(scaler, Linear(), Vectors(), inverse=True)
-        return self.space_.kernel()
+        return default_kernel(self.space_)
 
     def decoder(self) -> Decoder | None:
         """Return the decoder; None for the default one."""
@@ -120,7 +121,7 @@ class Outputs(BaseEstimator):
         """Return how good predictions are; greater is better, 1 is best."""
         if self.kind_ in ARRAYS:
             return _explained(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
-        return float(self.space_.metric(truth, predicted))
+        return float(evaluate(self.space_, truth, predicted))
 
     # -- in the form of the training outputs --------------------------------------------------
 

@@ -95,10 +95,12 @@ def fit(
     predictions.
     """
     from .. import AutoDependency
+    from ..auto.report import check_installed
 
     check_model_out(out, data)
     if report is not None:
         check_report_out(report, data, str(out))
+        check_installed()
     learning = {name: how.pop(name) for name in LEARNING}
     table = table_of(data, **how)
     others = (name and table.names([name])[0] for name in (groups, identity))

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from .._extras import require
 from .._files import NO_ARCHIVE
 
 STDOUT = Path("-")
@@ -55,6 +56,8 @@ def check_report_out(out: Path, *read: str) -> None:
     check_out(out, *read)
     if out == STDOUT or out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"The name of a report must end in .html, got {out}.")
+    require("jinja2", "plots")
+    require("matplotlib", "plots")
     if str(out) in read or (_has_content(out) and not _is_report(out)):
         raise _kept(out, "mercer report", "--report")
 

@@ -4,7 +4,6 @@ f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y), over all outputs where the kernel'
 over candidates always.
 """
 
-from ..kernels import Kernel
 from .barycenter import GromovWassersteinBarycenter
 from .base import Decoder
 from .by_loss import ByLoss
@@ -12,6 +11,7 @@ from .candidates import Candidates
 from .direct import Direct, Simplex
 from .expected_f1 import ExpectedF1
 from .lexicon import Lexicon
+from .natural import natural
 from .ngram_path import NGramPath
 from .positions import PerPosition, Viterbi
 from .rankings import Assignment, Borda, Kemeny
@@ -24,16 +24,3 @@ __all__ = [
     "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerPosition",
     "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
 ]  # fmt: skip
-
-
-def natural(kernel: Kernel) -> Decoder:
-    """The decoder that suits an output kernel where the user names none: that of its space.
-
-    Examples
-    --------
-    >>> from mercer.decoders import natural
-    >>> from mercer.kernels import RBF, Kendall
-    >>> natural(Kendall()), natural(RBF(1.0))
-    (Kemeny(), FixedPoint())
-    """
-    return kernel.space.decoder(kernel)

@@ -112,7 +112,7 @@ class LabelLoss(ExpectedLoss):
     def _chosen(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
         """The best sets at each price, as booleans."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
-        search = getattr(self, f"_{self.name}")
+        search = {"hamming": self._hamming, "f1": self._f1, "subset": self._subset}[self.name]
         parts = [search(C[rows], prices) for rows in blocks(len(C), step)]
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 

@@ -63,6 +63,8 @@ class Decoder(BaseEstimator):
         """Prepare for the fitted output kernel and the training outputs."""
         return self
 
+    per_input: Any = False
+    """Whether every input has candidates of its own."""
     calibrates = False
     """Whether `calibrate` wants the left-out points of the training examples after `fit`."""
 

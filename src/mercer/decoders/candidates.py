@@ -17,6 +17,7 @@ from .._arrays import (
     part,
     take,
 )
+from .._extras import require
 from .._from_file import Lean
 from .._parameters import parameters
 from ..embedding import Embedding, Frame
@@ -69,10 +70,14 @@ class Candidates(Lean, Decoder):
     candidates: Items | Callable[[Any], Items] | None = None
     index: str | None = None
 
+    per_input = property(lambda self: callable(self.candidates))
+
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
         """Keep the distinct candidates."""
         if self.index not in INDICES:
             raise ValueError(f"index must be one of {INDICES}, got {self.index!r}.")
+        if self.index is not None:
+            require("faiss", "faiss")
         self.own_: OwnCandidates | None = None
         self.indexed_: FaissIndex | None = None
         if callable(self.candidates):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, object_array, take
-from .._checks import Limits, bounded, finite, indices, must
+from .._checks import Limits, bounded, finite, must
 from .._parameters import parameters, whole
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
@@ -80,7 +80,7 @@ class NGramPath(Decoder):
         """The graph is one of the kernel's n-grams; lengths are those of sequences."""
         bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
         bounded(self.min_length, "min_length", 0, limits.steps)
-        if not hasattr(self, "graph_"):
+        if "graph_" not in vars(self):
             return
         graph = self.graph_
         must(isinstance(graph, PathGraph), "graph_ is no graph of n-grams")
@@ -89,10 +89,6 @@ class NGramPath(Decoder):
         must(isinstance(kernel, Spectrum), "kernel_ is no multiple of a Spectrum")
         bounded(kernel.longest_, "longest_", 1, limits.steps)
         finite(self.bonus_, "bonus_")
-        n, ngrams = bounded(kernel.n, "n", len(graph.roots), len(graph.roots)), kernel.ngrams_
-        indices(graph.symbols, "symbols", 0, len(ngrams.alphabet))
-        sizes = np.array([ngrams.size(m) for m in range(1, n + 1)])
-        must((graph.known < sizes[graph.level]).all(), "known has numbers of no n-gram")
         # A search holds scores of edges by place, and of states by the square of the length.
         places = max(USUAL, limits.size // 16 // len(graph.target))
         squares = int((limits.size / len(graph.starts)) ** 0.5)

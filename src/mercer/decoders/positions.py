@@ -71,8 +71,9 @@ class PlaceDecoder(Decoder):
 
     def check_loaded(self, limits: Limits) -> None:
         """The kernel is one of symbols at places."""
-        multiple = getattr(getattr(self, "kernel_", Positions()), "multiple", None)
-        kernel = None if multiple is None else multiple.kernel
+        known = vars(self).get("kernel_", Positions())
+        must(isinstance(known, Kernel), "kernel_ is not a kernel")
+        kernel = known.multiple.kernel
         must(isinstance(kernel, Positions) and kernel.kernel is None, "kernel_ is another")
 
     def _scores(self, points: Embedding) -> np.ndarray:
@@ -180,7 +181,7 @@ class Viterbi(PlaceDecoder):
     def check_loaded(self, limits: Limits) -> None:
         """A row of transitions for every context, a column for every symbol and the end."""
         super().check_loaded(limits)
-        if hasattr(self, "transitions_"):
+        if "transitions_" in vars(self):
             size = len(self._places.alphabet_) + 1
             states = array(self.transitions_, "transitions_", np.float64, None, size).shape[0]
             must(states == size ** bounded(self.order, "order", 0, 64), "order is another")

@@ -24,11 +24,10 @@ class Refinement(Decoder):
 
     Attributes
     ----------
-    capability, wanted
-        What the output kernel must have beside vectors, and how an error says so.
+    wanted
+        What the output kernel must be, for an error.
     """
 
-    capability: ClassVar[str]
     wanted: ClassVar[str]
 
     start: Candidates | None = None
@@ -41,7 +40,7 @@ class Refinement(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
         """Prepare the start."""
-        if getattr(kernel, self.capability) is None or not kernel.on_vectors:
+        if not kernel.on_vectors or not self._suits(kernel):
             raise unsuited(self, kernel, self.wanted)
         if self.max_iter < 0 or self.tol < 0:
             raise ValueError(f"max_iter and tol must not be negative, got {self}.")
@@ -50,6 +49,10 @@ class Refinement(Decoder):
         self.kernel_: Any = kernel
         self.sample_ = take(y, [0])
         return self
+
+    def _suits(self, kernel: Kernel) -> bool:
+        """Whether the decoder can climb under an output kernel on vectors."""
+        raise NotImplementedError
 
     def decode(self, points: Embedding) -> Array:
         """The refined best candidate of each point."""
@@ -146,8 +149,11 @@ class FixedPoint(Refinement):
     array([[0.5]])
     """
 
-    capability, wanted = "radial", "of the distance, such as RBF"
+    wanted = "of the distance, such as RBF"
     HALVINGS = 12
+
+    def _suits(self, kernel: Kernel) -> bool:
+        return kernel.radial is not None
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         Y = Y + 0.0
@@ -206,7 +212,10 @@ class Gradient(Refinement):
     array([[1.]])
     """
 
-    capability, wanted = "item_gradient", "with a derivative"
+    wanted = "with a derivative"
+
+    def _suits(self, kernel: Kernel) -> bool:
+        return kernel.item_gradient is not None
 
     def _climb(self, objective: Objective, Y: Array) -> Array:
         if self.max_iter == 0:

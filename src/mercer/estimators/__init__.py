@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import Any
 
 from .blend import Blend
-from .conformal import ConformalSets
 from .forest import ForestDependency
 from .head import RegressorDependency
 from .kernel_dependency import KernelDependency
@@ -21,7 +20,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Find the models of `mercer.sequences` here too, where they lived in version 0.1."""
+    """Find the models of `mercer.sequences` and `mercer.sets` here too."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("mercer.sequences"), name)
+    home = "mercer.sets" if name == "ConformalSets" else "mercer.sequences"
+    return getattr(import_module(home), name)

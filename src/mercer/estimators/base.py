@@ -33,6 +33,7 @@ from .._arrays import (
 from .._from_file import MARK, FromFile, Lean
 from .._parameters import whole
 from .._progress import WATCHERS, Observed, observed, untold
+from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
 from ..embedding import Embedding, PointMap, feature_variance
@@ -196,7 +197,7 @@ class StructuredEstimator(
         """A decoder as given, or the natural one, fitted on the training outputs."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
-        decoder = kernel.space.decoder(kernel) if given is None else clone(given)
+        decoder = natural(kernel) if given is None else clone(given)
         return decoder.fit(kernel, y)
 
     # -- predict ------------------------------------------------------------------------------

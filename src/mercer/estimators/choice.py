@@ -14,12 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from .._arrays import Items, host
 from .._parameters import fingerprint
 from ..decoders import Decoder
+from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import RBF, Kernel
 from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Want, positive_alpha
+from ..problem import positive_alpha
 from ..solvers import Factorization
 from ..solvers.route import check_name
 from ..spaces import LabelSets, Rankings
@@ -66,7 +67,7 @@ def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
 
 def own_score(kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None) -> float:
     """The metric of the outputs' space; greater is better, whatever the metric."""
-    values = kernel.space.metric(truth, predicted, average=False)
+    values = evaluate(kernel.space, truth, predicted, average=False)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * float(np.average(values, weights=weights))
 
@@ -223,18 +224,11 @@ class Choices:
                 "compared with a learnt operator or fitted with a robust loss: choose without it."
             )
 
-    def want(self, model: Any) -> Want:
-        """What every trial is asked for; one that no closed form can judge decides for all."""
+    @property
+    def judged_by(self) -> str:
+        """How left-out predictions are made: one choice without a closed form decides for all."""
         learnt = any(kernel.learnt for kernel in self.kernels)
-        return Want(
-            self.alphas,
-            left_out=True,
-            judge="refit" if learnt or self.robust else "closed",
-            folds=model.cv,
-            solver=model.solver,
-            relative=isinstance(model.alphas, str),
-            moves=model.criterion in LIKELIHOODS,
-        )
+        return "refit" if learnt or self.robust else "closed"
 
 
 def listed(model: Any, name: str) -> list:

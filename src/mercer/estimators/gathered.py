@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count, take
+from .._arrays import Items, count
 from .._parameters import boolean
 from .._plan import require_moments
 from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
 from ..kernels.wrapper import on_device
 from ..operators import OperatorKernel, Separable, as_operator_kernel
-from ..problem import Problem, Side, Want, repeats
+from ..problem import Data, Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
@@ -66,40 +66,37 @@ class Gathered:
         expected = source.expected(tuple(kernels), output_kernel)
         size = source.size or sample_size(features, output_features)
         sample = _sample(source, expected, size)
-        X, y = sample.X, sample.y
-        if sample.w is not None:  # as often as they weigh
-            X, y = (take(items, repeats(sample.w)) for items in (X, y))
-        kernels = [clone(kernel).fit(X) for kernel in kernels]
-        output_kernel = clone(output_kernel).fit(y)
-        outputs = _fitted("output_features", output_features, output_kernel, sample.y)
-        gatherings = []
+        data = Data(sample.X, sample.y, None, sample.w, sample.X)
+        outputs = _side(data, sample.y, output_kernel, "output_features", output_features)
+        gatherings, sides = [], []
         for kernel in kernels:
             if features is None or not features.operator_valued:
-                inputs = _fitted("features", features, kernel, sample.X)
+                side = _side(data, sample.X, kernel, "features", features)
             else:
                 whole = clone(as_operator_kernel(model.kernel))
-                whole.fit(sample.X, outputs.transform(sample.y))
-                inputs = clone(features).fit(whole, sample.X)
-            how = intercept, source.precision
-            gatherings.append(Gathering.of(inputs, outputs, sample.X, sample.y, *how))
+                whole.fit(sample.X, outputs.map.transform(sample.y))
+                side = data.side(kernel, sample.X, None)
+                side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
+            sides.append(side)
+            gatherings.append(_gathering(side, outputs, sample, intercept, source.precision))
         require_moments([gathering.widths for gathering in gatherings])
-        expected = replace(expected, kernels=tuple(kernels), output_kernel=output_kernel)
+        kernels = tuple(side.kernel for side in sides)
+        expected = replace(expected, kernels=kernels, output_kernel=outputs.kernel)
         gatherings = gathered(source, expected, gatherings)
         return cls(expected, sample, gatherings, pairs=len(source))
 
     @classmethod
     def of_fitted(cls, problem: Problem, block: tuple, model: Any) -> Gathered:
         """Return the moments of a block under the kernels and feature maps of a fitted model."""
-        sides = problem.inputs, problem.outputs
         inputs, outputs = (
-            Explicit().fit(side.kernel, side.items) if side.features is None else side.map
-            for side in sides
+            side if side.features is not None else replace(side, features=Explicit())
+            for side in (problem.inputs, problem.outputs)
         )
-        expected = Expected.of((sides[0].kernel,), sides[1].kernel, block)
+        expected = Expected.of((inputs.kernel,), outputs.kernel, block)
         X, y, w = expected.checked(0, block)
         size = sample_size(model.features, model.output_features)
         sample = Sample(size).with_block(0, X, y, w)
-        gathering = Gathering.of(inputs, outputs, sample.X, sample.y, problem.intercept)
+        gathering = _gathering(inputs, outputs, sample, problem.intercept)
         require_moments([gathering.widths])
         gathering = gathering.plus(gathering.moments_of(X, y, w))
         return cls(expected, sample, [gathering], pairs=count(y))
@@ -184,11 +181,19 @@ def separated(kernel: OperatorKernel) -> Separable:
     return kernel.separated()
 
 
-def _fitted(name: str, given: FeatureMap | None, kernel: Kernel, items: Items) -> FeatureMap:
-    """A map as given, or the kernel's own features: exact coordinates would grow with n."""
-    if given is None and kernel.features is None:
-        raise ValueError(streamless(name, kernel))
-    return (Explicit() if given is None else clone(given)).fit(kernel, items)
+def _side(data: Data, items: Items, kernel: Kernel, name: str, given: FeatureMap | None) -> Side:
+    """Inputs or outputs of a sample; a kernel without a map needs finite features."""
+    side = data.side(kernel, items, Explicit() if given is None else given)
+    if given is None and side.kernel.features is None:
+        raise ValueError(streamless(name, side.kernel))
+    return side
+
+
+def _gathering(
+    inputs: Side, outputs: Side, sample: Sample, intercept: bool, precision: str = "float64"
+) -> Gathering:
+    """Return how moments are gathered in the coordinates of two sides."""
+    return Gathering.of(inputs.map, outputs.map, sample.X, sample.y, intercept, precision)
 
 
 def streamless(name: str, kernel: Kernel) -> str:

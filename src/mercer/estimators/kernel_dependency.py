@@ -12,16 +12,16 @@ from .._parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels.base import as_output_kernel
-from ..kernels.wrapper import OnDevice
 from ..losses import Loss, checked_loss
-from ..operators import OperatorKernel, as_operator_kernel
+from ..operators import as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
 from ..solvers.route import check_name
-from ..sources import Source, Stream
+from ..sources import Stream
 from .base import afresh
-from .gathered import Gathered, separated, streamless
-from .pairs import informed, parted, refuse_in_streams
+from .choice import Choices
+from .gathered import Gathered, streamless
+from .pairs import refuse_in_streams
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -150,38 +150,30 @@ class KernelDependency(RidgeEstimator):
         """
         source = self._as_source(X, y, groups, sample_weight)
         if source is None:
-            problem, want = self._problem_of(X, y, groups, unlabelled, sample_weight)
+            problem, want = self._first_problem(X, y, groups, unlabelled, sample_weight)
             side = problem.outputs
             self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
             self._solve(problem, want)
             return self
-        refuse_in_streams([as_operator_kernel(self.kernel)], [self.loss], unlabelled, choice=False)
+        choices = self._choices()
+        refuse_in_streams(choices.kernels, choices.losses, unlabelled, choice=False)
         with source.running():
-            self._learn(self._gathered(source))
+            self._learn(self._gathered(source, choices))
         return self
 
-    def _problem_of(
-        self, X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
-    ) -> tuple[Problem, Want]:
-        """The ridge problem that the data make, and what is wanted of it."""
-        kernel, alpha = as_operator_kernel(self.kernel), positive_alpha(self.alpha)
-        loss = None if self.loss is None else checked_loss(self.loss)
-        if self.solver != "auto":
-            check_name(self.solver)
-        if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object":
-            X, y, groups, unlabelled, weights = parted(X, y, groups, unlabelled, weights)
-        if unlabelled is not None:
-            (kernel,) = informed([kernel], unlabelled)
-        output_kernel = as_output_kernel(self.output_kernel)
-        inputs = kernel.inputs
-        if self.device is not None:
-            kernel, output_kernel = self._placed(kernel), OnDevice(output_kernel, self.device)
-            inputs = self._checking(kernel)
-        data = self._data(X, y, groups, weights, [inputs], output_kernel)
-        outputs = data.side(output_kernel, data.y, self.output_features)
-        problem = self._problem(kernel, outputs, data, loss)
-        refit = loss is not None or (kernel.separable and problem.kernel.operator.learnt)
-        return problem, Want([alpha], judge="refit" if refit else "closed", solver=self.solver)
+    def _choices(self) -> Choices:
+        """The one choice that it is."""
+        return Choices(
+            [as_operator_kernel(self.kernel)],
+            [as_output_kernel(self.output_kernel)],
+            [self.decoder],
+            [checked_loss(self.loss)],
+            [positive_alpha(self.alpha)],
+        )
+
+    def _want(self, choices: Choices) -> Want:
+        check_name(self.solver)
+        return Want(choices.alphas, judge=choices.judged_by, solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:
         """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
@@ -218,7 +210,7 @@ class KernelDependency(RidgeEstimator):
         if "points_" in vars(self):
             gathered = self._gathered_before().plus(block)
         else:
-            gathered = self._gathered(Stream([block]))
+            gathered = self._gathered(Stream([block]), self._choices())
         fresh = copy.copy(self)
         fresh._learn(gathered)
         self.__dict__ = fresh.__dict__
@@ -239,14 +231,6 @@ class KernelDependency(RidgeEstimator):
         block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
         return Gathered.of_fitted(held, block, self)
 
-    def _gathered(self, source: Source) -> Gathered:
-        kernel = as_operator_kernel(self.kernel)
-        positive_alpha(self.alpha)
-        check_name(self.solver)
-        whole = getattr(self.features, "operator_valued", False)
-        scalar = kernel.inputs if whole else separated(kernel).scalar
-        return Gathered.of(source, self, [scalar], as_output_kernel(self.output_kernel))
-
     def _learn(self, gathered: Gathered) -> None:
         """Solve in the moments of a stream."""
         self._adopt_stream(gathered)
@@ -255,14 +239,6 @@ class KernelDependency(RidgeEstimator):
                 f"{self.decoder_} is calibrated on left-out predictions, which random operator "
                 "features of a stream have none of: fit pairs held whole, or give another decoder."
             )
-        alpha = positive_alpha(self.alpha)
-        problem = gathered.problem(0, as_operator_kernel(self.kernel), self.fit_intercept)
-        self._solve(problem, Want([alpha], solver=self.solver))
-
-    # -- what it would cost -------------------------------------------------------------------
-
-    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
-        return self._problem_of(X, y, None, None, None)
-
-    def _kernels(self) -> list[OperatorKernel]:
-        return [as_operator_kernel(self.kernel)]
+        choices = self._choices()
+        problem = gathered.problem(0, choices.kernels[0], self.fit_intercept)
+        self._solve(problem, replace(self._want(choices), judge="closed"))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,19 @@ from .._arrays import Array, Items, count, take
 from .._parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
-from ..kernels.wrapper import on_device
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Data, Problem, Side, Want
+from ..problem import Data, Want
 from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
 from .base import afresh
-from .choice import AUTO, Choices, Trial, by_scalar, calibrated, kernels_of, some_rows
+from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
-from .gathered import Gathered, check_stream_choice, held_out, separated, stream_trials
+from .gathered import check_stream_choice, held_out, stream_trials
 from .judge import Judge, nested_score
-from .pairs import informed, parted, refuse_in_streams
+from .pairs import refuse_in_streams, split_unlabelled
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -190,7 +188,7 @@ class KernelDependencyCV(RidgeEstimator):
             How much each pair counts, in the fit and in the risk; zero leaves a pair out. Of
             pairs in blocks an array over all of them, or in the blocks.
         """
-        choices = Choices.of(self)
+        choices = self._choices()
         source = self._as_source(X, y, groups, sample_weight)
         if source is None and validation is not None:
             source = Stream([(X, y) if sample_weight is None else (X, y, sample_weight)])
@@ -201,34 +199,47 @@ class KernelDependencyCV(RidgeEstimator):
             with source.running():
                 self._fit_source(source, choices, validation)
             return self
-        if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object":
-            X, y, groups, unlabelled, sample_weight = parted(
-                X, y, groups, unlabelled, sample_weight
-            )
-        open_choice = self.kernel is None and self.search == "grid"
-        kernels = choices.kernels
-        if open_choice:
-            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
-        kernels = [self._placed(kernel) for kernel in informed(kernels, unlabelled)]
-        outputs = [on_device(output, self.device) for output in choices.outputs]
-        scalars = [self._checking(kernel) for kernel in kernels]
-        data = self._data(X, y, groups, sample_weight, scalars, outputs[0])
-        kernels = self._shortlisted(kernels, data) if open_choice else kernels
-        choices = replace(choices, kernels=kernels, outputs=outputs)
-        want = choices.want(self)
+        X, y, groups, unlabelled, sample_weight = split_unlabelled(
+            X, y, groups, unlabelled, sample_weight
+        )
+        choices, data = self._in_memory(choices, X, y, groups, unlabelled, sample_weight)
         if self.search == "gradient":
             choices = replace(choices, kernels=self._learnt_kernels(choices, data))
-        judge = Judge(self, choices)
+        judge, want = Judge(self, choices), self._want(choices)
         best, rows = judge.best(self._trials(judge, data, want))
         check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
-        warn_at_edges(rows, best.row, scales=not open_choice)
+        warn_at_edges(rows, best.row, scales=not self._open_choice)
         warn_of_data(best.factorization.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
                 self, X, y, groups, sample_weight, self.nested
             )
         return self
+
+    def _choices(self) -> Choices:
+        return Choices.of(self)
+
+    def _want(self, choices: Choices) -> Want:
+        return Want(
+            choices.alphas,
+            left_out=True,
+            judge=choices.judged_by,
+            folds=self.cv,
+            solver=self.solver,
+            relative=isinstance(self.alphas, str),
+            moves=self.criterion in LIKELIHOODS,
+        )
+
+    @property
+    def _open_choice(self) -> bool:
+        """Whether the kernel is chosen among the defaults."""
+        return self.kernel is None and self.search == "grid"
+
+    def _suitable(self, kernels: list[OperatorKernel], X: Items) -> list[OperatorKernel]:
+        if not self._open_choice:
+            return kernels
+        return [as_operator_kernel(kernel) for kernel in default_kernels(X)]
 
     def _learnt_kernels(self, choices: Choices, data: Data) -> list[OperatorKernel]:
         """The kernels at parameters learnt by gradient, for each output kernel."""
@@ -256,7 +267,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _shortlisted(self, kernels: list[OperatorKernel], data: Data) -> list[OperatorKernel]:
         """Of many pairs the default kernel that suits some of them best."""
-        if len(kernels) < 2 or count(data.y) <= CHOSEN_ON:
+        if not self._open_choice or len(kernels) < 2 or count(data.y) <= CHOSEN_ON:
             return kernels
         labels = np.arange(count(data.y)) if data.labels is None else data.labels
         rows = some_rows(labels, CHOSEN_ON)
@@ -266,15 +277,6 @@ class KernelDependencyCV(RidgeEstimator):
             warnings.simplefilter("ignore")  # the fit on all pairs says the same
             some.fit(take(data.X, rows), take(data.y, rows), labels[rows], None, None, weights)
         return [next(k for k in kernels if str(k) == str(some.kernel_))]
-
-    def _problems(self, choices: Choices, outputs: Side, data: Data) -> Iterator[Problem]:
-        """The problems of all kernels; those of one scalar kernel share its factorisation."""
-        for group in by_scalar(choices.kernels):
-            inputs = None
-            for kernel, loss in product(group, choices.losses):
-                problem = self._problem(kernel, outputs, data, loss, inputs)
-                inputs = problem.inputs
-                yield problem
 
     def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
         """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
@@ -308,27 +310,11 @@ class KernelDependencyCV(RidgeEstimator):
 
     def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
         """Choose over a source: by pairs held out, or by all of its pairs, left out."""
-        choices = replace(choices, kernels=[separated(kernel) for kernel in choices.kernels])
-        scalars = [group[0].separated().scalar for group in by_scalar(choices.kernels)]
-        gathered = Gathered.of(source, self, scalars, choices.outputs[0])
+        gathered = self._gathered(source, choices)
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
-        judge, want = Judge(self, choices), choices.want(self)
+        judge, want = Judge(self, choices), self._want(choices)
         best, rows = judge.best(stream_trials(judge, source, gathered, others, want))
         self._report(best, rows, want)
         if others is not None:
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
-
-    # -- what it would cost -------------------------------------------------------------------
-
-    def _kernels(self) -> list[OperatorKernel]:
-        return kernels_of(self)
-
-    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
-        choices = Choices.of(self)
-        if self.kernel is None and self.search == "grid" and X is not None:
-            choices = replace(choices, kernels=[as_operator_kernel(default_kernels(X)[0])])
-        scalars = [kernel.inputs for kernel in choices.kernels]
-        data = self._data(X, y, None, None, scalars, choices.outputs[0])
-        side = data.side(choices.outputs[0], data.y, self.output_features)
-        return next(self._problems(choices, side, data)), choices.want(self)

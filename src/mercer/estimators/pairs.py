@@ -12,10 +12,12 @@ from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 
 
-def parted(
+def split_unlabelled(
     X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
 ) -> tuple[Items, Items, Items | None, Items | None, Any]:
-    """Pairs that are whole, and all inputs whose output is None, or that came without, beside."""
+    """Split off the inputs whose output is None, and join them with the unlabelled ones."""
+    if not isinstance(y, list | tuple) and str(getattr(y, "dtype", "")) != "object":
+        return X, y, groups, unlabelled, weights
     missing = np.array([item is None for item in y], dtype=bool)
     if not missing.any():
         return X, y, groups, unlabelled, weights
@@ -33,8 +35,10 @@ def parted(
     return rows_of(X, known), [y[i] for i in known], groups, more, weights
 
 
-def informed(kernels: list[OperatorKernel], unlabelled: Items | None) -> list[OperatorKernel]:
-    """Kernels told of the inputs without output, at least one of which can use them."""
+def with_unlabelled(
+    kernels: list[OperatorKernel], unlabelled: Items | None
+) -> list[OperatorKernel]:
+    """Return kernels that know the inputs without output; at least one must be able to."""
     if unlabelled is None:
         return kernels
     if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in kernels):
@@ -42,7 +46,9 @@ def informed(kernels: list[OperatorKernel], unlabelled: Items | None) -> list[Op
             f"there are inputs without output, of which {kernels[0]} can learn nothing: wrap its "
             "scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
         )
-    return [_informed(kernel, unlabelled) if kernel.separable else kernel for kernel in kernels]
+    return [
+        _with_unlabelled(kernel, unlabelled) if kernel.separable else kernel for kernel in kernels
+    ]
 
 
 def refuse_in_streams(
@@ -63,7 +69,7 @@ def refuse_in_streams(
         )
 
 
-def _informed(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:
+def _with_unlabelled(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:
     separated = kernel.separated()
     return Separable(as_kernel(separated.scalar).informed(unlabelled), separated.operator)
 

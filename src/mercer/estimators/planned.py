@@ -9,13 +9,13 @@ from .._arrays import Items
 from .._parameters import whole
 from .._plan import Plan, Sizes
 from ..kernels.base import as_output_kernel
-from ..operators import Covariance, OperatorKernel
-from ..problem import Problem, Want
+from ..operators import Covariance
 from ..solvers.route import plan, sizes_of
 from .choice import listed
+from .from_pairs import FromPairs
 
 
-class Planned:
+class Planned(FromPairs):
     """An estimator that tells what its routes cost."""
 
     chooses: ClassVar[bool] = False
@@ -73,11 +73,3 @@ class Planned:
         finite = as_output_kernel(listed(self, "output_kernel")[0]).features is not None
         width = q if finite else None
         return plan(Sizes(n, p, width, not dense, conditional, self.chooses, rank=rank))
-
-    def _first_problem(self, X: Items, y: Items) -> tuple[Problem, Want]:
-        """The very problem that `fit` would solve, of several choices the first."""
-        raise NotImplementedError
-
-    def _kernels(self) -> list[OperatorKernel]:
-        """The kernels as given."""
-        raise NotImplementedError

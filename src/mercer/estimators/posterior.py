@@ -18,7 +18,6 @@ from ..solvers.route import cholesky_posterior
 from ..solvers.spectral import Spectral
 from ..symmetric import SymMatrix
 from .fitted import Fitted
-from .prediction_sets import predicted_directly
 
 KINDS = ("outputs", "directions", "total")
 NOISES = ("evidence", "left out")
@@ -164,7 +163,7 @@ class Posterior:
     @property
     def linear(self) -> bool:
         """Whether outputs are linear in the points."""
-        return predicted_directly(self.fitted.problem.outputs.kernel)
+        return self.fitted.problem.outputs.kernel.predicts_directly
 
     def _to_outputs(self) -> np.ndarray:
         """What one unit along each direction of the operator adds to an output, (q, output)."""

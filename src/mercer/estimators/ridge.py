@@ -1,4 +1,4 @@
-"""What the estimators that solve ridge problems do alike: from data to problems to a model."""
+"""What the estimators that solve ridge problems do alike, once a problem is solved."""
 
 from __future__ import annotations
 
@@ -9,39 +9,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count
-from .._parameters import boolean
+from .._arrays import Items, namespace
 from ..embedding import Embedding
-from ..features import FeatureMap, check_map
-from ..kernels import Kernel, as_kernel
-from ..kernels.wrapper import OnDevice
 from ..losses import Loss
-from ..operators import OperatorKernel, Separable
-from ..problem import Data, Problem, Side, Want
+from ..operators import OperatorKernel
+from ..problem import Want
 from ..solvers import Factorization, Spectral
-from ..sources import Source, as_source, is_dask, mapped, sample_size, sampled_rows
-from .base import StructuredEstimator, warn_if_constant
+from ..sources import is_dask, mapped
+from .base import warn_if_constant
 from .behind_predictions import LeftOutPoints
 from .fitted import Fitted
 from .gathered import Gathered
 from .on_grid import predict_on
-from .pairs import group_labels, rows_of, sample_weights
 from .planned import Planned
 from .posterior import Posterior
-from .refuse_symmetries import symmetry_of
 from .selective import confidence_of
 
 
-class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
-    """An estimator that solves ridge problems; pairs may be held whole or come in blocks."""
+class RidgeEstimator(LeftOutPoints, Planned):
+    """An estimator that solves ridge problems."""
 
-    features: FeatureMap | None
-    output_features: FeatureMap | None
-    fit_intercept: bool
-    decoder: Any
-    device: str | None
-    solver: Any
-    symmetries: Any = None
     fitted_: Fitted
     kernel_: OperatorKernel
     loss_: Loss | None
@@ -53,114 +40,6 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
     def selected(self) -> str | None:
         """What was selected on the data, in words; None where everything was given."""
         return None
-
-    # -- data ---------------------------------------------------------------------------------
-
-    def _as_source(
-        self, X: Items, y: Items, groups: Items | None, weights: Any = None
-    ) -> Source | None:
-        """Return a source if X comes in blocks, else None.
-
-        Arrays on disk are read in blocks, unless an exact fit of a kernel is asked for.
-        """
-        if type(X) is np.ndarray:
-            return None
-        finite = self.features is not None or not isinstance(X, np.memmap)
-        if not (finite or all(kernel.features for kernel in self._scalar_kernels())):
-            return None
-        source = as_source(X, y, weights)
-        if source is not None and groups is not None:
-            raise ValueError("groups are for pairs held whole: a stream has none to leave out.")
-        return source
-
-    def _data(
-        self,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        weights: Any,
-        kernels: list[Kernel],
-        output_kernel: Kernel,
-    ) -> Data:
-        """Check pairs that are held whole; those of weight zero are left out of everything."""
-        for name in ("features", "output_features"):
-            if getattr(self, name) is not None:
-                check_map(getattr(self, name), name)
-        if type(self.fit_intercept) is not bool:
-            boolean(self.fit_intercept, "fit_intercept")
-        given = X
-        X, y = self._check_pairs(kernels[0], output_kernel, X, y)
-        warn_if_constant(output_kernel, y)
-        n = given_pairs = count(y)
-        kept, w = None, None if weights is None else sample_weights(weights, n)
-        if w is not None and not (w > 0).all():
-            kept = np.flatnonzero(w > 0)
-            X, y, given = (rows_of(items, kept) for items in (X, y, given))
-            groups = None if groups is None else [groups[i] for i in kept]
-            w, n = w[kept], len(kept)
-            if n < 2:
-                raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
-            w = None if (w == 1.0).all() else w
-        labels = None if groups is None else group_labels(groups, n)
-        sample = None
-        finite = self.features is not None or all(kernel.features for kernel in kernels)
-        if self.output_features is None and output_kernel.features is None:
-            finite = False
-        if finite and not kernels[0].pairwise:
-            # The same pairs might come in blocks.
-            size = sample_size(self.features, self.output_features)
-            sample = sampled_rows(given_pairs, size, kept)
-        return Data(X, y, labels, w, given, sample)
-
-    # -- problems -----------------------------------------------------------------------------
-
-    def _problem(
-        self,
-        kernel: OperatorKernel,
-        outputs: Side,
-        data: Data,
-        loss: Loss | None,
-        inputs: Side | None = None,
-    ) -> Problem:
-        """The ridge problem of one kernel; `inputs` where its scalar kernel was fitted already."""
-        if not kernel.separable:
-            inputs = Side(kernel.inputs, data.X, self.features, data.sample)
-        else:
-            parts = kernel if isinstance(kernel, Separable) else kernel.separated()
-            if inputs is None:
-                inputs = data.side(parts.inputs, data.X, self.features)
-            kernel = Separable(inputs.kernel, parts.operator)
-        symmetry = None
-        if self.symmetries is not None:
-            symmetry = symmetry_of(self.symmetries, kernel, outputs, data.given)
-        return Problem(
-            inputs,
-            outputs,
-            kernel,
-            self.fit_intercept,
-            data.labels,
-            data.weights,
-            loss,
-            data.given,
-            symmetry=symmetry,
-        )
-
-    def _placed(self, kernel: OperatorKernel) -> OperatorKernel:
-        """The kernel with its values on the device, where one is named."""
-        if self.device is None or kernel.movable:
-            return kernel
-        if not kernel.separable:
-            raise ValueError(f"device={self.device!r} is for kernel * operator, got {kernel}.")
-        parts = kernel.separated()
-        return Separable(OnDevice(as_kernel(parts.scalar), self.device), parts.operator)
-
-    def _checking(self, kernel: OperatorKernel) -> Kernel:
-        """The kernel that inputs are checked by, on the device where one is named."""
-        moved = self.device is not None and kernel.movable
-        return OnDevice(kernel.inputs, str(self.device)) if moved else kernel.inputs
-
-    def _scalar_kernels(self) -> list[Kernel]:
-        return [kernel.inputs for kernel in self._kernels()]
 
     # -- models -------------------------------------------------------------------------------
 
@@ -233,8 +112,9 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
         grid: Any = None,
-    ) -> Items:
-        """The decoded output of every input; for Dask's collections, when it is asked for.
+        return_std: bool = False,
+    ) -> Any:
+        """Return the decoded output of every input; lazily for Dask's collections.
 
         Parameters
         ----------
@@ -248,7 +128,13 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         grid
             `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
             (and X may be on that grid too), predictions of others interpolated.
+        return_std
+            Whether to return a pair, predictions and standard deviations of new outputs, for
+            vectors and curves. Deviations are in the units of each output: those of the posterior,
+            with the noise that left-out predictions show.
         """
+        if return_std:
+            return self._with_deviations(X, candidates, grid)
         if grid is not None:
             check_is_fitted(self)
             return predict_on(self, X, grid)
@@ -265,3 +151,19 @@ class RidgeEstimator(Planned, LeftOutPoints, StructuredEstimator):
         light = self.lean()
         light.__dict__.pop("stream_", None)  # which only further learning needs
         return mapped(light.predict, X, shape, dtype)
+
+    def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
+        """Predictions, and standard deviations of new outputs."""
+        check_is_fitted(self)
+        if candidates is not None or grid is not None or is_dask(X):
+            raise ValueError(
+                "return_std=True is for predictions in memory without candidates= and grid=."
+            )
+        if not self.output_kernel_.predicts_directly:
+            raise ValueError(
+                "return_std=True is for vectors and curves under a linear output kernel, got "
+                f"output_kernel={self.output_kernel_}: use ConformalSets, or confidence(X)."
+            )
+        points = self.embed(X)
+        variance = points.variance("outputs", observed=True, noise="left out")
+        return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)

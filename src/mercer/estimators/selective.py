@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .._arrays import Items, host
+from ..defaults import evaluate
 from ..embedding import Embedding
-from .adaptive import size_model
-from .prediction_sets import predicted_directly
+from ..kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
     points, problem = model.loo_embed(), model.fitted_.problem
     outputs, kernel = model.outputs_, model.output_kernel_
     predicted = model.decoder_.decode(points)
-    direct = predicted_directly(kernel)
+    direct = kernel.predicts_directly
     if metric is not None:
         truth = model._flattened(outputs), model._flattened(predicted)
         quality = np.asarray(metric(*truth, average=False), dtype=float)
@@ -78,7 +79,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
         quality = _explained(host(outputs), host(predicted))
     else:
         sign = 1.0 if kernel.space.greater_is_better else -1.0
-        quality = sign * np.asarray(kernel.space.metric(outputs, predicted, average=False))
+        quality = sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
     sizes = None
     if direct:
         inputs = problem.inputs
@@ -87,9 +88,26 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
                 'confidence needs the inputs, and kernel="precomputed" has none: use '
                 "Precomputed(gram) with indices."
             )
-        sizes = size_model(model, inputs.items, quality, problem.left_out_labels)
+        sizes = size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
     certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
     return Confidence(model, sizes, _increasing(certainty, quality), certainty, quality)
+
+
+def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+    """Fit a ridge model of one number for each input.
+
+    Parameters
+    ----------
+    kernel
+        The input kernel; None for the defaults of `KernelDependencyCV`.
+    X, sizes, labels
+        Inputs, the numbers and the groups that are left out together.
+    """
+    from .kernel_dependency_cv import KernelDependencyCV
+
+    groups = labels if len(np.unique(labels)) < len(labels) else None
+    own = None if kernel is None else clone(kernel)
+    return KernelDependencyCV(own).fit(X, sizes, groups=groups)
 
 
 def nearness(model: Any, points: Embedding) -> np.ndarray:

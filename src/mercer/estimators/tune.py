@@ -85,7 +85,7 @@ def tune(
     start = clone(model)
     if start.kernel is None:
         start.kernel = RBF("ard")
-    problem, _ = start._problem_of(X, y, groups, unlabelled, sample_weight)
+    problem, _ = start._first_problem(X, y, groups, unlabelled, sample_weight)
     search = ParameterSearch(problem, criterion, penalty)
     learnt = search.run(restarts, max_iter, random_state)
     found = start.set_params(kernel=learnt.kernel, alpha=learnt.alpha, features=learnt.features)

@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable
 from functools import partial, wraps
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
@@ -15,7 +16,6 @@ from sklearn.base import BaseEstimator, _clone_parametrized
 
 from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
-from ..spaces.base import resolve
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
@@ -82,6 +82,11 @@ class Kernel(BaseEstimator):
     pairwise = property(
         lambda self: self.space.pairwise, doc="Whether items are rows of kernel values."
     )
+
+    @property
+    def predicts_directly(self) -> bool:
+        """Whether outputs are vectors that are linear in the points of their feature space."""
+        return self.on_vectors and self.features is not None and self.features.inverse is not None
 
     def check(self, A: Items, name: str = "X") -> Items:
         """Validate a batch of items and return it in the form that the kernel works on."""
@@ -329,7 +334,7 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         if kernel not in KERNELS:
             raise ValueError(f"unknown kernel {kernel!r}: the names are {sorted(KERNELS)}.")
-        return resolve(f"kernels.{KERNELS[kernel]}")()
+        return getattr(import_module(__package__), KERNELS[kernel])()
     if callable(kernel) and not isinstance(kernel, type):
         from .function import Function
 

@@ -72,8 +72,8 @@ class CurveKernel(InnerProduct):
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """K = A G Bᵀ is linear in the smoothed metric G, which is analytic in its parameters."""
-        values = {name: float(getattr(self, name, 0)) for name in ("weight", "smoothing")}
-        values = {name: value for name, value in values.items() if value}
+        given = self.get_params(deep=False)
+        values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
         def slopes(A: Array) -> dict[str, Array]:
             grid = self._on(int(A.shape[1]))

@@ -202,7 +202,7 @@ def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndar
 
 def settled(kernel: Any) -> Any:
     """The length scale of a fitted kernel, or the number (or array) it was given."""
-    known = getattr(kernel, "length_scale_", None)
+    known = vars(kernel).get("length_scale_")
     if known is not None:
         return known
     if isinstance(kernel.length_scale, str):

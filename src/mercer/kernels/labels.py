@@ -79,7 +79,7 @@ class Labels(Wrapper):
     def check(self, A: Items, name: str = "X") -> Items:
         """Indicator rows, once the labels are known; before that, the sets as given."""
         A = self.space.check(A, name)
-        return self._indicators(A, name) if hasattr(self, "columns_") else A
+        return self._indicators(A, name) if "columns_" in vars(self) else A
 
     def _indicators(self, A: Items, name: str) -> Array:
         if isinstance(A, np.ndarray) and A.dtype == object:

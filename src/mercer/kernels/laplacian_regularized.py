@@ -168,7 +168,7 @@ class LaplacianRegularized(Wrapper):
         return own.plus(inner).through(vjp, diag_vjp)
 
     def _bent(self) -> Array | None:
-        if not hasattr(self, "known_"):
+        if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized knows no inputs yet: fit it first.")
         return self.bend_
 

@@ -59,7 +59,5 @@ def with_arrays(module: Any, state: Any) -> Any:
     try:
         copied.load_state_dict({name: torch.as_tensor(value) for name, value in state.items()})
     except RuntimeError as problem:
-        raise ValueError(
-            f"network must have the layers that were saved: {problem!s:.300}"
-        ) from None
+        raise ValueError(f"network must have the saved layers: {problem!s:.300}") from None
     return copied

@@ -70,10 +70,10 @@ class Positions(Kernel):
 
     def check_loaded(self, limits: Limits) -> None:
         """Places that no sequence has would only take time and memory."""
-        alphabet = getattr(self, "alphabet_", Alphabet(()))
+        alphabet = vars(self).get("alphabet_", Alphabet(()))
         must(isinstance(alphabet, Alphabet), "alphabet_ is no alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
-        bounded(getattr(self, "longest_", 0), "longest_", 0, most)
+        bounded(vars(self).get("longest_", 0), "longest_", 0, most)
 
     # -- checking -----------------------------------------------------------------------------
 
@@ -82,12 +82,12 @@ class Positions(Kernel):
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """Sequences of known symbols, or of vectors."""
         Y = self.check(Y, name)
-        if self.kernel is None and (self.letters is not None or hasattr(self, "alphabet_")):
+        if self.kernel is None and (self.letters is not None or "alphabet_" in vars(self)):
             self._codes(Y, name)
         return Y
 
     def _codes(self, A: np.ndarray, name: str) -> Any:
-        alphabet = getattr(self, "alphabet_", None) or Alphabet(self.letters or ())
+        alphabet = vars(self).get("alphabet_", None) or Alphabet(self.letters or ())
         codes = alphabet.encode(A)
         if len(codes.flat) and codes.flat.min() < 0:
             i = int(codes.rows[np.argmin(codes.flat)])
@@ -179,7 +179,7 @@ class Positions(Kernel):
         return Features(lambda A: self._letters(A).toarray(), self._letters)
 
     def _letters(self, A: Items) -> sparse.csr_array:
-        if not hasattr(self, "alphabet_"):
+        if "alphabet_" not in vars(self):
             raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
         return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))

@@ -24,7 +24,7 @@ class Ranking(Kernel):
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Ranks as float64 rows, NaN where a label is not ranked."""
         R = as_rankings(A, name)
-        known = getattr(self, "n_labels_", R.shape[1])
+        known = vars(self).get("n_labels_", R.shape[1])
         if R.shape[1] != known:
             raise ValueError(f"{name} ranks {R.shape[1]} labels, where {known} are known from fit.")
         return R

@@ -88,7 +88,7 @@ class Spectrum(Kernel):
         """Lengths that no sequence has would only take time and memory."""
         bounded(self.n, "n", 1, limits.steps)
         bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
-        if hasattr(self, "ngrams_"):
+        if "ngrams_" in vars(self):
             bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
             ngrams = sum(self.ngrams_.size(m) for m in self.lengths())
             most = max(USUAL, limits.size // 16 // max(1, ngrams))  # features of one sequence
@@ -216,6 +216,6 @@ class Spectrum(Kernel):
         return Features(lambda A: self._counts(A).toarray(), self._counts)
 
     def _counts(self, A: Items) -> sparse.csr_array:
-        if not hasattr(self, "ngrams_"):
+        if "ngrams_" not in vars(self):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
         return numbered(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))

@@ -113,7 +113,7 @@ class TfIdf(Kernel):
         return csr_array(diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ W)
 
     def _rows(self, A: Items) -> csr_array:
-        if not hasattr(self, "idf_"):
+        if "idf_" not in vars(self):
             raise ValueError("TfIdf weighs pieces by how rare they are: call fit first.")
         return self._weighted(self._counts(self.check(A, "A")))
 

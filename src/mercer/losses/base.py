@@ -46,13 +46,17 @@ class Loss(BaseEstimator):
     def _threshold(self, lengths: Array) -> float:
         if not self.LENGTH:
             raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
-        given = getattr(self, self.LENGTH)
-        return self.factor * typical(lengths) if self.adaptive else float(given)
+        return self.factor * typical(lengths) if self.adaptive else float(self.length)
+
+    @property
+    def length(self) -> Any:
+        """The threshold as given."""
+        return None
 
     @property
     def adaptive(self) -> bool:
         """Whether the threshold depends on the data."""
-        return isinstance(getattr(self, self.LENGTH), str)
+        return isinstance(self.length, str)
 
     def value(self, r: Array) -> Array:
         """The loss at lengths r, h(r)."""
@@ -68,7 +72,7 @@ class Loss(BaseEstimator):
         positive(self.tol, "tol")
         if self.LENGTH:
             positive(self.factor, "factor")
-            self._check_length(getattr(self, self.LENGTH))
+            self._check_length(self.length)
 
     def _check_length(self, value: Any) -> None:
         if isinstance(value, str) and value != "median":

@@ -42,6 +42,7 @@ class Huber(Loss):
     tol: float = 1e-5
 
     LENGTH = "delta"
+    length = property(lambda self: self.delta, doc="The threshold as given.")
 
     def value(self, r: Array) -> Array:
         """r², or the tangent at delta."""
@@ -89,6 +90,7 @@ class EpsilonInsensitive(Loss):
     tol: float = 1e-5
 
     LENGTH = "epsilon"
+    length = property(lambda self: self.epsilon, doc="The threshold as given.")
 
     def _check_length(self, value: float | str) -> None:
         if not (isinstance(value, Real) and value == 0):

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._arrays import Array, Items, count, is_foreign, like, namespace
-from .._checks import Limits, array, indices, must
 from .._parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
@@ -164,20 +163,6 @@ class Local(ComponentKernel):
 
     def _windows(self) -> Boxes | None:
         return self.windows
-
-    def check_loaded(self, limits: Limits) -> None:
-        """Labels name views, and views places."""
-        if not hasattr(self, "labels_"):
-            return
-        views = len(self.roots_) if hasattr(self, "roots_") else len(self.members_)
-        indices(self.labels_, "labels_", 0, views, self.width_)
-        if hasattr(self, "roots_"):
-            array(self.roots_, "roots_", np.float64, None, None)
-            return
-        array(self.members_, "members_", np.bool_, None, len(self.patches_))
-        must(bool(self.members_.any(axis=1).all()), "members_ has places in no box")
-        for patch in self.patches_:
-            indices(patch, "patches_", 0, limits.size)
 
     # -- values -------------------------------------------------------------------------------
 

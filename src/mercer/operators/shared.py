@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, Items, count, namespace
-from .._checks import Limits, array, bounded, must
+from .._checks import Limits, bounded, must
 from .._parameters import parameters
 from ..kernels import Kernel, as_kernel
 from ..kernels.fields import FieldL2
@@ -222,14 +222,8 @@ class Shared(CoupledKernel):
             for size in shape:
                 bounded(size, name, 1, limits.size)
             must(float(np.prod([float(s) for s in shape])) <= limits.size, f"{name} is too large")
-        inputs = self.input_grid
-        number = len(self.roots_)
-        array(self.roots_, "roots_", np.float64, None)
-        array(self.offsets_, "offsets_", np.float64, number, len(inputs.axes))
-        array(self.relative_, "relative_", np.bool_, len(inputs.axes))
-        array(self.shift_, "shift_", np.float64, inputs.channels)
-        pairs = float(number) * self.output_grid.size
-        must(pairs <= limits.size, "windows and places together are too many")
+        pairs = float(len(self.roots_)) * self.output_grid.size
+        must(pairs <= limits.size, "windows and locations together are too many")
 
     # -- values -------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._arrays import Array, blocks, like, namespace
-from .._checks import Limits, array, must
 from ..spaces.fields import Grid
 from .windows import like_index
 
@@ -47,13 +46,6 @@ class Marks:
         """Windows with their indicators, as the window kernel compares them."""
         outside = (1.0 - self.inside) * like(gauge * roots, self.inside)
         return namespace(self.shown).concat([self.shown, outside], axis=1)
-
-    def check_loaded(self, limits: Limits) -> None:
-        """One row a window."""
-        m = len(array(self.shown, "shown", self.shown.dtype, None, None))
-        must(self.shown.dtype in (np.float64, np.float32), "shown is no array of numbers")
-        array(self.inside, "inside", self.shown.dtype, m, None)
-        array(self.positions, "positions", np.float64, m, None)
 
 
 class View:

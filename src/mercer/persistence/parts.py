@@ -18,7 +18,8 @@ from .._checks import must
 
 FOLDERS = (
     "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
-    "estimators", "sequences", "embedding", "curves", "tables", "auto", "symmetric", "problem",
+    "estimators", "sets", "sequences", "embedding", "curves", "tables", "auto", "symmetric",
+    "problem",
 )  # fmt: skip
 """Folders and modules with parts of models; nothing else is imported for a file."""
 _REGISTERED: dict[str, type] = {}

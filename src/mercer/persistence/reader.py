@@ -176,7 +176,10 @@ class Reader:
                 "holds the arrays of a network, not its layers: pass a module that has them, "
                 "mercer.load(path, network=module)."
             )
-        return with_arrays(self._networks.pop(0), state)
+        try:
+            return with_arrays(self._networks.pop(0), state)
+        except (TypeError, ValueError) as problem:
+            raise Refused(f"cannot be loaded: {problem}") from None
 
     def _part(self, content: list) -> Any:
         name, state = content

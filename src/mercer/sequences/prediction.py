@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,8 @@ from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
 from .transduction.calibration import LISTED
 from .transduction.checks import checked_candidates
-from .transduction.confidence import Confidence, with_probabilities
+from .transduction.confidence import with_probabilities
 from .transduction.decoding import Decoding, output_of, top_of_both
-from .transduction.inputs import InputCoder
 from .transduction.side_information import as_context
 
 
@@ -31,6 +31,10 @@ class TransducerPrediction:
     lm_weight_: float
     beam_: int | None
     sample_: Any
+    coder_: Any
+    backward_: Any
+    confidence_: Any
+    joint_weight_: float
 
     def predict(
         self,
@@ -86,7 +90,7 @@ class TransducerPrediction:
         many = max([whole(k, "k", 1), LISTED, *map(len, candidates or [])])
         ranked = self._top(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
-        found = with_probabilities(ranked, self._confidence, [len(x) for x in X], closed)
+        found = with_probabilities(ranked, self.confidence_, [len(x) for x in X], closed)
         return [row[:k] for row in found]
 
     def _top(
@@ -98,38 +102,34 @@ class TransducerPrediction:
         candidates = checked_candidates(candidates)
         decoder, X = self._decoding, as_sequences(X)
         context = None if context is None else as_context(context, len(X))
-        twin = self.__dict__.get("backward_")
-        if twin is None:
+        decoder.check(X, context, candidates, lexicon)
+        if context is not None and (new := self.coder_.unknown_labels(context)):
+            warnings.warn(
+                f"context has labels that were not seen in fit, and they are ignored: {new!r:.200}",
+                stacklevel=3,
+            )
+        if self.backward_ is None:
             return decoder.top(X, k, context, candidates, lexicon)
-        return top_of_both(decoder, twin, X, k, context, candidates, lexicon)
+        return top_of_both(decoder, self.backward_, X, k, context, candidates, lexicon)
 
     def check_loaded(self, limits: Limits) -> None:
         """The alphabets are those of the model, in both directions."""
         if not hasattr(self, "model_"):
             return
         self._decoding.check_loaded(limits)
-        twin = self.__dict__.get("backward_")
-        must(twin is None or isinstance(twin, Decoding), "backward_ is no model")
+        backward = self.backward_
+        must(backward is None or isinstance(backward, Decoding), "backward_ is not a model")
 
     @property
     def _decoding(self) -> Decoding:
         return Decoding(
-            self.model_, self._coder, self.targets_, self.temperature_, self.lm_weight_,
-            self.beam_, self.sample_, self.__dict__.get("joint_weight_", 0.0),
+            self.model_, self.coder_, self.temperature_, self.lm_weight_, self.beam_,
+            self.sample_, self.joint_weight_,
         )  # fmt: skip
-
-    @property
-    def _coder(self) -> InputCoder:
-        """How inputs become numbers; models of version 0.1 had an alphabet and nothing else."""
-        return self.__dict__.get("coder_") or InputCoder(self.sources_)
-
-    @property
-    def _confidence(self) -> Confidence:
-        return self.__dict__.get("confidence_") or Confidence()
 
     def _output(self, codes: np.ndarray) -> Any:
         """Symbols as a sequence of the kind that was learnt from."""
-        return output_of(codes, self.targets_, self._coder.backward, self.sample_)
+        return output_of(codes, self.targets_, self.coder_.backward, self.sample_)
 
     def score(
         self,

@@ -213,8 +213,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             return None
         pairs = task.aligned(replace(setting, direction="backward"))
         return Decoding(
-            pairs.fit(), pairs.coder, pairs.targets, chosen.temperature, chosen.weight, self.beam,
-            task.y[0], chosen.joint_weight,
+            pairs.fit(), pairs.coder, chosen.temperature, chosen.weight, self.beam, task.y[0],
+            chosen.joint_weight,
         )  # fmt: skip
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
@@ -226,8 +226,8 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         source = self.alignment_.source
         symbols = source.flat[source.starts[p] : source.starts[p + 1]]
         chunks = [self._output(chunk) for chunk in self.alignment_.chunks(p)]
-        pairs = [(self._coder.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
-        return pairs[::-1] if self._coder.backward else pairs
+        pairs = [(self.coder_.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
+        return pairs[::-1] if self.coder_.backward else pairs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

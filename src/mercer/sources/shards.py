@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -115,14 +116,25 @@ def _table(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ..
     require("pyarrow", "parquet")
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path) as file:
-        columns = [column for name in names for column in _listed(name)]
-        missing = [name for name in columns if name not in file.schema_arrow.names]
-        if missing:
-            known = file.schema_arrow.names
-            raise ValueError(f"{path} has no column {missing[0]!r}: it has {known}.")
+    columns = [column for name in names for column in _listed(name)]
+    with _readable(path), ParquetFile(path) as file:
+        known = file.schema_arrow.names
+    missing = [name for name in columns if name not in known]
+    if missing:
+        raise ValueError(f"{path} has no column {missing[0]!r}: it has {known}.")
+    with _readable(path), ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(columns))):
             yield tuple(_columns(batch, name) for name in names)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Name the file in the errors of pyarrow."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ValueError(f"{path} is damaged or not a Parquet file ({first:.200}).") from error
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

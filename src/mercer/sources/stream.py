@@ -194,7 +194,8 @@ class Stream(Source):
         """Merge `step(number, start, block)` over all blocks, one after the other."""
         saved = self.checkpoint if resumable else None
         kept, total = saved.resume(resumable) if saved else (Progress(), None)
-        at, held = Progress(), ()
+        at = Progress()
+        held: tuple[int, ...] = ()
         for block in self._blocks():
             if at.blocks >= kept.blocks:
                 more = step(at.blocks, at.pairs, block)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from joblib import hash as digest
@@ -16,11 +15,11 @@ from .._parameters import same
 
 
 class Space(BaseEstimator):
-    """One kind of item: how it is checked, sliced, compared, saved, decoded and scored.
+    """One kind of item: how it is checked, sliced, compared and saved.
 
-    A space of one's own derives from this class and overrides what differs: `check` nearly
-    always, and the names of the default kernel, decoder and metric. A kernel says by its `space`
-    on which items it is.
+    A custom space derives from this class and overrides what differs: `check` nearly always, and
+    `kernel`, `decoder` and `metric` where it has its own defaults. The attribute `space` of a
+    kernel says which items the kernel compares.
 
     Examples
     --------
@@ -35,15 +34,6 @@ class Space(BaseEstimator):
 
     name = "items"
     """The items in a message."""
-    KERNEL = ""
-    DECODER = "decoders.Direct"
-    METRIC = ""
-    """Defaults, named here and imported on first use: kernels and decoders import spaces.
-
-    The decoder is for kernels whose features can be undone.
-    """
-    DECODERS: ClassVar[dict[str, str]] = {}
-    """Decoders that are exact for kernels with finite features, by the names of those."""
     greater_is_better = True
     """Whether a greater value of the metric is a better one."""
     on_vectors = False
@@ -111,30 +101,19 @@ class Space(BaseEstimator):
         """Inverse of `plain_item`."""
         return value
 
-    # -- defaults -----------------------------------------------------------------------------
+    # -- defaults of a custom space -----------------------------------------------------------
 
     def kernel(self) -> Any:
-        """The kernel that suits such items where the user names none."""
-        if not self.KERNEL:
-            raise ValueError(f"{self.name} have no kernel of their own: name one.")
-        return resolve(self.KERNEL)()
+        """Return the default kernel of a custom space; None for that of `mercer.defaults`."""
+        return None
 
     def decoder(self, kernel: Any) -> Any:
-        """The decoder that suits an output kernel on this space where the user names none."""
-        features, core = kernel.features, kernel.multiple.kernel
-        for kind in type(core).__mro__ if core.features is not None else ():
-            if kind.__name__ in self.DECODERS:
-                return resolve(self.DECODERS[kind.__name__])()
-        undone = features is not None and features.inverse is not None
-        return resolve(self.DECODER if undone else "decoders.Candidates")()
+        """Return the default decoder for a kernel; None for that of `mercer.decoders.natural`."""
+        return None
 
     def metric(self, y_true: Items, y_pred: Items, average: bool = True) -> Any:
-        """How good predictions are; equal items, unless the space has a metric of its own."""
-        if self.METRIC:
-            return resolve(self.METRIC)(y_true, y_pred, average=average)
-        pairs = zip(self.keys(y_true), self.keys(y_pred), strict=True)
-        hits = np.array([a == b for a, b in pairs], dtype=float)
-        return float(hits.mean()) if average else hits
+        """Return how good predictions are; None for the metric of `mercer.defaults`."""
+        return None
 
     # -- joining ------------------------------------------------------------------------------
 
@@ -170,11 +149,6 @@ class Opaque(Space):
 
     def key(self, item: Any) -> Hashable:
         """Graphs by their content; of all else what pickles alike is equal."""
-        graph = hasattr(item, "nodes") and hasattr(item, "adjacency")
-        return resolve("spaces.Graphs")().key(item) if graph else super().key(item)
+        from .graphs import Graphs, is_networkx
 
-
-def resolve(name: str) -> Any:
-    """A public name of the package, such as "kernels.Linear", imported on first use."""
-    module, _, attribute = name.rpartition(".")
-    return getattr(import_module(f"mercer.{module}"), attribute)
+        return Graphs().key(item) if is_networkx(item) else super().key(item)

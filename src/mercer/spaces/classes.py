@@ -20,8 +20,6 @@ class Classes(Space):
     """
 
     name = "classes"
-    KERNEL = "kernels.Delta"
-    METRIC = "metrics.accuracy"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
         """One hashable label an item, in a one-dimensional array."""

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
-
 from .._arrays import Array, Items, is_foreign
 from ..curves import as_grid, on_grid, other_grid, refuse_unusable
-from .base import Space, resolve
+from .base import Space
 from .vectors import Vectors
 
 
@@ -44,14 +42,9 @@ class Curves(Vectors):
             raise ValueError(other_grid(name, 0, width, len(grid)))
         return rows
 
-    def kernel(self) -> Any:
-        """∫ f g."""
-        return resolve("kernels.L2")(self.grid)
-
     def join(self, other: Space) -> Space:
         """Curves without a grid are on that of the others."""
-        grids = (self.grid, getattr(other, "grid", None))
-        if isinstance(other, Curves) and None in [g if g is None else 0 for g in grids]:
+        if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)
 

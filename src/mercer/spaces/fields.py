@@ -12,7 +12,7 @@ import numpy as np
 from .._arrays import Array, Items, namespace
 from .._checks import Limits, must
 from .._parameters import parameters, whole
-from .base import Space, resolve
+from .base import Space
 from .vectors import Vectors
 
 NAMES = ("z", "y", "x")
@@ -64,17 +64,12 @@ class Fields(Vectors):
     shape: Sequence[int] | None = None
 
     name = "fields"
-    METRIC = "metrics.relative_error"
 
     def check(self, A: Items, name: str = "y") -> Array:  # type: ignore[override]
         """Finite numbers, one axis a dimension of the grid."""
         A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
-
-    def kernel(self) -> Any:
-        """∫ f g."""
-        return resolve("kernels.FieldL2")(self)
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
         """The grid of fields whose arrays have this shape, channels included."""

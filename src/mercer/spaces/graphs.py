@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, issparse
 
 from .._arrays import Items, as_items
-from .base import Space, resolve
+from .base import Space
 
 
 class Graphs(Space):
@@ -19,19 +19,18 @@ class Graphs(Space):
     --------
     >>> import networkx as nx
     >>> from mercer.spaces import Graphs
-    >>> Graphs().metric([nx.path_graph(3)], [nx.path_graph(3)])
-    1.0
+    >>> Graphs().key(nx.path_graph(3)) == Graphs().key(nx.path_graph(3))
+    True
     """
 
     name = "graphs"
-    KERNEL = "kernels.WeisfeilerLehman"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
         """Graphs in an object array; their labels are the kernel's to read."""
         items = as_items(A, name)
         for i, item in enumerate(items):
             pair = isinstance(item, tuple | list) and len(item) == 2
-            if not (pair or is_networkx(getattr(item, "origin", item))):
+            if not (pair or is_networkx(item)):
                 raise ValueError(
                     f"{name}[{i}] must be a networkx graph or a tuple (adjacency, labels), "
                     f"got {item!r:.80}."
@@ -158,7 +157,3 @@ class Trees(Space):
         if isinstance(item, str):
             return " ".join(item.replace("(", " ( ").replace(")", " ) ").split())
         return super().key(item)
-
-    def kernel(self) -> Any:
-        """Fragments in common, by cosine."""
-        return resolve("kernels.Normalized")(resolve("kernels.SubsetTree")())

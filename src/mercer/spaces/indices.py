@@ -65,7 +65,6 @@ class GramRows(Space):
     """
 
     name = 'rows of kernel values ("precomputed")'
-    KERNEL = "kernels.Precomputed"
     pairwise = True
 
     def check(self, A: Items, name: str = "y") -> Array:

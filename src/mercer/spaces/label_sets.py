@@ -36,9 +36,6 @@ class LabelSets(Space):
     """
 
     name = "label sets"
-    KERNEL = "kernels.Labels"
-    DECODER = "decoders.Threshold"
-    METRIC = "metrics.sample_f1"
 
     def check(self, A: Items, name: str = "y") -> Items:
         """Indicator rows as they are, or an array that holds one collection of labels an item."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Items, as_items, object_array
-from .base import Space, resolve
+from .base import Space
 from .sequences import Sequences
 
 
@@ -45,10 +45,6 @@ class Molecules(Sequences):
         """The canonical SMILES."""
         return canonical(item)
 
-    def kernel(self) -> Any:
-        """Shared substructures."""
-        return resolve("kernels.Fingerprint")()
-
 
 @lru_cache(maxsize=2**17)
 def canonical(smiles: str) -> str:
@@ -83,15 +79,9 @@ class Spectra(Space):
             peaks(item, f"{name}[{i}]")
         return items
 
-    def kernel(self) -> Any:
-        """Peaks in common, by cosine."""
-        return resolve("kernels.Normalized")(resolve("kernels.MassSpectrum")())
-
 
 def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
     """Masses, intensities and precursor of a spectrum, as given."""
-    if hasattr(item, "mz"):
-        return item.mz, item.intensity, item.precursor
     try:
         mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
         precursor = float(item[2])

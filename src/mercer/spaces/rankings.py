@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +25,6 @@ class Rankings(Space):
     """
 
     name = "rankings"
-    KERNEL = "kernels.Kendall"
-    METRIC = "metrics.kendall_tau"
-    DECODERS: ClassVar = {
-        "Kendall": "decoders.Kemeny",
-        "Spearman": "decoders.Borda",
-        "Hamming": "decoders.Assignment",
-    }
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
         """The ranks as they are, in an array."""

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._arrays import Items, as_items, host, is_foreign
-from .base import Space, resolve
+from .base import Space
 
 
 class Sequences(Space):
@@ -25,7 +25,6 @@ class Sequences(Space):
     """
 
     name = "sequences"
-    DECODERS: ClassVar = {"Positions": "decoders.PerPosition"}
 
     def __init__(self, vectors: bool = False):
         self.vectors = vectors
@@ -41,12 +40,6 @@ class Sequences(Space):
         if self.vectors:
             return super().key(item)
         return type(item).__name__, tuple(item)
-
-    def kernel(self) -> Any:
-        """Shared pieces of up to three symbols, by cosine."""
-        if self.vectors:
-            return resolve("kernels.Positions")(resolve("kernels.RBF")())
-        return resolve("kernels.Normalized")(resolve("kernels.Spectrum")(3, blended=True))
 
 
 def as_sequences(A: Items, name: str = "X") -> np.ndarray:

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
@@ -36,8 +33,6 @@ class Vectors(Space):
     """
 
     name = "vectors"
-    KERNEL = "kernels.Linear"
-    METRIC = "metrics.squared_error"
     greater_is_better = False
     on_vectors = True
 
@@ -71,10 +66,3 @@ class Vectors(Space):
         refuse_scalar(A, name)
         A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
         return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
-
-    def decoder(self, kernel: Any) -> Any:
-        """The point itself where features can be undone, a fixed point where k is radial."""
-        decoders, features = import_module("mercer.decoders"), kernel.features
-        if features is not None:
-            return decoders.Candidates() if features.inverse is None else decoders.Direct()
-        return decoders.Candidates() if kernel.radial is None else decoders.FixedPoint()

@@ -1,110 +1,165 @@
-"""Predicted beside true outputs, for each kind of output."""
+"""Small charts by matplotlib, each as an image that an HTML file contains."""
 
 from __future__ import annotations
 
+import base64
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..measures import as_sets
-from . import svg
-from .html import Html, figure, joined, pixels, shown, table, tag
-
-EXAMPLES = 6
-COLUMNS = 6
-"""Columns of numbers that are drawn one by one."""
-CLASSES = 20
-COVERAGE = 0.9
-
-
-def pictures(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -> Html:
-    """Return pictures of left-out predictions, examples from the best to the worst."""
-    draw = _DRAWN.get(model.outputs_.kind_, _texts)
-    drawn = draw(model, truth, left_out, spread_over(errors))
-    return drawn if isinstance(drawn, Html) else tag("div", *drawn, class_="figures")
-
-
-def spread_over(errors: np.ndarray, k: int = EXAMPLES) -> np.ndarray:
-    """Return rows from a small to a large error, evenly."""
-    order = np.argsort(errors, kind="stable")
-    return order[np.linspace(0.05 * (len(order) - 1), 0.98 * (len(order) - 1), k).astype(int)]
-
-
-def _numbers(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Html]:
-    Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
-    names = list(model.outputs_.columns_)
-    names = names if len(names) == Y.shape[1] else [f"value {j + 1}" for j in range(Y.shape[1])]
-    return [figure(svg.scatter(Y[:, j], G[:, j]), str(n)) for j, n in enumerate(names[:COLUMNS])]
-
-
-def _curves(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Html]:
-    Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
-    half = _half_width(model)
-    error = svg.line(np.sqrt(((Y - G) ** 2).mean(axis=0)), "root mean squared error")
-    drawn = [figure(svg.curve(Y[i], G[i], half), f"row {i}") for i in rows]
-    return [*drawn, figure(error, "error by place")]
-
-
-def _half_width(model: Any) -> np.ndarray | None:
-    """Return half the width of the band around every curve; None if rows are too few to tell."""
-    try:
-        bands = model.sets_.predict(model.training_.pairs.X[:1], model.coverage or COVERAGE)
-    except (AttributeError, ValueError):
-        return None
-    return (np.ravel(bands.upper[0]) - np.ravel(bands.lower[0])) / 2.0
-
-
-def _images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Html]:
-    Y = np.asarray(truth, dtype=float)
-    G = np.asarray(left_out, dtype=float).reshape(Y.shape)
-    limits = (float(Y.min()), float(Y.max()))
-    pairs = {i: [pixels(images[i], limits) for images in (Y, G)] for i in rows}
-    return [figure(tag("div", *pair, class_="pair"), f"row {i}") for i, pair in pairs.items()]
-
-
-def _classes(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> Html:
-    names, number = np.unique(np.concatenate([truth, left_out]), return_inverse=True)
-    if len(names) > CLASSES:
-        return Html()
-    counts = np.zeros((len(names), len(names)))
-    np.add.at(counts, (number[: len(truth)], number[len(truth) :]), 1)
-    picture = svg.matrix(counts, [str(name) for name in names])
-    return tag("div", picture, style=f"max-width:{8 + 2 * len(names)}rem")
-
-
-def _rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Html]:
-    labels = model.outputs_.cells_.names(np.shape(truth)[1])
-    orders = [
-        [[labels[j] for j in np.argsort(np.asarray(items)[i], kind="stable")] for i in rows]
-        for items in (truth, left_out)
-    ]
-    return [figure(svg.ranking(a, b), f"row {i}") for i, a, b in zip(rows, *orders, strict=True)]
-
-
-def _labels(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> Html:
-    pairs = ([as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
-    return table(
-        [{"row": int(i), "labels": _chips(*pair)} for i, *pair in zip(rows, *pairs, strict=True)]
-    )
-
-
-def _chips(real: set, told: set) -> Html:
-    kinds = [("good", real & told), ("miss", real - told), ("bad", told - real)]
-    chips = [
-        tag("span", label, class_=f"chip {kind}")
-        for kind, labels in kinds
-        for label in sorted(labels, key=str)[:20]
-    ]
-    return joined(*chips) or Html("no labels, as predicted")
-
-
-def _texts(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> Html:
-    return table(
-        [{"row": int(i), "true": shown(truth[i]), "predicted": shown(left_out[i])} for i in rows]
-    )
-
-
-_DRAWN: dict[str, Any] = {
-    "number": _numbers, "curve": _curves, "image": _images, "class": _classes,
-    "ranking": _rankings, "labels": _labels,
+INK, SOFT, BLUE, BAD, BAND = "#1c2733", "#8a97a5", "#2f6db5", "#b3452f", "#dbe7f5"
+SHOWN = 600
+"""Points that a chart contains."""
+STYLE = {
+    "svg.fonttype": "none", "svg.hashsalt": "mercer", "font.size": 8, "axes.edgecolor": "#dde3ea",
+    "axes.labelcolor": SOFT, "xtick.color": SOFT, "ytick.color": SOFT, "axes.grid": True,
+    "grid.color": "#eef1f5", "text.parse_math": False, "figure.constrained_layout.use": True,
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image inside a page.
+
+    Attributes
+    ----------
+    name
+        The text below it, and for readers that do not see it.
+    source
+        The image as a data URI.
+    size
+        The class of the style sheet that sets its width.
+    """
+
+    name: str
+    source: str
+    size: str = ""
+
+
+def drawn(
+    name: str, draw: Callable[[Any], None], size: tuple[float, float] = (3.2, 2.3), css: str = ""
+) -> Picture:
+    """Return what a function draws on matplotlib axes."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that a font does not have
+        figure = Figure(figsize=size)
+        draw(figure.add_subplot())
+        out = io.BytesIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    return Picture(name, _uri("svg+xml", out.getvalue()), css)
+
+
+def _uri(kind: str, data: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def scatter(name: str, truth: np.ndarray, predicted: np.ndarray) -> Picture:
+    """Return predicted against true values, and the line on which they are equal."""
+    some = np.linspace(0, len(truth) - 1, min(len(truth), SHOWN)).astype(int)
+
+    def draw(axes: Any) -> None:
+        axes.axline((float(truth[0]), float(truth[0])), slope=1, color=SOFT, linestyle="--")
+        axes.scatter(truth[some], predicted[some], s=6, color=BLUE, alpha=0.45)
+        axes.set(xlabel="true", ylabel="predicted, left out")
+
+    return drawn(name, draw)
+
+
+def curve(
+    name: str, truth: np.ndarray, predicted: np.ndarray, half: np.ndarray | None = None
+) -> Picture:
+    """Return a true and a predicted curve, and a band around the latter."""
+    positions = np.arange(len(truth))
+
+    def draw(axes: Any) -> None:
+        if half is not None:
+            axes.fill_between(positions, predicted - half, predicted + half, color=BAND)
+        axes.plot(positions, truth, color=INK)
+        axes.plot(positions, predicted, color=BLUE, linestyle="--")
+        axes.set(xlabel="position")
+
+    return drawn(name, draw)
+
+
+def line(name: str, values: np.ndarray) -> Picture:
+    """Return one line."""
+
+    def draw(axes: Any) -> None:
+        axes.plot(np.arange(len(values)), values, color=BLUE)
+        axes.set(xlabel="position", ylim=(0, None))
+
+    return drawn(name, draw)
+
+
+def spark(values: Any) -> Picture:
+    """Return a curve without axes."""
+
+    def draw(axes: Any) -> None:
+        axes.plot(np.ravel(values), color=BLUE)
+        axes.axis("off")
+
+    return drawn("", draw, (1.6, 0.4), "spark")
+
+
+def pixels(image: np.ndarray, limits: tuple[float, float]) -> Picture:
+    """Return a small grey image, dark for high values."""
+    from matplotlib.image import imsave
+
+    rows = np.asarray(image, dtype=float)
+    rows = rows if rows.ndim == 2 else rows.reshape(-1, rows.shape[-1])
+    out = io.BytesIO()
+    imsave(out, rows, cmap="gray_r", vmin=limits[0], vmax=limits[1], format="png")
+    return Picture("", _uri("png", out.getvalue()), "small")
+
+
+def pair(name: str, true: np.ndarray, predicted: np.ndarray, limits: tuple) -> Picture:
+    """Return a true image (left) and a predicted one (right)."""
+    rows = [np.asarray(A, dtype=float).reshape(-1, np.shape(A)[-1]) for A in (true, predicted)]
+    gap = np.full((len(rows[0]), max(1, rows[0].shape[1] // 12)), limits[0])
+
+    def draw(axes: Any) -> None:
+        both = np.hstack([rows[0], gap, rows[1]])
+        axes.imshow(both, cmap="gray_r", vmin=limits[0], vmax=limits[1])
+        axes.axis("off")
+
+    return drawn(name, draw, (3.2, 1.6))
+
+
+def ranking(name: str, true: Sequence[str], predicted: Sequence[str]) -> Picture:
+    """Return two orders side by side, best on top, with a line from each label to itself."""
+
+    def draw(axes: Any) -> None:
+        for i, label in enumerate(true):
+            j = list(predicted).index(label)
+            axes.plot([0, 1], [i, j], color=SOFT if i == j else BAD)
+            axes.text(-0.05, i, label[:14], ha="right", va="center")
+            axes.text(1.05, j, label[:14], ha="left", va="center")
+        axes.set(xlim=(-1, 2), ylim=(len(true) - 0.5, -0.5))
+        axes.axis("off")
+
+    return drawn(name, draw, (3.2, 0.4 + 0.25 * len(true)))
+
+
+def confusion(name: str, truth: Sequence, predicted: Sequence) -> Picture:
+    """Return how often a class (row) was predicted as another (column)."""
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    labels = sorted({str(item) for item in [*truth, *predicted]})
+
+    def draw(axes: Any) -> None:
+        axes.grid(visible=False)
+        ConfusionMatrixDisplay.from_predictions(
+            [str(item) for item in truth], [str(item) for item in predicted], labels=labels,
+            display_labels=[label[:11] for label in labels], cmap="Blues", colorbar=False,
+            xticks_rotation=60, ax=axes,
+        )  # fmt: skip
+
+    side = 1.5 + 0.35 * len(labels)
+    return drawn(name, draw, (side, side), "wide")

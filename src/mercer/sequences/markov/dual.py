@@ -19,7 +19,7 @@ NEGLIGIBLE = 0.1
 
 
 @dataclass(frozen=True)
-class Certificate:
+class DualityGap:
     """Values of the primal and the dual, between which the optimum lies."""
 
     primal: float
@@ -98,7 +98,7 @@ class Point:
         """The same without what rounding has added to W on the way."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
-    def certificate(self, problem: Problem) -> Certificate:
+    def certificate(self, problem: Problem) -> DualityGap:
         """Primal and dual value; the primal by the best labelling of every chain."""
         from ._chain_loops import total_hinge
 
@@ -108,7 +108,7 @@ class Point:
             sqnorm += float((self.edges**2).sum()) / problem.transitions
         loss = float(self.A[np.arange(len(self.A)), problem.gold].sum())
         hinge = total_hinge(nodes, self.edges, problem.starts, problem.gold)
-        return Certificate(0.5 * sqnorm + problem.C * hinge, loss - 0.5 * sqnorm)
+        return DualityGap(0.5 * sqnorm + problem.C * hinge, loss - 0.5 * sqnorm)
 
 
 class Ascent:
@@ -139,7 +139,7 @@ class Ascent:
         self.weights[:, 0] = 1.0
         self.sizes = np.ones(n, dtype=np.int64)
 
-    def passes(self) -> Iterator[tuple[Point, Certificate]]:
+    def passes(self) -> Iterator[tuple[Point, DualityGap]]:
         """After every pass the point reached and its certificate."""
         point = mean = Point.origin(self.problem)
         small = 0.0

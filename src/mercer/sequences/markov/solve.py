@@ -14,7 +14,7 @@ from ..._plan import require_exact
 from ...features import FeatureMap
 from ...features.landmarks import Spanned
 from ...kernels import Kernel
-from .dual import Ascent, Certificate, Point, Problem
+from .dual import Ascent, DualityGap, Point, Problem
 
 SQUARES = 3.0
 """Matrices of the size of the Gram matrix that making it takes."""
@@ -27,13 +27,13 @@ def solve(
     average: bool,
     verbose: bool,
     rng: np.random.RandomState,
-) -> tuple[Point, list[Certificate]]:
+) -> tuple[Point, list[DualityGap]]:
     """The point at a relative gap or after so many passes, and the certificates of all passes."""
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     shown = TextColumn("relative gap {task.fields[gap]:.4f}")
     columns = TextColumn("pass"), MofNCompleteColumn(), shown, TimeElapsedColumn()
-    history: list[Certificate] = []
+    history: list[DualityGap] = []
     with Progress(*columns, disable=not verbose) as bar:
         task = bar.add_task("", total=max_passes, gap=float("inf"))
         for now, certificate in islice(Ascent(problem, gap, average, rng).passes(), max_passes):

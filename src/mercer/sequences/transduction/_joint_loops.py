@@ -9,8 +9,9 @@ import numpy as np
 from ..._loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import found
-from ._rescoring_loops import UNSEEN, puts_out
+from ._rescoring_loops import emits
 from .joint import BEGIN, CONTEXT, END, EVENT, ORDER
+from .ngram import UNSEEN
 
 KEPT = 3
 """Hypotheses kept at a place of the output."""
@@ -20,7 +21,7 @@ Counts = namedtuple("Counts", "keys table values size number")
 
 @compiled
 def log_probability(model, history, event):
-    """Log p(event | history), the last event of the history last."""
+    """Return log p(event | history), the last event of the history last."""
     p = 1.0 / model.size
     key = mixed(SEED, CONTEXT)
     for length in range(ORDER):
@@ -36,48 +37,50 @@ def log_probability(model, history, event):
 
 
 @inlined
-def joint_score(local, places, model, y):
-    """The log-probability of the best cut of an output, KEPT histories at a place."""
-    n, m = len(places), len(y)
-    value = np.full((m + 1, KEPT), -np.inf)
-    past = np.full((m + 1, KEPT, ORDER - 1), BEGIN)
-    value[0, 0] = 0.0
-    for i in places:
-        s = local.symbols[i]
-        after = np.full((m + 1, KEPT), -np.inf)
-        then = np.full((m + 1, KEPT, ORDER - 1), BEGIN)
-        for j in range(m + 1):
-            if value[j, 0] == -np.inf:
-                continue
-            for c in range(local.first[s], local.first[s] + local.width[s]):
-                if not puts_out(local, c, y, j):
-                    continue
-                to, event = j + local.lengths[c], model.number[c] + 2
-                for k in range(KEPT):
-                    if value[j, k] == -np.inf:
-                        break
-                    v = value[j, k] + log_probability(model, past[j, k], event)
-                    if v <= after[to, KEPT - 1]:
-                        continue
-                    at = KEPT - 1
-                    while at > 0 and after[to, at - 1] < v:
-                        after[to, at] = after[to, at - 1]
-                        then[to, at] = then[to, at - 1]
-                        at -= 1
-                    after[to, at] = v
-                    then[to, at, : ORDER - 2] = past[j, k, 1:]
-                    then[to, at, ORDER - 2] = event
-        value, past = after, then
-    best = UNSEEN * (n + 1)
-    for k in range(KEPT):
-        if value[m, k] > -np.inf:
-            best = max(best, value[m, k] + log_probability(model, past[m, k], END))
-    return best
+def enter(v, event, past, values, pasts):
+    """Enter a hypothesis among the best of a place, in falling order."""
+    if v > values[KEPT - 1]:
+        at = KEPT - 1
+        while at > 0 and values[at - 1] < v:
+            values[at] = values[at - 1]
+            for h in range(ORDER - 1):
+                pasts[at, h] = pasts[at - 1, h]
+            at -= 1
+        values[at] = v
+        for h in range(ORDER - 2):
+            pasts[at, h] = past[h + 1]
+        pasts[at, ORDER - 2] = event
 
 
 @parallel
-def joint_scores(start, stop, local, model, y, y_starts, owner, out):
-    """The log-probability of every given output with the input that owns it."""
+def joint_scores(start, stop, places, model, y, y_starts, owner, out):
+    """Write the log-probability of the best cut of every given output, `KEPT` histories at a place.
+
+    Each output is scored with the input that owns it.
+    """
     for p in range(start, stop):
-        places = np.arange(local.starts[owner[p]], local.starts[owner[p] + 1])
-        out[p] = joint_score(local, places, model, y[y_starts[p] : y_starts[p + 1]])
+        own = y[y_starts[p] : y_starts[p + 1]]
+        begin, end, m = places.starts[owner[p]], places.starts[owner[p] + 1], len(own)
+        value = np.full((m + 1, KEPT), -np.inf)
+        past = np.full((m + 1, KEPT, ORDER - 1), BEGIN)
+        value[0, 0] = 0.0
+        for i in range(begin, end):
+            first, width = places.spans[places.symbols[i], 0], places.spans[places.symbols[i], 1]
+            after = np.full((m + 1, KEPT), -np.inf)
+            then = np.full((m + 1, KEPT, ORDER - 1), BEGIN)
+            for j in range(m + 1):
+                if value[j, 0] == -np.inf:
+                    continue
+                for c in range(first, first + width):
+                    if emits(places, i, c, own, j):
+                        to, event = j + places.chunks[c, 0], np.int64(model.number[c] + 2)
+                        for k in range(KEPT):
+                            if value[j, k] > -np.inf:
+                                v = value[j, k] + log_probability(model, past[j, k], event)
+                                enter(v, event, past[j, k], after[to], then[to])
+            value, past = after, then
+        best, event = UNSEEN * (end - begin + 1), np.int64(END)
+        for k in range(KEPT):
+            if value[m, k] > -np.inf:
+                best = max(best, value[m, k] + log_probability(model, past[m, k], event))
+        out[p] = best

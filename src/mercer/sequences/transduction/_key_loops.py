@@ -38,32 +38,24 @@ def found(keys, table, key):
 
 
 @compiled
-def entered(keys, table, n, key):
-    """Return the number of a key, n and so entered where it is new; keys and table may grow."""
-    at = place_of(keys, table, key)
-    number = table[at]
-    if number < 0:
-        number = n
-        if n == len(keys):
-            keys = np.concatenate((keys, np.empty(n, np.uint64)))
-        keys[n] = key
-        table[at] = n
-        if 3 * n > 2 * len(table):
-            table = hash_table(keys[: n + 1], 2 * len(table))
-    return number, keys, table
-
-
-@compiled
 def numbered(keys):
     """Number the distinct keys in order of appearance; key 0 is none and has number -1."""
     numbers = np.full(keys.shape, -1, dtype=np.int32)
-    distinct = np.empty(1024, dtype=np.uint64)
+    distinct, n = np.empty(1024, dtype=np.uint64), 0
     table = np.full(4096, -1, dtype=np.int32)
-    n = 0
     for i in range(keys.shape[0]):
         for f in range(keys.shape[1]):
-            if keys[i, f] != 0:
-                number, distinct, table = entered(distinct, table, n, keys[i, f])
-                numbers[i, f] = number
-                n = max(n, number + 1)
-    return numbers, distinct[:n].copy()
+            key = keys[i, f]
+            if key != 0:
+                at = place_of(distinct, table, key)
+                if table[at] < 0:
+                    distinct[n], table[at] = key, n
+                    n += 1
+                numbers[i, f] = table[at]
+                if n == len(distinct):  # the table is four times as large
+                    wider = np.empty(2 * n, dtype=np.uint64)
+                    for a in range(n):
+                        wider[a] = distinct[a]
+                    distinct = wider
+                    table = hash_table(distinct[:n], 4 * len(distinct))
+    return numbers, distinct[:n]

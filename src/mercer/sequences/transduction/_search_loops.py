@@ -1,4 +1,8 @@
-"""Local scores and the search for the best outputs, compiled."""
+"""Local scores and the search for the best outputs, compiled.
+
+Loops are written out where a numpy function would do: most of those take longer to compile than
+the loop does.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,23 @@ import numpy as np
 
 from ..._loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
-from ._key_loops import found
+from ._key_loops import found, place_of
 from ._tier_loops import tier_after, tier_key
+from .emission import COPY
 
+Places = namedtuple("Places", "starts symbols copied spans chunks")
+"""The positions of inputs, the first chunk and the number of chunks of each symbol, and the chunks:
+their lengths, then their symbols."""
 LocalScores = namedtuple(
     "LocalScores",
-    "symbols starts features values base base_starts pairs pair_weights "
-    "keys table offset coef first width prior lengths chunks",
+    "features values base base_starts pairs pair_weights keys table offset coef",
 )
-"""The positions of inputs with their features, pairs of features and histories, the local map."""
-Language = namedtuple("Language", "logp nexts start histories member once closing weight trie")
-"""What outputs are like: n-gram model with its weight and histories, tier, and a trie or none."""
+"""The features of positions with their scores, pairs of features and histories, the local map.
 
-
-@compiled
-def joint_key(window, history):
-    """The key of a window together with a history."""
-    return mixed(mixed(history, 1), window)
+Scores and weights are divided by the temperature.
+"""
+Language = namedtuple("Language", "logp nexts start histories tier closing weight trie")
+"""Properties of outputs: n-gram model with its weight and histories, tier, and a trie or none."""
 
 
 @compiled
@@ -47,17 +51,18 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
 
 
 @compiled
-def position_scores(local, i, histories, tier, n_symbols, temperature):
-    """Log-probabilities of the chunks of position i after one history.
+def position_scores(local, i, histories, tier, n_symbols, scores):
+    """Write the log-probabilities of the chunks of position i after one history.
 
-    `histories` are the keys of what was put out; numbers of histories beyond them are depths of
-    `tier`, the state of the output's tier.
+    `histories` are the keys of the last output symbols; numbers of histories beyond them are
+    kinds of keys of `tier`, the state of the output's tier.
     """
-    first = local.first[local.symbols[i]]
-    scores = local.base[local.base_starts[i] : local.base_starts[i + 1]].copy()
+    begin, size = local.base_starts[i], len(scores)
+    for c in range(size):
+        scores[c] = local.base[begin + c]
     values = local.values[i % len(local.values)]
     for f in range(len(local.pairs)):
-        h, kind = local.pairs[f]
+        h, kind = local.pairs[f, 0], local.pairs[f, 1]
         window = local.features[i, kind]
         if window == 0:
             continue
@@ -66,120 +71,183 @@ def position_scores(local, i, histories, tier, n_symbols, temperature):
         else:
             history = tier_key(tier, n_symbols, h - len(histories))
         if history != 0:
+            key = mixed(mixed(history, 1), window)
             weight = local.pair_weights[f] * values[kind]
-            key = joint_key(window, history)
             add_row(key, weight, local.keys, local.table, local.offset, local.coef, scores)
-    log_softmax(scores, temperature, local.prior[first : first + len(scores)])
-    return scores
+    top, total = -np.inf, 0.0
+    for c in range(size):
+        top = max(top, scores[c])
+    for c in range(size):
+        total += np.exp(scores[c] - top)
+    for c in range(size):
+        scores[c] -= top + np.log(total)
 
 
-@compiled
-def log_softmax(scores, temperature, prior):
-    """Write log(exp(s / T + prior) / Σ) in place of the scores."""
-    scores /= temperature
-    scores += prior
-    scores -= scores.max()
-    scores -= np.log(np.exp(scores).sum())
+@inlined
+def advance(places, i, c, at, key, language):
+    """Return state, tier and node of the trie, key of the output and log-probability after a chunk.
 
-
-@compiled
-def gold_likelihood(scores, starts, gold, prior, prior_starts, symbols, temperature):
-    """The mean log-probability of the true chunks, of those that their symbol is known to emit."""
-    total, count = 0.0, 0
-    for n in range(len(gold)):
-        if gold[n] >= 0:
-            s = scores[starts[n] : starts[n + 1]].copy()
-            first = prior_starts[symbols[n]]
-            log_softmax(s, temperature, prior[first : first + len(s)])
-            total += s[gold[n]]
-            count += 1
-    return total / max(count, 1)
-
-
-@compiled
-def advance(symbols, at, key, language):
-    """State, tier and node of the trie, key of the output and log-probability after a chunk."""
+    A copied symbol that the n-gram model does not know has the uniform probability, and the model
+    goes on without a context. The node is -1 where the output is not possible.
+    """
     state, tier, node, gain = at[0], at[1], at[2], 0.0
-    for symbol in symbols:
-        gain += language.logp[state, symbol]
-        state = language.nexts[state, symbol]
+    known = language.logp.shape[1] - 1
+    for a in range(1, places.chunks[c, 0] + 1):
+        symbol = places.chunks[c, a]
+        if symbol == COPY:
+            symbol = places.copied[i]
         key = mixed(key, symbol + 2)
-        if len(language.member):
-            tier = tier_after(tier, symbol, language.member, language.once)
-        if len(language.trie) and node >= 0:
-            node = language.trie[node, symbol]
+        if symbol < 0:
+            node = -1
+        elif symbol < known:
+            gain += language.logp[state, symbol]
+            state = language.nexts[state, symbol]
+            if len(language.tier):
+                tier = tier_after(tier, symbol, language.tier)
+            if len(language.trie) and node >= 0:
+                node = language.trie[node, symbol]
+        else:
+            gain -= np.log(known + 1.0)
+            state = 0
+            node = -1 if len(language.trie) else node
     return state, tier, node, key, gain
 
 
 @compiled
+def descending(values):
+    """Return the order of falling values, equal ones in their order, by merging."""
+    n, width = len(values), 1
+    order, other = np.arange(n), np.arange(n)
+    while width < n:
+        for low in range(0, n, 2 * width):
+            a, b = low, min(low + width, n)
+            middle, high = b, min(low + 2 * width, n)
+            for to in range(low, high):
+                if a < middle and (b >= high or values[order[a]] >= values[order[b]]):
+                    other[to] = order[a]
+                    a += 1
+                else:
+                    other[to] = order[b]
+                    b += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@compiled
 def selected(scores, merged, outputs, k, beam):
-    """The best candidates: of those that may be merged the `k` best different, `beam` in all."""
-    order = np.argsort(-scores, kind="mergesort")
-    kept, mine = np.zeros(len(scores), np.bool_), np.empty(k, np.uint64)
-    before, size = np.uint64(0), 0
-    for e in order[np.argsort(merged[order], kind="mergesort")]:
-        size = size if merged[e] == before else 0
-        before = merged[e]
-        fresh = size < k and scores[e] > -np.inf
-        for a in range(size):
-            fresh &= mine[a] != outputs[e]
-        if fresh:
-            kept[e], mine[size] = True, outputs[e]
-            size += 1
-    return order[kept[order]][:beam]
+    """Return the best candidates: the `k` best different outputs of each state, `beam` in all."""
+    n, size = 0, 2
+    while size < 2 * len(scores):
+        size *= 2
+    groups, seen = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+    count, kept = np.zeros(len(scores), np.int64), np.empty(min(beam, len(scores)), np.int64)
+    for e in descending(scores):
+        if scores[e] == -np.inf or n == len(kept):
+            break
+        at = place_of(merged, groups, merged[e])
+        if groups[at] < 0:
+            groups[at] = e
+        own = place_of(outputs, seen, outputs[e])
+        if count[groups[at]] < k and seen[own] < 0:
+            seen[own] = e
+            count[groups[at]] += 1
+            kept[n] = e
+            n += 1
+    return kept[:n]
 
 
 @inlined
-def search(local, places, language, temperature, k, beam, out, sizes, best):
-    """Write the `k` best outputs of one input, at some places: symbols, lengths and scores.
+def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
+    """Follow the hypothesis b back to the start and write its symbols."""
+    at, total = b, 0
+    for i in range(end - begin, 0, -1):
+        total += places.chunks[trace[stops[i - 1] + at, 1], 0]
+        at = trace[stops[i - 1] + at, 0]
+    sizes[rank], at = total, b
+    for i in range(end - begin, 0, -1):
+        chunk = trace[stops[i - 1] + at, 1]
+        total -= places.chunks[chunk, 0]
+        for a in range(places.chunks[chunk, 0]):
+            symbol = places.chunks[chunk, a + 1]
+            out[rank, total + a] = places.copied[begin + i - 1] if symbol == COPY else symbol
+        at = trace[stops[i - 1] + at, 0]
+
+
+@inlined
+def search(places, local, begin, end, language, k, beam, out, sizes, best):
+    """Write the `k` best outputs of one input, positions begin to end: symbols, lengths, scores.
 
     Hypotheses are partial outputs with the state of the n-gram model, of the tier and of the trie
-    that they end in; since what comes depends on these only, the k best of each are all that can
-    be among the k best in the end. Without a beam the search is exact.
+    that they end in. What follows depends on these only, so that the k best of each are all that
+    can be among the k best in the end. Without a beam the search is exact.
     """
-    n_symbols, trie = language.logp.shape[1] - 1, language.trie
-    ends, totals, outputs = np.array([[language.start, 0, 0]]), np.zeros(1), np.array([SEED])
-    parents, emitted = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-    for i in places:
-        first, q = local.first[local.symbols[i]], local.width[local.symbols[i]]
+    n_symbols = language.logp.shape[1] - 1
+    ends, totals, outputs = np.zeros((1, 3), np.int64), np.zeros(1), np.full(1, SEED)
+    ends[0, 0] = language.start
+    trace, stops = np.zeros((1024, 2), np.int64), np.zeros(end - begin + 1, np.int64)
+    stops[0] = 1
+    for i in range(begin, end):
+        first, q = places.spans[places.symbols[i], 0], places.spans[places.symbols[i], 1]
         size = len(ends) * q
         new_ends, new_totals = np.empty((size, 3), np.int64), np.empty(size)
         new_outputs, merged = np.empty(size, np.uint64), np.empty(size, np.uint64)
+        scores = np.empty((len(ends), q))
         for b in range(len(ends)):
             known = language.histories[ends[b, 0]]
-            scores = position_scores(local, i, known, ends[b, 1], n_symbols, temperature)
+            same = -1
+            for a in range(b):
+                if same < 0 and ends[a, 1] == ends[b, 1]:
+                    same = a
+                    for h in range(len(known)):
+                        if language.histories[ends[a, 0], h] != known[h]:
+                            same = -1
+            if same < 0:
+                position_scores(local, i, known, ends[b, 1], n_symbols, scores[b])
+            else:
+                for c in range(q):
+                    scores[b, c] = scores[same, c]
             for c in range(q):
-                chunk, e = local.chunks[first + c, : local.lengths[first + c]], b * q + c
-                state, tier, node, output, gain = advance(chunk, ends[b], outputs[b], language)
+                e = b * q + c
+                state, tier, node, key, gain = advance(
+                    places, i, first + c, ends[b], outputs[b], language
+                )
                 new_ends[e, 0], new_ends[e, 1], new_ends[e, 2] = state, tier, node
-                new_outputs[e] = output
                 merged[e] = mixed(mixed(mixed(SEED, state), tier), node + 2)
-                gained = totals[b] + scores[c] + language.weight * gain
+                new_outputs[e] = key
+                gained = totals[b] + scores[b, c] + language.weight * gain
                 new_totals[e] = gained if node >= 0 else -np.inf
         kept = selected(new_totals, merged, new_outputs, k, beam)
-        ends, totals, outputs = new_ends[kept], new_totals[kept], new_outputs[kept]
-        parents.append(kept // q)
-        emitted.append(first + kept % q)
+        stop = stops[i - begin]
+        stops[i - begin + 1] = stop + len(kept)
+        if stop + len(kept) > len(trace):
+            wider = np.zeros((2 * (stop + len(kept)), 2), np.int64)
+            for at in range(stop):
+                wider[at, 0], wider[at, 1] = trace[at, 0], trace[at, 1]
+            trace = wider
+        ends, totals = np.empty((len(kept), 3), np.int64), np.empty(len(kept))
+        outputs = np.empty(len(kept), np.uint64)
+        for b in range(len(kept)):
+            e = kept[b]
+            ends[b, 0], ends[b, 1], ends[b, 2] = new_ends[e, 0], new_ends[e, 1], new_ends[e, 2]
+            totals[b], outputs[b] = new_totals[e], new_outputs[e]
+            trace[stop + b, 0], trace[stop + b, 1] = e // q, first + e % q
     for b in range(len(ends)):
-        totals[b] += language.weight * language.logp[ends[b, 0], -1]
+        totals[b] += language.weight * language.logp[ends[b, 0], n_symbols]
         totals[b] += language.closing[ends[b, 1] % 3]
-        if len(trie) and trie[ends[b, 2], -1] < 0:
+        if len(language.trie) and language.trie[ends[b, 2], n_symbols] < 0:
             totals[b] = -np.inf
-    for rank, b in enumerate(np.argsort(-totals, kind="mergesort")[:k]):
-        best[rank] = totals[b]
-        at, symbols = b, out[rank]
-        for i in range(len(places), 0, -1):  # from the end, and turned round
-            chunk = emitted[i][at]
-            for j in range(local.lengths[chunk] - 1, -1, -1):
-                symbols[sizes[rank]] = local.chunks[chunk, j]
-                sizes[rank] += 1
-            at = parents[i][at]
-        symbols[: sizes[rank]] = symbols[: sizes[rank]][::-1].copy()
+    order = descending(totals)
+    for rank in range(min(k, len(order))):
+        best[rank] = totals[order[rank]]
+        write_output(places, begin, end, trace, stops, order[rank], rank, out, sizes)
 
 
 @parallel
-def search_all(start, stop, local, language, temperature, k, beam, out, sizes, best):
-    """The search for every input; sizes are 0 before."""
+def search_all(start, stop, places, local, language, k, beam, out, sizes, best):
+    """Search for the best outputs of every input."""
     for p in range(start, stop):
-        places = np.arange(local.starts[p], local.starts[p + 1])
-        search(local, places, language, temperature, k, beam, out[p], sizes[p], best[p])
+        search(
+            places, local, places.starts[p], places.starts[p + 1], language, k, beam, out[p],
+            sizes[p], best[p],
+        )  # fmt: skip

@@ -1,7 +1,8 @@
 """Tiers of outputs, compiled.
 
-The state of an output tier is a whole number: 3 ((second last member + 1)(symbols + 1) + last
-member + 1) + the number of symbols of the class that occurs once, 2 for more.
+The state of an output tier is an integer: with n output symbols, the last two members a, b of the
+tier (0 for none), the harmony class h of the last member that has one (0 to 8) and the number s of
+symbols of the class that occurs once (2 for more), it is ((a (n + 1) + b) 9 + h) 3 + s.
 """
 
 from __future__ import annotations
@@ -11,22 +12,30 @@ from ...kernels._window_loops import SEED, mixed
 
 
 @compiled
-def tier_after(state, symbol, member, once):
-    """Return the state after one more output symbol."""
-    room = len(member) + 1
-    seen, last = state % 3, state // 3
-    if once[symbol]:
+def tier_after(state, symbol, kinds):
+    """Return the state after one more output symbol; `kinds` are those of `Tiers.symbol_kinds`."""
+    kind = kinds[symbol]
+    seen, harmony, last = state % 3, (state // 3) % 9, state // 27
+    if kind & 2:
         seen = min(seen + 1, 2)
-    if member[symbol]:
+    if kind & 1:
+        room = len(kinds) + 1
         last = (last % room) * room + symbol + 1
-    return 3 * last + seen
+        first, second = (kind >> 2) % 3, (kind >> 2) // 3
+        first = first if first else harmony % 3
+        second = second if second else harmony // 3
+        harmony = first + 3 * second
+    return (last * 9 + harmony) * 3 + seen
 
 
 @compiled
-def tier_key(state, symbols, depth):
-    """Return the key of the last member (depth 1), the last two (2) or what was seen once (3)."""
-    if depth == 1:
-        return mixed(mixed(SEED, 1001), (state // 3) % (symbols + 1))
-    if depth == 2:
-        return mixed(mixed(SEED, 1002), state // 3)
-    return mixed(mixed(SEED, 1003), state % 3)
+def tier_key(state, symbols, kind):
+    """Return the key of the last member (kind 1), the last two (2), harmony (3) or seen (4)."""
+    value = state % 3
+    if kind == 1:
+        value = (state // 27) % (symbols + 1)
+    elif kind == 2:
+        value = state // 27
+    elif kind == 3:
+        value = (state // 3) % 9
+    return mixed(mixed(SEED, 1000 + kind), value)

@@ -16,6 +16,7 @@ from .inputs import InputCoder, Inputs, joined, sliced
 from .joint import JointNGram, outlined
 from .model import Model
 from .ngram import NGram
+from .sharing import fit_shared
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,12 @@ class Aligned:
 
     @cached_property
     def _chunks(self) -> tuple[Chunks, np.ndarray]:
-        return Chunks.of(self.alignment.target.flat, self.alignment.lengths, self.longest)
+        cut = self.alignment
+        return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
+
+    @cached_property
+    def _shared_keys(self) -> np.ndarray:
+        return self.contexts.shared(self.inputs)
 
     @cached_property
     def features(self) -> Numbered:
@@ -83,9 +89,12 @@ class Aligned:
         words = np.arange(len(self.keep)) if words is None else words
         source, places = sliced(self.alignment.source, words)
         chunks, numbers = self._chunks
+        keys = self._shared_keys[places]
+        shared = fit_shared(keys, source.rows, numbers[places], chunks, self.alpha)
+        base = None if shared is None else shared.scores(keys)
         emissions = fit_emissions(
             self.features, places, source.flat, numbers[places], chunks, len(self.coder.symbols),
-            self.operator, self.alpha,
+            self.operator, self.alpha, shared, base,
         )  # fmt: skip
         outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
         order = max(self.order, self.contexts.history + 1)
@@ -96,23 +105,26 @@ class Aligned:
         """The joint n-gram models of some pairs; very rare chunks are one event."""
         place = E.places(source.flat, self._chunks[1][places])
         events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
-        codes, outlines = Codes(events, source.starts), outlined(E, self.contexts.tiers)
+        codes = Codes(events, source.starts)
+        outlines = outlined(E, self.coder.copies, self.contexts.tiers)
         numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
         return [JointNGram.of(codes, number) for number in numbers]
 
     def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
         """The mean log-probability of the chunks of some pairs, at each temperature."""
-        from ._search_loops import gold_likelihood
-
         source, places = sliced(self.alignment.source, words)
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
         values = F.values[places] if len(F.values) > 1 else F.values
-        scores, starts = E.scores(source.flat, keys, F.weights, values)
+        scores, starts = E.scores(source.flat, keys, F.weights, values, self._shared_keys[places])
         gold = E.places(source.flat, self._chunks[1][places])
-        return np.array(
-            [
-                gold_likelihood(scores, starts, gold, E.prior, E.first, source.flat, T)
-                for T in temperatures
-            ]
-        )
+        known = np.flatnonzero(gold >= 0)
+        prior = E.expanded_prior(source.flat, starts)
+        means = []
+        for T in temperatures:
+            z = scores / T + prior
+            top = np.maximum.reduceat(z, starts[:-1])
+            total = np.add.reduceat(np.exp(z - np.repeat(top, np.diff(starts))), starts[:-1])
+            right = z[starts[:-1][known] + gold[known]]
+            means.append((right - top[known] - np.log(total[known])).sum() / max(len(known), 1))
+        return np.array(means)

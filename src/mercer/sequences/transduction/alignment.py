@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,13 +11,16 @@ from ..._memory import GIB, SHARE, available
 from ...kernels._sequences import Codes
 
 GUESS = 0.3
-"""What a symbol more or less than the mean costs a chunk at the start of EM."""
+"""Factor in the initial weight of a chunk for each symbol by which its length differs from the
+mean."""
+CELL_BYTES = 40.0
+"""Memory for each cell of the lattice while the cells are numbered."""
 
 
-def check_room(n: np.ndarray, m: np.ndarray, cells: int) -> None:
-    """Refuse pairs whose lattice does not fit into memory: a number a cell, and two tables."""
-    tables = 24.0 * (int(n.max(initial=0)) + 1) * (int(m.max(initial=0)) + 1)
-    need, free = 4.0 * cells + tables, SHARE * available()
+def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
+    """Refuse pairs whose lattice does not fit into memory."""
+    cells = float((n * (m + 1.0)).sum()) * (longest + 1)
+    need, free = CELL_BYTES * cells, SHARE * available()
     if need > free:
         i = int(np.argmax(n * m))
         raise MemoryError(
@@ -28,8 +32,61 @@ def check_room(n: np.ndarray, m: np.ndarray, cells: int) -> None:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """The places of all outputs, those of pairs with long inputs first.
+
+    Attributes
+    ----------
+    pair, place
+        The pair of each place, and the number of output symbols before it.
+    left
+        The number of output symbols from each place on.
+    active
+        For each step i, the number of leading places whose pairs have more than i input symbols.
+    ends
+        The last place of each pair.
+    """
+
+    pair: np.ndarray
+    place: np.ndarray
+    left: np.ndarray
+    active: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def of(cls, n: np.ndarray, m: np.ndarray) -> Grid:
+        """Lay out the places of pairs with n input and m output symbols."""
+        order = np.argsort(-n, kind="stable")
+        sizes = m[order] + 1
+        stops = np.cumsum(sizes)
+        pair = np.repeat(order, sizes)
+        place = np.arange(len(pair)) - np.repeat(stops - sizes, sizes)
+        longer = np.searchsorted(-n[order], -np.arange(int(n.max(initial=0))), side="left")
+        ends = np.empty(len(n), dtype=np.int64)
+        ends[order] = stops - 1
+        return cls(pair, place, m[pair] - place, np.concatenate([[0], stops])[longer], ends)
+
+    def moved(self, arcs: np.ndarray) -> np.ndarray:
+        """Put what starts at a place and has length k where it ends, the longest chunk first."""
+        arrived = np.full(arcs.shape[::-1], -np.inf)
+        for row, k in enumerate(range(arcs.shape[1] - 1, -1, -1)):
+            arrived[row, k:] = arcs[: len(arcs) - k, k]
+        return arrived
+
+
+def log_sum(values: np.ndarray, axis: int) -> np.ndarray:
+    """Return log Σ exp(values) along an axis; -inf where all are."""
+    top = values.max(axis=axis)
+    level = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - np.expand_dims(level, axis)).sum(axis=axis)) + level
+
+
+@dataclass(frozen=True)
 class Lattice:
-    """Every way of cutting the outputs of a set of pairs into chunks, one an input symbol.
+    """Every way of cutting the outputs of a set of pairs into chunks, one for each input symbol.
+
+    The recursions treat all pairs at once, input symbol by input symbol, in logarithms.
 
     Attributes
     ----------
@@ -37,11 +94,11 @@ class Lattice:
         Codes of the inputs and outputs.
     longest
         The longest chunk, L.
-    rows
-        Where the cells of each input symbol begin. One that starts its chunk at the j-th place
-        that whole alignments allow, and gives it length k, has cell j (L + 1) + k of these.
+    grid
+        The places of the outputs.
     cells
-        The number of the (symbol, chunk) type of each cell that whole alignments use.
+        For each step, the type of the chunk of length k that starts at a place, (places, L + 1);
+        the number of types where no complete alignment has it.
     symbols, chunks
         Input symbol and key of the chunk of each type.
     """
@@ -49,21 +106,15 @@ class Lattice:
     source: Codes
     target: Codes
     longest: int
-    rows: np.ndarray
-    cells: np.ndarray
+    grid: Grid
+    cells: list[np.ndarray]
     symbols: np.ndarray
     chunks: np.ndarray
 
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
         """Number the distinct (symbol, chunk) types of all pairs."""
-        from ._alignment_loops import cell_types
-
         n, m = source.lengths, target.lengths
-        left, whole = source.left * longest, m[source.rows]
-        first, last = np.maximum(0, whole - left), np.minimum(whole, source.positions * longest)
-        widths = np.maximum(last - first + 1, 0) * (longest + 1)
-        rows = np.concatenate([[0], np.cumsum(widths)])
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest
         if room * (int(source.flat.max(initial=0)) + 1) > 2**62:
@@ -71,56 +122,90 @@ class Lattice:
                 f"chunks of {longest} out of {base - 1} output symbols have no 64-bit key: "
                 "lower max_chunk."
             )
-        check_room(n, m, int(rows[-1]))
-        cells, types = cell_types(
-            source.flat, source.starts, target.flat, target.starts, longest, base, rows
-        )
-        return cls(source, target, longest, rows, cells, types // room, types % room)
+        check_room(n, m, longest)
+        grid = Grid.of(n, m)
+        starts = target.starts[grid.pair] + grid.place
+        lengths, chunks = np.arange(longest + 1), np.zeros((len(starts), longest + 1), np.int64)
+        for k in range(1, longest + 1):
+            symbols = np.append(target.flat, 0)[np.minimum(starts + k - 1, len(target.flat))]
+            chunks[:, k] = chunks[:, k - 1] * base + symbols + 1
+        keys, used = [], []
+        for i, size in enumerate(grid.active):
+            pair, after = grid.pair[:size], grid.left[:size, None] - lengths
+            use = (after >= 0) & (after <= (n[pair, None] - i - 1) * longest)
+            use &= grid.place[:size, None] <= i * longest
+            own = source.flat[source.starts[pair] + i, None] * room + chunks[:size]
+            used.append(use)
+            keys.append(own[use])
+        types, number = np.unique(np.concatenate([[], *keys]).astype(np.int64), return_inverse=True)
+        cells = [np.full(use.shape, len(types), dtype=np.int32) for use in used]
+        for cell, use, part in zip(
+            cells, used, np.split(number, np.cumsum(list(map(len, keys)))[:-1]), strict=True
+        ):
+            cell[use] = part
+        return cls(source, target, longest, grid, cells, types // room, types % room)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The length of the chunk of each type."""
+        base = int(self.target.flat.max(initial=0)) + 2
+        return sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
 
     def first_guess(self) -> np.ndarray:
-        """A weight for each type: less the farther its length is from the mean."""
-        base = int(self.target.flat.max(initial=0)) + 2
-        sizes = sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
-        return GUESS ** np.abs(sizes - len(self.target.flat) / len(self.source.flat))
+        """Return a weight for each type: less the farther its length is from the mean."""
+        return GUESS ** np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
+
+    def _logarithms(self, probability: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.append(np.log(probability), -np.inf)
 
     def expected(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
-        """Expected uses of each type over all cuts of all pairs, and their log-likelihood."""
-        from ._alignment_loops import expected_counts
-
-        counts = np.zeros(len(probability))
-        gained = expected_counts(
-            self.source.starts, self.target.starts, self.longest, self.rows, self.cells,
-            probability, counts,
-        )  # fmt: skip
-        if np.isnan(gained):
-            raise ValueError(
-                f"some pair is too long to be aligned (up to {self.source.lengths.max()} input "
-                "symbols): cut long pairs into shorter ones."
-            )
-        return counts, float(gained)
+        """Return the expected uses of each type over all cuts, and the log-likelihood."""
+        logp, grid = self._logarithms(probability), self.grid
+        before = [np.where(grid.place == 0, 0.0, -np.inf)]
+        for cells, size in zip(self.cells, grid.active, strict=True):
+            after = before[-1].copy()
+            after[:size] = log_sum(grid.moved(before[-1][:size, None] + logp[cells]), 0)
+            before.append(after)
+        gained = before.pop()[grid.ends]
+        behind = np.full(len(grid.pair) + self.longest, -np.inf)
+        behind[grid.ends] = 0.0
+        counts = np.zeros(len(logp))
+        for cells, size, here in zip(
+            self.cells[::-1], grid.active[::-1], before[::-1], strict=True
+        ):
+            reached = [behind[k : size + k] for k in range(self.longest + 1)]
+            arcs = logp[cells] + np.stack(reached, axis=1)
+            posterior = np.exp(arcs + (here[:size] - gained[grid.pair[:size]])[:, None])
+            counts += np.bincount(cells.ravel(), posterior.ravel(), minlength=len(counts))
+            behind[:size] = log_sum(arcs, 1)
+        return counts[:-1], float(gained.sum())
 
     def best(self, probability: np.ndarray) -> np.ndarray:
-        """The chunk lengths of the most probable cut of every pair."""
-        from ._alignment_loops import viterbi
-
-        with np.errstate(divide="ignore"):
-            scores = np.log(probability)
-        out = np.zeros(len(self.source.flat), dtype=np.int64)
-        viterbi(
-            self.source.starts, self.target.starts, self.longest, self.rows, self.cells,
-            scores, out,
-        )  # fmt: skip
+        """Return the chunk lengths of the most probable cut of every pair."""
+        logp, grid = self._logarithms(probability), self.grid
+        values, choices = np.where(grid.place == 0, 0.0, -np.inf), []
+        for cells, size in zip(self.cells, grid.active, strict=True):
+            arrived = grid.moved(values[:size, None] + logp[cells])
+            values[:size] = arrived.max(axis=0)
+            choices.append((self.longest - np.argmax(arrived, axis=0)).astype(np.int8))
+        out, at = np.zeros(len(self.source.flat), dtype=np.int64), grid.ends.copy()
+        for i in range(len(choices) - 1, -1, -1):
+            pairs = np.flatnonzero(self.source.lengths > i)
+            lengths = choices[i][at[pairs]].astype(np.int64)
+            out[self.source.starts[pairs] + i] = lengths
+            at[pairs] -= lengths
         return out
 
     def normalised(self, counts: np.ndarray) -> np.ndarray:
-        """Counts of types as probabilities given the symbol."""
+        """Return counts of types as probabilities given the symbol."""
         totals = np.bincount(self.symbols, weights=counts)
         return counts / np.maximum(totals[self.symbols], np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Pairs of sequences with their outputs cut into chunks, one an input symbol.
+    """Pairs of sequences with their outputs cut into chunks, one for each input symbol.
 
     Attributes
     ----------
@@ -138,7 +223,7 @@ class Alignment:
     log_likelihoods: list[float]
 
     def chunks(self, p: int) -> list[np.ndarray]:
-        """The chunks of one pair."""
+        """Return the chunks of one pair."""
         here = slice(self.source.starts[p], self.source.starts[p + 1])
         y = self.target.flat[self.target.starts[p] : self.target.starts[p + 1]]
         return np.split(y, np.cumsum(self.lengths[here])[:-1]) if self.lengths[here].size else []
@@ -150,10 +235,10 @@ def align(
     """Learn p(chunk | symbol) by EM, and cut every output at its best.
 
     Every input symbol emits 0 to `longest` consecutive output symbols; the chunks of a pair,
-    joined, are its output. All chunks of a length start alike, lengths near the mean number of
-    output symbols for an input symbol ahead. A round counts the expected emissions of each type
-    over all cuts by the forward-backward recursion and normalises them by symbol; rounds stop when
-    the log-likelihood gains less than `tolerance` of itself.
+    joined, are its output. All chunks of a length start with the same weight, lengths near the
+    mean number of output symbols for an input symbol with a larger one. A round counts the
+    expected emissions of each type over all cuts by the forward-backward recursion and normalises
+    them by symbol; rounds stop when the log-likelihood gains less than `tolerance` of itself.
     """
     lattice = Lattice.of(source, target, longest)
     probability = lattice.normalised(lattice.first_guess())

@@ -149,8 +149,8 @@ def _best_lists(
     beam = None if beam is None else max(beam, 2 * LISTED)
     for model, words in models:
         inputs = pairs.inputs.take(words)
-        prepared = model.prepare(inputs)
-        out, sizes, values = model.search(prepared, temperature, weight, LISTED, beam)
+        prepared = model.prepare(inputs, temperature)
+        out, sizes, values = model.search(prepared, weight, LISTED, beam)
         language, joint = model.of_found(prepared, out, sizes, values)
         target, _ = sliced(pairs.alignment.target, words)
         padded = np.zeros((len(words), out.shape[2]), dtype=out.dtype)

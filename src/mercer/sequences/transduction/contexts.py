@@ -12,6 +12,7 @@ from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
 from .inputs import Inputs, before_places
+from .sharing import shared_keys
 from .tiers import DEPTH, Tiers
 
 NEAR = 1
@@ -19,6 +20,10 @@ NEAR = 1
 OUTLINE = LocalWindow(radius=4, decay=0.6)
 """The windows in which symbols of a tier are told apart and all others are one: what matters of
 *ate* in *late*, *rate* and *dame* is an open syllable. They count half."""
+
+
+REACH = {1: 1, 2: 2, 3: 1, 4: 3}
+"""As how many output symbols the kinds of keys of the output tier count."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +90,6 @@ class Contexts:
         bounded(self.ends, "ends", 0, limits.steps)
         finite(self.context_weight, "context_weight")
 
-    @property
-    def tier_depth(self) -> int:
-        """The number of kinds of histories of the output's tier."""
-        return 0 if self.tiers is None else self.tiers.depth
-
     def columns(self, inputs: Inputs) -> Columns:
         """Return the features that the input alone has."""
         collected = _Collected(self, inputs)
@@ -97,16 +97,26 @@ class Contexts:
             for c in range(self.tiers.source.shape[1]):
                 collected.add_tier(self.tiers, c)
                 collected.add_outlines(self.tiers, c)
+            if self.tiers.source_harmony.any():
+                collected.add_harmony(self.tiers)
         if self.ends:
             collected.add_ends(self.ends, self.backward)
         if inputs.context.shape[1]:
             collected.add_context(self.context_weight)
         return collected.columns()
 
+    def shared(self, inputs: Inputs) -> np.ndarray:
+        """Return the features of positions that do not name their letter."""
+        symbols = int(inputs.source.flat.max(initial=0)) + 2
+        vowels = np.zeros(symbols, bool) if self.tiers is None else self.tiers.source.any(axis=1)
+        return shared_keys(inputs, vowels)
+
     def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         """(number of the history, kind) of each feature of the output so far; weights."""
-        depths = [*range(1, self.history + 1), *range(1, self.tier_depth + 1)]
-        kinds = [(h + 1, f, d) for h, d in enumerate(depths) for f in columns.paired]
+        last = [(h, h) for h in range(1, self.history + 1)]
+        if self.tiers is not None:  # the output tier follows the last symbols
+            last += [(self.history + kind, REACH[kind]) for kind in self.tiers.kinds]
+        kinds = [(h, f, reach) for h, reach in last for f in columns.paired]
         table = np.array(kinds, dtype=np.int64).reshape(-1, 3)
         weights = columns.weights[table[:, 1]] * float(self.kernel.decay) ** (table[:, 2] / 2.0)
         return np.ascontiguousarray(table[:, :2]), weights
@@ -127,7 +137,7 @@ class Contexts:
         The rows are those of `before_places`; `mark` stands for the start of an output.
         """
         keys = self.histories(before_places(outputs, max(self.history, 1), mark))
-        if not self.tier_depth or self.tiers is None:
+        if self.tiers is None:
             return keys, np.zeros(len(keys), dtype=np.int64)
         states = self.tiers.before(outputs)
         return np.hstack([keys, self.tiers.history_keys(states)]), states
@@ -194,6 +204,16 @@ class _Collected:
             for side in range(2):
                 kind = mix(keys, 502 + 10 * c + side)
                 self.add(mix(kind, nearest[:, side * DEPTH]), weight * one)
+
+    def add_harmony(self, tiers: Tiers) -> None:
+        """Add the harmony classes to either side, alone and with near windows."""
+        around, one = tiers.harmony_around(self.codes), self.decay**0.5
+        for side in range(2):
+            keys = mix(self._symbols(520 + side), around[:, side])
+            self.add(keys, one)
+            self.with_context.append((keys, one))
+            for near, weight in self.near[1:]:
+                self.add(mix(mix(near, 522 + side), around[:, side]), weight * one)
 
     def add_outlines(self, tiers: Tiers, c: int) -> None:
         """Add windows around the position in which only the members of a class are told apart."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Decoding:
 
     Attributes
     ----------
-    model, coder, targets
+    model, coder
         The model, and how inputs and outputs become numbers.
     temperature, weight, beam
         Of the softmax, of the n-gram model, and of the search.
@@ -42,7 +43,6 @@ class Decoding:
 
     model: Model
     coder: InputCoder
-    targets: Alphabet
     temperature: float
     weight: float
     beam: int | None
@@ -50,14 +50,7 @@ class Decoding:
     joint_weight: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """The alphabets are those of the model."""
-        must(isinstance(self.model, Model), "model is no transduction")
-        must(isinstance(self.coder, InputCoder), "coder codes no inputs")
-        must(isinstance(self.coder.symbols, Alphabet), "symbols is no alphabet")
-        must(isinstance(self.targets, Alphabet), "targets is no alphabet")
-        widths = len(self.model.emissions.width)
-        must(len(self.coder.symbols) + 1 == widths, "the inputs' symbols do not fit")
-        must(len(self.targets) == self.model.ngram.end, "the outputs' symbols do not fit")
+        """Refuse numbers with which a search would not end, or would not be one."""
         must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
         finite(self.weight, "weight")
         finite(self.joint_weight, "joint_weight")
@@ -72,12 +65,13 @@ class Decoding:
         trie = NO_TRIE if words is None else self._trie(words)
         ranked: list[Ranked] = []
         for rows in _blocks(X):
-            inputs = self.model.prepare(self.coder.encode(take(X, rows), taken(context, rows)))
+            coded = self.coder.encode(take(X, rows), taken(context, rows))
+            batch = Batch(self, self.model.prepare(coded, self.temperature), coded.new)
             if candidates is not None:
                 lists = [as_sequences(candidates[i], f"candidates[{i}]") for i in rows]
-                ranked.extend(self._chosen(inputs, lists, k))
+                ranked.extend(batch.chosen(lists, k))
             else:
-                ranked.extend(self._searched(inputs, k, trie, words))
+                ranked.extend(batch.searched(k, trie, words))
         return ranked
 
     def check(self, X: np.ndarray, context: Items, candidates: Items, lexicon: Items) -> None:
@@ -96,46 +90,72 @@ class Decoding:
 
     def _trie(self, words: np.ndarray) -> np.ndarray:
         """The prefixes of all words that have no unknown symbol."""
-        known = [w for w in words if all(symbol in self.targets.number for symbol in w)]
+        targets = self.coder.targets
+        known = [w for w in words if all(symbol in targets.number for symbol in w)]
         if not known:
             raise ValueError("no output of the lexicon consists of symbols met in training.")
-        codes = directed(self.targets.encode(known), self.coder.backward)
-        return prefix_tree(codes, len(self.targets))
+        return prefix_tree(directed(targets.encode(known), self.coder.backward), len(targets))
 
-    def _searched(
-        self, inputs: Any, k: int, trie: np.ndarray, words: np.ndarray | None
-    ) -> list[Ranked]:
-        beam = None if self.beam is None else self.beam * k * (1 if words is None else WIDER)
-        many = max(k, LISTED) if self.joint_weight else k
-        out, sizes, values = self.model.search(
-            inputs, self.temperature, self.weight, many, beam, trie
-        )
-        if self.joint_weight:
-            joint = self.model.of_found(inputs, out, sizes, values)[1]
-            values = values + self.joint_weight * joint
+
+@dataclass(frozen=True)
+class Batch:
+    """Inputs that are decoded together.
+
+    Attributes
+    ----------
+    decoding
+        The fitted model.
+    inputs
+        What `Model.prepare` returned for the inputs.
+    new
+        Symbols of the inputs that outputs may have although no training output has them.
+    """
+
+    decoding: Decoding
+    inputs: Any
+    new: list
+
+    @cached_property
+    def targets(self) -> Alphabet:
+        """The symbols that outputs may have."""
+        return Alphabet([*self.decoding.coder.targets.symbols, *self.new])
+
+    def searched(self, k: int, trie: np.ndarray, words: np.ndarray | None) -> list[Ranked]:
+        """Return the best outputs that a search finds, of a lexicon if one is given."""
+        fitted = self.decoding
+        many = max(k, LISTED) if fitted.joint_weight else k
+        beam = fitted.beam
+        if beam is not None:
+            beam = max(beam, 2 * many) * (1 if words is None else WIDER * k)
+        out, sizes, values = fitted.model.search(self.inputs, fitted.weight, many, beam, trie)
+        if fitted.joint_weight:
+            joint = fitted.model.of_found(self.inputs, out, sizes, values)[1]
+            values = values + fitted.joint_weight * joint
         ranked = [self._ranked(*row)[:k] for row in zip(out, sizes, values, strict=True)]
         if words is not None:  # the beam can lose all words, and some are longer than any output
             for i in [i for i, row in enumerate(ranked) if not row]:
-                ranked[i] = _sorted(words, self._scores(inputs, [i] * len(words), words))[:k]
+                ranked[i] = _sorted(words, self._scores([i] * len(words), words))[:k]
         return ranked
 
-    def _chosen(self, inputs: Any, lists: list[np.ndarray], k: int) -> list[Ranked]:
+    def chosen(self, lists: list[np.ndarray], k: int) -> list[Ranked]:
+        """Return the best of a list of outputs for each input."""
         for i, outputs in enumerate(lists):
             if not len(outputs):
                 raise ValueError(f"input {i} has an empty list of candidates.")
         owner = [i for i, outputs in enumerate(lists) for _ in outputs]
         flat = [output for outputs in lists for output in outputs]
-        scores = self._scores(inputs, owner, flat)
+        scores = self._scores(owner, flat)
         ends = np.cumsum([len(outputs) for outputs in lists])[:-1]
         parts = zip(lists, np.split(scores, ends), strict=True)
         return [_sorted(outputs, values)[:k] for outputs, values in parts]
 
-    def _scores(self, inputs: Any, owner: list[int], outputs: Items) -> np.ndarray:
-        codes = directed(self.targets.encode(outputs), self.coder.backward)
-        numbers = np.array(owner, dtype=np.int64)
-        scores = self.model.score(inputs, self.temperature, self.weight, codes, numbers)
-        if self.joint_weight:
-            scores += self.joint_weight * self.model.joint_scores(inputs, codes, numbers)
+    def _scores(self, owner: list[int], outputs: Items) -> np.ndarray:
+        fitted, numbers = self.decoding, np.array(owner, dtype=np.int64)
+        codes = directed(self.targets.encode(outputs), fitted.coder.backward)
+        scores = fitted.model.score(self.inputs, fitted.weight, codes, numbers)
+        if fitted.joint_weight:
+            joint = fitted.model.joint_scores(self.inputs, codes, numbers)
+            scores += fitted.joint_weight * joint
         return scores
 
     def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
@@ -147,7 +167,8 @@ class Decoding:
         ]
 
     def _output(self, codes: np.ndarray) -> Any:
-        return output_of(codes, self.targets, self.coder.backward, self.sample)
+        fitted = self.decoding
+        return output_of(codes, self.targets, fitted.coder.backward, fitted.sample)
 
 
 def top_of_both(

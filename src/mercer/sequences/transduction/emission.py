@@ -19,13 +19,15 @@ from ._keys import table_size
 
 TOLERANCE = 3e-3
 """Of the ridge equation: a tenth of it decodes the same words."""
+COPY = -2
+"""In a chunk, the output symbol that is equal to the input symbol of its position."""
 RARE = 1e-4
 """Chunks that are a smaller share of what a symbol emits are not learnt."""
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """The distinct chunks of an alignment: symbols (padded with -1), and lengths."""
+    """The distinct chunks of an alignment: symbols (padded with -1, `COPY` for a copy), lengths."""
 
     symbols: np.ndarray
     lengths: np.ndarray
@@ -35,18 +37,24 @@ class Chunks:
         n, longest = array(self.symbols, "symbols", np.int64, None, None).shape
         indices(self.lengths, "lengths", 0, longest + 1, n)
         filled = np.arange(longest) < self.lengths[:, None]
-        must(((self.symbols >= 0) == filled).all(), "symbols do not fit lengths")
+        must(((self.symbols != -1) == filled).all(), "symbols do not fit lengths")
 
     @classmethod
-    def of(cls, flat: np.ndarray, lengths: np.ndarray, longest: int) -> tuple[Chunks, np.ndarray]:
-        """The chunks of the given lengths that lie end to end, and the number of each."""
+    def of(
+        cls, flat: np.ndarray, lengths: np.ndarray, longest: int, copied: np.ndarray
+    ) -> tuple[Chunks, np.ndarray]:
+        """Return the chunks of the given lengths that lie end to end, and the number of each.
+
+        Symbols of a chunk that are equal to `copied`, one for each chunk, are written as copies.
+        """
         begin = np.cumsum(lengths) - lengths
         rows = np.full((len(lengths), longest), -1, dtype=np.int64)
         for j in range(longest):
             has = lengths > j
             rows[has, j] = flat[begin[has] + j]
+        rows[(rows == copied[:, None]) & (rows >= 0)] = COPY
         distinct, number = np.unique(rows, axis=0, return_inverse=True)
-        return cls(distinct, (distinct >= 0).sum(axis=1)), number.ravel()
+        return cls(distinct, (distinct != -1).sum(axis=1)), number.ravel()
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,8 @@ class Emissions:
         that were not learnt from, the log of the chunk's frequency.
     chunks
         What the numbers stand for.
+    shared
+        The map that all letters share, None where there is none.
     """
 
     keys: np.ndarray
@@ -78,6 +88,7 @@ class Emissions:
     chunk: np.ndarray
     prior: np.ndarray
     chunks: Chunks
+    shared: Any
 
     def check_loaded(self, limits: Limits) -> None:
         """Features, chunks and coefficients that there are."""
@@ -91,6 +102,8 @@ class Emissions:
         indices(self.width, "width", 1, len(self.chunk) + 1)
         indices(self.first, "first", 0, len(self.chunk), symbols)
         must((self.first + self.width <= len(self.chunk)).all(), "width goes beyond the chunks")
+        if self.shared is not None:
+            must(len(self.shared.column) == len(self.chunks.lengths), "shared has other chunks")
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -100,19 +113,37 @@ class Emissions:
         return hash_table(self.keys, table_size(len(self.keys)))
 
     def scores(
-        self, symbols: np.ndarray, keys: np.ndarray, weights: np.ndarray, values: np.ndarray
+        self,
+        symbols: np.ndarray,
+        keys: np.ndarray,
+        weights: np.ndarray,
+        values: np.ndarray,
+        shared_keys: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of all chunks at every position, end to end, and where each position's begin.
+        """Return the scores of all chunks at every position, end to end, and where each begins.
 
-        Features are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds).
+        Features are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds),
+        and the keys of what letters share.
         """
         from ._search_loops import local_scores
 
         starts = np.concatenate([[0], np.cumsum(self.width[symbols])])
         scores = np.zeros(starts[-1])
+        if self.shared is not None:
+            positions = np.repeat(np.arange(len(symbols)), self.width[symbols])
+            own = np.arange(starts[-1]) + (self.first[symbols] - starts[:-1])[positions]
+            base = self.shared.scores(shared_keys)
+            scores += base[positions, self.shared.column[self.chunk[own]]]
         learnt = self.keys, self.table, self.offset, self.coef
         local_scores(weights, values, *learnt, starts, scores, keys)
         return scores, starts
+
+    def expanded_prior(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the prior of all chunks at every position, laid out like `scores`."""
+        width = self.width[symbols]
+        return self.prior[
+            np.arange(starts[-1]) + np.repeat(self.first[symbols] - starts[:-1], width)
+        ]
 
     def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Where each chunk stands among those of its symbol; -1 where the symbol lacks it."""
@@ -167,6 +198,8 @@ def fit_emissions(
     n_symbols: int,
     operator: Operator,
     alpha: float,
+    shared: Any = None,
+    base: np.ndarray | None = None,
 ) -> Emissions:
     """Solve for every symbol; features of a single position tell nothing and are left out.
 
@@ -184,10 +217,15 @@ def fit_emissions(
         The number of input symbols; one more, the unknown, is added.
     operator, alpha
         The operator on chunks, and the ridge.
+    shared, base
+        The map that all letters share, with its scores at the positions: symbols are fitted to
+        what it leaves. The unknown symbol emits the chunks that it scores.
     """
     spread = np.bincount(numbers, minlength=len(chunks.lengths))
     common = np.flatnonzero(spread)
     fallback = np.log(spread[common] / len(numbers))
+    if shared is not None:
+        common, fallback = shared.chunks, np.zeros(len(shared.chunks))
     order = np.argsort(symbols, kind="stable")
     cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
     groups = [order[a:b] for a, b in pairwise(cuts)]
@@ -201,10 +239,14 @@ def fit_emissions(
         rows, own = system
         U, keys = features.repeated(places[rows])
         V = (numbers[rows][:, None] == own).astype(np.float32)
-        return keys, ConjugateGradient(TOLERANCE).solve(U, V, alpha, _spectrum(operator, V))
+        spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), TOLERANCE
+        if base is not None:
+            V -= base[rows][:, shared.column[own]]
+            tolerance = min(TOLERANCE * length / max(np.linalg.norm(V), 1e-30), 0.1)
+        return keys, ConjugateGradient(tolerance).solve(U, V, alpha, spectrum)
 
     systems = [(rows, own) for rows, own in zip(groups, lists, strict=True) if len(rows)]
-    return _laid_out(side_by_side(solved, systems), lists, priors, chunks)
+    return _laid_out(side_by_side(solved, systems), lists, priors, chunks, shared)
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
@@ -225,7 +267,7 @@ def _usual(numbers: np.ndarray) -> np.ndarray:
     return own[counts >= RARE * len(numbers)]
 
 
-def _laid_out(blocks: list, lists: list, priors: list, chunks: Chunks) -> Emissions:
+def _laid_out(blocks: list, lists: list, priors: list, chunks: Chunks, shared: Any) -> Emissions:
     offsets, total = [], 0
     for keys, coef in blocks:
         offsets.append(total + np.arange(len(keys)) * coef.shape[1])
@@ -242,4 +284,5 @@ def _laid_out(blocks: list, lists: list, priors: list, chunks: Chunks) -> Emissi
         np.concatenate(lists),
         np.concatenate(priors),
         chunks,
+        shared,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ class Inputs:
         Where in its tokens each sequence itself begins and ends.
     context
         Keys of what else is known of each input, (inputs, kinds); 0 for none.
+    copied
+        The output symbol that copying each token gives, -1 where there is none. Numbers beyond the
+        output alphabet stand for `new`.
+    new
+        Symbols of these inputs that the training inputs and outputs do not have.
     values
         The coordinates that go with the keys, (inputs, kinds); None where all are one.
     """
@@ -34,6 +40,8 @@ class Inputs:
     first: np.ndarray
     last: np.ndarray
     context: np.ndarray
+    copied: np.ndarray
+    new: list
     values: np.ndarray | None = None
 
     @property
@@ -45,9 +53,10 @@ class Inputs:
     def take(self, rows: np.ndarray) -> Inputs:
         """Return some of the inputs."""
         values = None if self.values is None else self.values[rows]
+        source, places = sliced(self.source, rows)
         return Inputs(
-            sliced(self.source, rows)[0], self.first[rows], self.last[rows], self.context[rows],
-            values,
+            source, self.first[rows], self.last[rows], self.context[rows], self.copied[places],
+            self.new, values,
         )  # fmt: skip
 
 
@@ -81,6 +90,8 @@ class InputCoder:
     ----------
     symbols
         The alphabet of tokens.
+    targets
+        The alphabet of outputs.
     context
         The coder of the context, None where there is none.
     backward
@@ -88,38 +99,69 @@ class InputCoder:
     """
 
     symbols: Alphabet
+    targets: Alphabet
     context: Any = None
     backward: bool = False
 
     @classmethod
-    def of(cls, X: np.ndarray, context: Any, given: Any, backward: bool) -> InputCoder:
+    def of(
+        cls, X: np.ndarray, targets: Alphabet, context: Any, given: Any, backward: bool
+    ) -> InputCoder:
         """Collect the tokens of training inputs."""
-        bare = cls(Alphabet([]), context, backward)
-        return cls(Alphabet.of(bare.tokens(X, given)), context, backward)
+        bare = cls(Alphabet([]), targets, context, backward)
+        return cls(Alphabet.of(bare.tokens(X, given)), targets, context, backward)
+
+    @cached_property
+    def copies(self) -> np.ndarray:
+        """The output symbol equal to each token, -1 where there is none."""
+        number = self.targets.number
+        return np.array([number.get(s, -1) for s in self.symbols.symbols], dtype=np.int64)
+
+    def _copied(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, list]:
+        """Return the output symbol that copying each token gives, and the symbols that are new."""
+        copied, new = np.append(self.copies, -1)[codes.flat], {}
+        for at in np.flatnonzero(codes.flat < 0):
+            symbol = tokens[codes.rows[at]][codes.positions[at]]
+            if not (self.context is not None and isinstance(symbol, tuple)):  # labels and ends
+                known = self.targets.number.get(symbol)
+                number = new.setdefault(symbol, len(self.targets) + len(new))
+                copied[at] = number if known is None else known
+        return copied, list(new)
 
     def tokens(self, X: np.ndarray, given: Any) -> Any:
-        """Return each sequence between its ends, its labels behind it; as it is without context."""
+        """Return each sequence between its ends, its labels after it; unchanged without context.
+
+        Labels that were not met in training are left out.
+        """
         if self.context is None:
             return X
-        labels = self.context.tokens(given)
+        new = self.unknown_labels(given) if len(self.symbols) else []
         return [
-            (BEGIN, *x, END, *((LABEL, label) for label in own))
-            for x, own in zip(X, labels, strict=True)
+            (BEGIN, *x, END, *((LABEL, label) for label in own if label not in new))
+            for x, own in zip(X, self.context.tokens(given), strict=True)
         ]
+
+    def unknown_labels(self, given: Any) -> list:
+        """Return the labels of contexts that were not met in training."""
+        labels = dict.fromkeys(label for own in self.context.tokens(given) for label in own)
+        return [label for label in labels if (LABEL, label) not in self.symbols.number]
 
     def encode(self, X: np.ndarray, given: Any = None) -> Inputs:
         """Encode inputs and, where there is one, their context."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
         first = np.full(len(n), ahead)
-        codes = self.symbols.encode(self.tokens(X, given))
+        tokens = self.tokens(X, given)
+        codes = self.symbols.encode(tokens)
+        copied, new = self._copied(codes, tokens)
         if self.backward:
+            copied = reversed_codes(Codes(copied, codes.starts)).flat
             codes = reversed_codes(codes)
             first = codes.lengths - ahead - n
         keys, values = np.zeros((len(n), 0), dtype=np.uint64), None
         if self.context is not None:
             keys, values = self.context.keys(given)
-        return Inputs(codes, first, first + n, keys, values)
+        return Inputs(codes, first, first + n, keys, copied, new, values)
 
     def shown(self, number: int) -> Any:
         """Return a token as a user knows it."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..._checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
 from ._keys import mix, seed, table_size
-from .emission import Emissions
+from .emission import COPY, Emissions
 from .inputs import before_places
 from .tiers import Tiers
 
@@ -88,7 +88,7 @@ class JointNGram:
         return cls(joined, np.concatenate(values)[first], size, number)
 
 
-def outlined(emissions: Emissions, tiers: Tiers | None) -> np.ndarray | None:
+def outlined(emissions: Emissions, copies: np.ndarray, tiers: Tiers | None) -> np.ndarray | None:
     """The events of a joint model in which only vowels are told apart, of inputs and of outputs.
 
     Any other symbol is one, and of a chunk remain its vowels and whether it is empty. None where
@@ -98,6 +98,7 @@ def outlined(emissions: Emissions, tiers: Tiers | None) -> np.ndarray | None:
         return None
     symbols = np.repeat(np.arange(len(emissions.width)), emissions.width)
     chunks = emissions.chunks.symbols[emissions.chunk]
+    chunks = np.where(chunks == COPY, np.append(copies, -1)[symbols, None], chunks)
     vowels = np.where((chunks >= 0) & tiers.target[chunks], chunks, -1)
     vowels = np.take_along_axis(vowels, np.argsort(vowels < 0, axis=1, kind="stable"), axis=1)
     own = np.where(tiers.source[symbols].any(axis=1), symbols, -1)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._checks import Limits, indices, must
 from ...kernels._sequences import Codes
 from .contexts import Contexts
 from .emission import Emissions
@@ -18,6 +17,13 @@ from .ngram import NGram
 EVERYTHING = 2**62
 """A beam that keeps all hypotheses."""
 NO_TRIE = np.zeros((0, 1), dtype=np.int32)
+
+
+class Prepared(NamedTuple):
+    """Inputs as the compiled loops take them: `Places` and `LocalScores`."""
+
+    places: Any
+    local: Any
 
 
 @dataclass(frozen=True)
@@ -35,52 +41,42 @@ class Model:
     joint: JointNGram | None = None
     outline: JointNGram | None = None
 
-    def check_loaded(self, limits: Limits) -> None:
-        """Chunks of symbols that the n-gram model knows, and contexts as long as the history."""
-        must(self.ngram.last.shape[1] >= self.contexts.history, "contexts are too short")
-        shape = self.emissions.chunks.symbols.shape
-        indices(self.emissions.chunks.symbols, "symbols", -1, self.ngram.end, *shape)
-        tiers = self.contexts.tiers
-        symbols = len(self.emissions.width)
-        if tiers is not None:
-            must(len(tiers.source) == symbols, "tiers are of other inputs")
-            must(len(tiers.target) == self.ngram.end, "tiers are of other outputs")
-        for joint in filter(None, (self.joint, self.outline)):
-            chunks = len(self.emissions.chunk)
-            must(len(joint.number) > chunks, "joint models are of other chunks")
-
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
         """Argument of the compiled loops: n-gram model and tier, empty where there is none."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
-        tier = (np.zeros(0, bool), np.zeros(0, bool), np.zeros(3))
-        if tiers is not None and tiers.depth:
-            tier = tiers.target, tiers.once, tiers.closing
+        tier, closing = np.zeros(0, np.int64), np.zeros(3)
+        if tiers is not None and tiers.kinds:
+            tier, closing = tiers.symbol_kinds, tiers.closing
         histories = self.contexts.histories(ngram.last)
         return Language(
-            ngram.logp, ngram.next, int(ngram.start), histories, *tier, float(weight), trie
+            ngram.logp, ngram.next, int(ngram.start), histories, tier, closing, float(weight), trie
         )
 
-    def prepare(self, inputs: Inputs) -> Any:
-        """Argument of the compiled loops: positions with their scores, and the local map."""
-        from ._search_loops import LocalScores
+    def prepare(self, inputs: Inputs, temperature: float) -> Any:
+        """Arguments of the compiled loops: positions, and their scores with the local map."""
+        from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
         # The last symbol of the emissions stands for those never seen.
         symbols = np.where(source.flat < 0, len(E.width) - 1, source.flat)
         columns = self.contexts.columns(inputs)
-        base, starts = E.scores(symbols, columns.keys, columns.weights, columns.values)
-        return LocalScores(
-            symbols, source.starts, columns.keys, columns.values, base, starts,
-            *self.contexts.pairs(columns), E.keys, E.table, E.offset, E.coef, E.first, E.width,
-            E.prior, E.chunks.lengths[E.chunk], E.chunks.symbols[E.chunk],
-        )  # fmt: skip
+        shared = self.contexts.shared(inputs)
+        base, starts = E.scores(symbols, columns.keys, columns.weights, columns.values, shared)
+        base = base / temperature + E.expanded_prior(symbols, starts)
+        pairs, weights = self.contexts.pairs(columns)
+        spans = np.column_stack([E.first, E.width])
+        chunks = np.column_stack([E.chunks.lengths, E.chunks.symbols])[E.chunk]
+        places = Places(source.starts, symbols, inputs.copied, spans, chunks)
+        return Prepared(places, LocalScores(
+            columns.keys, columns.values, base, starts, pairs, weights / temperature,
+            E.keys, E.table, E.offset, E.coef,
+        ))  # fmt: skip
 
     def search(
         self,
         inputs: Any,
-        temperature: float,
         weight: float,
         k: int,
         beam: int | None,
@@ -89,20 +85,19 @@ class Model:
         """The `k` best outputs of each input: symbols, lengths and scores (-inf for none)."""
         from ._search_loops import search_all
 
-        lengths = np.diff(inputs.starts)
+        lengths = np.diff(inputs.places.starts)
         shape = (len(lengths), k)
         longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
         kept = EVERYTHING if beam is None else int(beam)
         language = self.language(weight, trie)
-        search_all(inputs, language, float(temperature), k, kept, out, sizes, values)
+        search_all(inputs.places, inputs.local, language, k, kept, out, sizes, values)
         return out, sizes, values
 
     def score(
         self,
         inputs: Any,
-        temperature: float,
         weight: float,
         outputs: Codes,
         owner: np.ndarray,
@@ -111,11 +106,15 @@ class Model:
         from ._rescoring_loops import score_all
 
         values = np.empty(len(owner))
+        histories, states = self.contexts.output_histories(outputs, self.ngram.end)
         score_all(
-            inputs, self.language(weight),
-            *self.contexts.output_histories(outputs, self.ngram.end),
-            float(temperature), outputs.flat, outputs.starts, owner, values,
+            inputs.places, inputs.local, histories, states, self.ngram.end, outputs.flat,
+            outputs.starts, owner, values,
         )  # fmt: skip
+        values += weight * self.ngram.log_probability(outputs)
+        if self.contexts.tiers is not None:
+            last = outputs.starts[1:] + np.arange(len(owner))
+            values += self.contexts.tiers.closing[states[last] % 3]
         return values
 
     def joint_scores(self, inputs: Any, outputs: Codes, owner: np.ndarray) -> np.ndarray:
@@ -126,7 +125,7 @@ class Model:
         for joint in filter(None, (self.joint, self.outline)):
             counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
             values = np.empty(len(owner))
-            joint_scores(inputs, counts, outputs.flat, outputs.starts, owner, values)
+            joint_scores(inputs.places, counts, outputs.flat, outputs.starts, owner, values)
             total += values
         return total
 
@@ -137,12 +136,11 @@ class Model:
 
         Both are (inputs, k), and 0 where there is no output.
         """
-        from ._rescoring_loops import language_scores
-
         there = np.isfinite(values)
         starts = np.concatenate([[0], np.cumsum(sizes[there])])
         flat = out[there][np.arange(out.shape[2]) < sizes[there][:, None]].astype(np.int64)
         language, joint = np.zeros(values.shape), np.zeros(values.shape)
-        language[there] = language_scores(flat, starts, self.language(0.0))
-        joint[there] = self.joint_scores(inputs, Codes(flat, starts), np.nonzero(there)[0].copy())
+        outputs = Codes(flat, starts)
+        language[there] = self.ngram.log_probability(outputs)
+        joint[there] = self.joint_scores(inputs, outputs, np.nonzero(there)[0].copy())
         return language, joint

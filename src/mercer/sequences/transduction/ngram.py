@@ -12,6 +12,8 @@ from ...kernels._sequences import Codes
 
 LARGEST = 2 * GIB
 """Tables beyond this size are refused."""
+UNSEEN = -20.0
+"""The log-probability of what no symbol was seen to emit."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,25 @@ class NGram:
             tables.append((P, nexts, last))
         P, nexts, last = (np.concatenate(parts) for parts in zip(*tables, strict=True))
         return cls(np.log(P), nexts, last, start)
+
+    def log_probability(self, codes: Codes) -> np.ndarray:
+        """Return the log-probability of each sequence.
+
+        Symbols beyond the alphabet, which were copied from an input, have the uniform probability
+        and leave no context; negative ones are impossible to write and cost `UNSEEN`.
+        """
+        state, total = np.full(len(codes.lengths), self.start), np.zeros(len(codes.lengths))
+        for j in range(int(codes.lengths.max(initial=0))):
+            rows = np.flatnonzero(codes.lengths > j)
+            symbols = codes.flat[codes.starts[rows] + j]
+            known = (symbols >= 0) & (symbols < self.end)
+            there, copied = rows[known], rows[symbols >= self.end]
+            total[there] += self.logp[state[there], symbols[known]]
+            state[there] = self.next[state[there], symbols[known]]
+            total[copied] -= np.log(self.end + 1.0)
+            state[copied] = 0
+            total[rows[symbols < 0]] += UNSEEN
+        return total + self.logp[state, self.end]
 
     @property
     def end(self) -> int:

@@ -56,8 +56,8 @@ class Task:
         """Encode and align the pairs; those that cannot be aligned are refused or skipped."""
         model, backward = self.model, setting.backward
         context = context_coder(self.context, model.context_kernel)
-        coder = InputCoder.of(self.X, context, self.context, backward)
         targets = Alphabet.of(self.y)
+        coder = InputCoder.of(self.X, targets, context, self.context, backward)
         target = directed(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
         lengths = inputs.source.lengths, target.lengths

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._checks import Limits, array, bounded
+from ..._checks import Limits, array, bounded, indices
 from ...kernels._sequences import Alphabet, Codes
 from ._keys import mix, seed
+from .harmony import harmony_classes
 from .inputs import before_places, reversed_codes
 
 DEPTH = 2
@@ -36,12 +37,17 @@ class Tiers:
         have one vowel with primary stress; all False where there is no such class.
     closing
         The log-probability of an output with 0, 1, and more symbols of that class.
+    harmony, source_harmony
+        The harmony classes of each output symbol and of each input symbol, as in
+        `harmony_classes`; the last input symbol is the unknown one.
     """
 
     source: np.ndarray
     target: np.ndarray
     once: np.ndarray
     closing: np.ndarray
+    harmony: np.ndarray
+    source_harmony: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
         """Every symbol is in a class or is not."""
@@ -49,13 +55,20 @@ class Tiers:
         array(self.target, "target", bool, None)
         array(self.once, "once", bool, len(self.target))
         array(self.closing, "closing", np.float64, 3)
+        indices(self.harmony, "harmony", 0, 9, len(self.target))
+        indices(self.source_harmony, "source_harmony", 0, 9, len(self.source))
 
     @property
-    def depth(self) -> int:
-        """The number of kinds of histories of the output's tier."""
-        if self.once.any():
-            return DEPTH + 1
-        return DEPTH if self.target.any() else 0
+    def symbol_kinds(self) -> np.ndarray:
+        """Of each output symbol: 1 if a member, 2 if in the class that occurs once, 4 × harmony."""
+        return self.target + 2 * self.once + 4 * self.harmony
+
+    @property
+    def kinds(self) -> list[int]:
+        """The kinds of keys of the output tier, as `tier_key` numbers them."""
+        kinds = [1, 2] if self.target.any() else []
+        kinds += [3] if self.harmony.any() else []
+        return [*kinds, 4] if self.once.any() else kinds
 
     def members(self, codes: Codes, c: int) -> np.ndarray:
         """Return which symbols are in class c; the last row is that of unknown ones."""
@@ -77,20 +90,47 @@ class Tiers:
 
         It is that of `tier_after`, symbol after symbol; unknown symbols change nothing.
         """
-        known, rows = (
-            target.flat >= 0,
-            np.repeat(np.arange(len(target.lengths)), target.lengths + 1),
-        )
-        last = last_members(target, known & self.target[target.flat]) + 1
-        total = np.concatenate([[0], np.cumsum(known & self.once[target.flat])])
+        known = (target.flat >= 0) & (target.flat < len(self.target))
+        codes = np.where(known, target.flat, 0)
+        rows = np.repeat(np.arange(len(target.lengths)), target.lengths + 1)
+        last = last_members(target, known & self.target[codes]) + 1
+        total = np.concatenate([[0], np.cumsum(known & self.once[codes])])
         seen = total[np.arange(len(rows)) - rows] - total[target.starts[rows]]
-        return 3 * (last[:, 0] * (len(self.target) + 1) + last[:, 1]) + np.minimum(seen, 2)
+        members = last[:, 0] * (len(self.target) + 1) + last[:, 1]
+        harmony = last_class(target, np.where(known & self.target[codes], self.harmony[codes], 0))
+        return (members * 9 + harmony) * 3 + np.minimum(seen, 2)
 
     def history_keys(self, states: np.ndarray) -> np.ndarray:
-        """Return the keys that `tier_key` gives to states, (states, depth)."""
-        members, seen = states // 3, states % 3
-        kinds = [(1001, members % (len(self.target) + 1)), (1002, members), (1003, seen)]
-        return np.stack([mix(seed(kind), part) for kind, part in kinds[: self.depth]], axis=1)
+        """Return the keys that `tier_key` gives to states, (states, 4)."""
+        members = states // 27
+        parts = [members % (len(self.target) + 1), members, (states // 3) % 9, states % 3]
+        keys = [mix(seed(1001 + i), part) for i, part in enumerate(parts)]
+        return np.stack(keys, axis=1)
+
+    def harmony_around(self, codes: Codes) -> np.ndarray:
+        """Return the class of the nearest symbol that has one, left and right of each position."""
+        places = np.arange(len(codes.flat)) + codes.rows
+        mirrored = reversed_codes(Codes(np.arange(len(codes.flat)), codes.starts)).flat
+        back = reversed_codes(codes)
+        left = last_class(codes, self.source_harmony[codes.flat])[places]
+        right = last_class(back, self.source_harmony[back.flat])[places]
+        return np.column_stack([left, right[mirrored]])
+
+
+def last_class(codes: Codes, harmony: np.ndarray) -> np.ndarray:
+    """Return the harmony of the last symbols before each place, for both partitions.
+
+    `harmony` belongs to the symbols; the rows are those of `before_places`.
+    """
+    rows = np.repeat(np.arange(len(codes.lengths)), codes.lengths + 1)
+    total = np.zeros(len(rows), dtype=np.int64)
+    for p, factor in enumerate((1, 3)):
+        classes = harmony // 3**p % 3
+        marked = np.where(classes > 0, np.arange(1, len(classes) + 1), 0)
+        last = np.concatenate([[0], np.maximum.accumulate(marked)])[np.arange(len(rows)) - rows]
+        there = last > codes.starts[rows]
+        total += factor * np.where(there, np.append(classes, 0)[last - 1], 0)
+    return total
 
 
 def last_members(codes: Codes, member: np.ndarray) -> np.ndarray:
@@ -180,4 +220,12 @@ def make_tiers(
     seen = np.bincount(target.rows, weights=once[target.flat], minlength=len(target.lengths))
     counts = np.bincount(np.minimum(seen, 2).astype(int), minlength=3)
     closing = np.log((counts + 0.5) / (counts.sum() + 1.5)) if once.any() else np.zeros(3)
-    return Tiers(np.concatenate([source, unknown]), members, once, closing)
+    harmony = harmony_classes(target, members)
+    if set(sources.symbols) & set(targets.symbols):
+        known = dict(zip(targets.symbols, harmony.tolist(), strict=True))
+        own = np.array([known.get(s, 0) for s in sources.symbols], dtype=np.int64)
+    else:
+        own = harmony_classes(words, source.any(axis=1))
+    return Tiers(
+        np.concatenate([source, unknown]), members, once, closing, harmony, np.append(own, 0)
+    )

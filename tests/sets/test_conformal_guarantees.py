@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV
-from mercer.estimators.guarantees import made_of_data
-from mercer.estimators.prediction_sets import largest_share
 from mercer.features import IncompleteCholesky, Nystroem, RandomFourier
 from mercer.kernels import RBF, Kendall, Labels, Spectrum
 from mercer.operators import (
@@ -18,6 +16,8 @@ from mercer.operators import (
     Patchwise,
     Shared,
 )
+from mercer.sets.certificate import made_of_data
+from mercer.sets.weights import largest_share
 
 LETTERS = list("abcdefghij")
 
@@ -75,7 +75,7 @@ def rankings(rng, n, m=4):
 def test_the_pool_of_rankings_is_all_of_them(rng):
     X, ranks = rankings(rng, 80)
     sets = ConformalSets(KernelDependency(RBF(2.0), Kendall())).fit(X, ranks)
-    assert len(sets.shape_.number) == 24
+    assert len(sets.calibrated_.score.number) == 24
     assert sets.proven_coverage_ == 0.9
     assert sets.outside_ == 0
     jackknife = ConformalSets(KernelDependency(RBF(2.0), Kendall()), 0.9, "jackknife+")
@@ -87,7 +87,7 @@ def test_the_pool_of_label_sets_is_all_of_them(rng):
     lists = [[f"tag {j}" for j in np.flatnonzero(row)] for row in Y]
     for y in (Y, lists):
         sets = ConformalSets(KernelDependency(RBF(1.0), Labels()), kind="candidates").fit(X, y)
-        assert len(sets.shape_.number) == 32
+        assert len(sets.calibrated_.score.number) == 32
         assert sets.proven_coverage_ == 0.9
 
 

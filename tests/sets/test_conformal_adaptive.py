@@ -8,10 +8,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer.estimators.list_summaries import controlled_radius, risk_at
-from mercer.estimators.prediction_sets import radii_at, settled_radii
 from mercer.kernels import RBF, Labels
 from mercer.metrics import edit_distance, sample_f1
+from mercer.sets.lists import controlled_radius, risk_at
+from mercer.sets.radii import EqualRadii, ShiftedRadii
 
 GRID = np.linspace(0, 1, 15)
 
@@ -149,15 +149,11 @@ def test_weights_under_a_shift():
 def test_equal_weights_are_no_shift(rng):
     scores, labels = rng.normal(size=19), np.arange(19)
 
-    def radii(shift, X, new):
-        sets = ConformalSets(None, shift=shift)
-        sets.level_ = 0.9
-        sets.radii_ = settled_radii(sets, X, None, scores, labels)
-        return radii_at(sets, new)
-
-    one = radii(lambda X: np.ones(len(X)), scores, np.zeros(3))
+    one = ShiftedRadii.of(lambda X: np.ones(len(X)), scores, scores, labels, 0.9).at(np.zeros(3))
     np.testing.assert_array_equal(one, np.sort(scores)[17])
-    assert radii(lambda X: X, np.ones(19), np.array([1.0, 100.0]))[1] == np.inf
+    assert EqualRadii.of(scores, labels, 0.9).one == one[0]
+    far = ShiftedRadii.of(lambda X: X, np.ones(19), scores, labels, 0.9)
+    assert far.at(np.array([1.0, 100.0]))[1] == np.inf
 
 
 # -- expected loss ----------------------------------------------------------------------------

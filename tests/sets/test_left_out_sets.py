@@ -6,8 +6,8 @@ from sklearn.linear_model import Ridge
 
 import mercer
 from mercer import AutoDependency, Blend, ConformalSets, ForestDependency, KernelDependencyCV
-from mercer.estimators.left_out_sets import LeftOutSets, set_columns
 from mercer.kernels import RBF, Delta
+from mercer.sets import LeftOutSets, set_columns
 
 
 def pairs(seed, n=400):

@@ -12,13 +12,13 @@ from sklearn.base import is_classifier
 from .._arrays import Items, host
 from ..decoders.base import Ranked
 from ..embedding import Embedding
+from ..estimators.base import StructuredEstimator
+from ..estimators.head import RegressorDependency
 from ..kernels import Delta, Kernel
 from ..spaces import Sequences
-from .base import StructuredEstimator
-from .head import RegressorDependency
 
-BEST = 100
-"""Outputs that a model which ranks its own is asked for."""
+BEST, EVERY = 100, 10**9
+"""Outputs that a model which finds its own is asked for, and all of a list."""
 
 
 def is_pipeline(model: Any) -> bool:
@@ -28,8 +28,8 @@ def is_pipeline(model: Any) -> bool:
     return isinstance(model, Pipeline)
 
 
-def as_points(model: Any, y: Items) -> Any:
-    """The model itself if it predicts points, else a view of it that does.
+def as_points(model: Any, y: Items, listed: bool = False) -> Any:
+    """Return the model itself if it predicts points, else a view of it that does.
 
     Parameters
     ----------
@@ -38,9 +38,11 @@ def as_points(model: Any, y: Items) -> Any:
         outputs (`predict_top`), a classifier, a regressor.
     y
         Its training outputs.
+    listed
+        Whether every input comes with a list of candidates.
     """
     if isinstance(model, StructuredEstimator):
-        return model
+        return RankedLists(model) if listed or model.decoder_.per_input else model
     if hasattr(model, "as_points"):
         return model.as_points()
     if hasattr(model, "best_estimator_"):
@@ -48,7 +50,7 @@ def as_points(model: Any, y: Items) -> Any:
     if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
         return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
     if hasattr(model, "predict_top"):
-        return Listing(model, y)
+        return OwnRanking(model, y)
     if not is_classifier(model):
         return Foreign(model, RegressorDependency().fit_outputs(y))
     if not isinstance(model.classes_, np.ndarray):
@@ -108,38 +110,74 @@ class Foreign(Behind):
 
 
 class Listing:
-    """A model that ranks outputs itself, such as a `SequenceTransducer`."""
+    """A model by the list of outputs that it ranks for each input, as a base class.
 
-    def __init__(self, model: Any, y: Items):
-        self.model, self.outputs_ = model, y
-        self.output_kernel_ = Kernel()  # of outputs only equality is known
-        with suppress(TypeError, ValueError):
-            Sequences().check(y)
-            self.output_kernel_.space = Sequences()
+    Parameters
+    ----------
+    model
+        The fitted model.
+    """
 
-    def embed(self, X: Items) -> list[Ranked]:
-        """The best outputs of each input with their scores, best first."""
-        return self.model.predict_top(X, BEST)
+    output_kernel_: Kernel
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    def embed(self, X: Items, **beside: Any) -> list[Ranked]:
+        """Return the best outputs of each input with their scores, best first."""
+        lists = beside.get("candidates")
+        longest = BEST if lists is None else max([BEST, *map(len, lists)])
+        return self.model.predict_top(X, longest, **beside)
 
     def _flattened(self, outputs: Any) -> Any:
         return outputs
 
 
+class OwnRanking(Listing):
+    """A model that finds outputs itself, such as a `SequenceTransducer`."""
+
+    def __init__(self, model: Any, y: Items):
+        super().__init__(model)
+        self.outputs_, self.output_kernel_ = y, Kernel()  # of outputs only equality is known
+        with suppress(TypeError, ValueError):
+            Sequences().check(y)
+            self.output_kernel_.space = Sequences()
+
+
+class RankedLists(Listing):
+    """A model whose inputs have lists of candidates, named by its decoder or given with them."""
+
+    output_kernel_ = property(lambda self: self.model.output_kernel_)
+    outputs_ = property(lambda self: self.model.outputs_)
+
+    def embed(self, X: Items, **beside: Any) -> list[Ranked]:
+        """Return all candidates of each input with their scores, best first."""
+        return self.model.predict_top(X, EVERY, **beside)
+
+
 def checked_outputs(view: Any, y: Items) -> Items:
     """Outputs as the model behind a view compares them."""
-    reader = getattr(view, "reader", None)
+    reader = view.reader if isinstance(view, Behind) else None
     return view.output_kernel_.as_outputs(y if reader is None else reader.read(y))
 
 
-def fit_parameters(model: Any, groups: Any) -> dict[str, Any]:
-    """How `fit` of a model is told of groups; nothing where it does not ask."""
+def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
+    """Return how `fit` of a model is told of groups, where it takes them, and of a context."""
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils.validation import has_fit_parameter
 
+    found: dict[str, Any] = {}
+    if context is not None:
+        if not has_fit_parameter(model, "context"):
+            raise TypeError(
+                "context= is for models whose fit takes a context, such as SequenceTransducer; "
+                f"got {type(model).__name__}."
+            )
+        found["context"] = context
     if groups is None:
-        return {}
+        return found
     if isinstance(model, BaseSearchCV) or has_fit_parameter(model, "groups"):
-        return {"groups": groups}
-    if is_pipeline(model) and has_fit_parameter(model[-1], "groups"):
-        return {f"{model.steps[-1][0]}__groups": groups}
-    return {}
+        found["groups"] = groups
+    elif is_pipeline(model) and has_fit_parameter(model[-1], "groups"):
+        found[f"{model.steps[-1][0]}__groups"] = groups
+    return found

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer.estimators.prediction_sets import Ball, Band, Bands
 from mercer.kernels import RBF, Kendall
+from mercer.sets import Ball, Band, Bands
 
 
 def pairs(seed, n=160):

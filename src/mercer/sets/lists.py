@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, object_array, one, take
+from .._arrays import Items, object_array, one
 from ..metrics import edit_distance, hamming_accuracy, sample_f1
 from ..spaces import Rankings
-from .set_shapes import CandidateShape
+from .scores import ListScore
 
 
-def may_stand(lists: Sequence[list], space: Any) -> np.ndarray:
-    """Which positions each label has in the rankings of a list, (lists, labels, positions).
+def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
+    """Return the positions of each label in the rankings of a list, (lists, labels, positions).
 
     The true positions of all labels are among these whenever the true ranking is in the list.
     """
     if not isinstance(space, Rankings):
-        raise ValueError("positions are those of labels in rankings: these outputs are none.")
+        raise ValueError("positions are those of labels in rankings: these outputs are not ranked.")
     ranks = [np.asarray(some, dtype=int) for some in lists]
     m = ranks[0].shape[1]
     first = min(int(some.min()) for some in ranks)
@@ -50,20 +50,14 @@ def as_loss(loss: Any) -> Losses:
     return loss if callable(loss) else LOSSES[loss]
 
 
-def steps(shape: Any, points: Any, y: Items, loss: Losses) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each example the radii at which its list grows, and the least loss in the list then."""
-    if not isinstance(shape, CandidateShape):
-        rows = [_ranked(some) for some in points]
-    else:
-        orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in shape.gaps(points)]
-        rows = [(gaps[o], take(shape.outputs, o)) for gaps, o in orders]
+def steps(
+    score: ListScore, points: Any, y: Items, loss: Losses
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return for each example the radii at which its list grows, and the least loss in it then."""
     return [
-        (g, np.minimum.accumulate(_losses(loss, one(y, i), o))) for i, (g, o) in enumerate(rows)
+        (gaps, np.minimum.accumulate(_losses(loss, one(y, i), outputs)))
+        for i, (gaps, outputs) in enumerate(score.ranked(points))
     ]
-
-
-def _ranked(some: list) -> tuple[np.ndarray, Items]:
-    return np.array([some[0][1] - score for _, score in some]), object_array([o for o, _ in some])
 
 
 def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._arrays import Items, count, host
-from .any_model import Piped
-from .base import StructuredEstimator
-from .fitted import Fitted
-from .posterior import Posterior
-from .prediction_sets import row_weights, weighted_quantile
+from ..decoders import Direct
+from ..estimators.base import StructuredEstimator
+from ..estimators.behind_predictions import LeftOutPoints
+from ..estimators.fitted import Fitted
+from ..estimators.posterior import Posterior
+from ..estimators.selective import size_model
+from .models import Piped
+from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
 """How far bands follow what is usual at a place; what is usual is known too badly for all of it."""
@@ -24,8 +26,45 @@ DOUBT = 7.0
 """The residual model is to make sets narrower by this over the number of groups, as a share."""
 
 
+class Scale:
+    """What the radius of each input is multiplied by.
+
+    Attributes
+    ----------
+    unproven
+        Why jackknife+ proves no level with this scale; empty where it does.
+    """
+
+    unproven: str = ""
+
+    def at(self, X: Items) -> np.ndarray:
+        """Return one value for each input, or one at each location of its output."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class ResidualScale:
+class PosteriorScale(Scale):
+    """The posterior standard deviation of a new output, at each location or in all.
+
+    Attributes
+    ----------
+    view
+        The model that sets are around.
+    band
+        Whether deviations are needed at each location.
+    """
+
+    view: Any
+    band: bool
+
+    def at(self, X: Items) -> np.ndarray:
+        """Return the deviations of new outputs."""
+        kind = "outputs" if self.band else "total"
+        return np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
+
+
+@dataclass(frozen=True)
+class ResidualScale(Scale):
     """exp(trust · h(x)), times place^power for bands; h is learnt from left-out residuals.
 
     Attributes
@@ -47,6 +86,8 @@ class ResidualScale:
     place: np.ndarray
     power: float
     trust: float
+
+    unproven = "the scale of the sets is made of left-out residuals"
 
     def at(self, X: Items) -> np.ndarray:
         """One value an input, or one at each place of its output."""
@@ -83,7 +124,7 @@ def residual_scale(
         largest = np.maximum(sizes.max(axis=1), floor)
         usual = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
         # Their mean on the log scale: less noisy than the largest, and nearer to it than the usual.
-        model = size_model(view, seen, np.log(largest * usual) / 2, labels)
+        model = _size_model(view, seen, np.log(largest * usual) / 2, labels)
         trials: list[tuple[Any, float, np.ndarray, float]] = [(None, 0.0, np.ones(len(sizes)), 1.0)]
         if model is not None:
             expected = host(model.loo_predict())
@@ -112,20 +153,6 @@ def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
 
 
-def size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """A ridge model of log sizes under the input kernel of the model, or an RBF kernel."""
-    from .kernel_dependency_cv import KernelDependencyCV
-
-    inner = view.model if isinstance(view, Piped) else view
-    kernel = None
-    if isinstance(inner, StructuredEstimator):
-        kernel = clone(inner.input_kernel_)
-        if kernel.pairwise:
-            return None
-    groups = labels if len(np.unique(labels)) < len(labels) else None
-    return KernelDependencyCV(kernel).fit(X, sizes, groups=groups)
-
-
 def left_out_errors(
     model: Any, view: Any, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
@@ -133,15 +160,26 @@ def left_out_errors(
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
     inner = view.model if isinstance(view, Piped) else view
-    if hasattr(inner, "loo_predict"):
+    if isinstance(inner, LeftOutPoints):
+        points = inner.loo_embed()
         if not band:
-            return np.sqrt(host(inner.loo_embed().sqdistances_to(inner.outputs_)))
-        predicted = host(inner.loo_predict())
+            return np.sqrt(host(points.sqdistances_to(inner.outputs_)))
+        direct = Direct().fit(inner.output_kernel_, inner.outputs_)
+        predicted = host(view._flattened(direct.decode(points)))
     else:
         folds = GroupKFold(min(5, len(np.unique(labels))))
         predicted = host(cross_val_predict(model, X, y, groups=labels, cv=folds))
     errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
+
+
+def _size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+    """A ridge model of sizes under the input kernel of the model; None if it sees no inputs."""
+    inner = view.model if isinstance(view, Piped) else view
+    kernel = inner.input_kernel_ if isinstance(inner, StructuredEstimator) else None
+    if kernel is not None and kernel.pairwise:
+        return None
+    return size_model(kernel, X, sizes, labels)
 
 
 def _inputs(view: Any, X: Items) -> Items:

@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV
-from mercer.estimators.prediction_sets import Ball, Band, row_weights, weighted_quantile
 from mercer.kernels import L2, RBF, Kendall, Linear
 from mercer.losses import Huber
 from mercer.operators import Covariance, Identity, Matrix
+from mercer.sets import Ball, Band
+from mercer.sets.weights import row_weights, weighted_quantile
 
 pytestmark = pytest.mark.filterwarnings("ignore:jackknife. proves no coverage")
 
@@ -131,10 +132,10 @@ def test_quantiles():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"coverage": 1.0}, "coverage must be between 0 and 1"),
+        ({"coverage": 1.0}, "coverage must be a number between 0 and 1"),
         ({"calibration": "magic"}, "calibration must be one of"),
         ({"kind": "cube"}, "kind must be one of"),
-        ({"held_out": 0.0}, "held_out must be between 0 and 1"),
+        ({"held_out": 0.0}, "held_out must be a number between 0 and 1"),
         ({"kind": "ball", "model": KernelDependency(output_kernel=RBF(1.0))}, 'kind="ball" is for'),
         ({"held_out": 0.99}, "too few to hold"),
         (

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from ..kernels import Hamming, Kendall, Kernel, Positions, Spearman
+from ..spaces import LabelSets
+from .base import Decoder
+from .candidates import Candidates
+from .direct import Direct
+from .positions import PerPosition
+from .rankings import Assignment, Borda, Kemeny
+from .refinement import FixedPoint
+from .threshold import Threshold
+
+EXACT: dict[type[Kernel], type[Decoder]] = {
+    Kendall: Kemeny, Spearman: Borda, Hamming: Assignment, Positions: PerPosition,
+}  # fmt: skip
+"""Decoders that find the best of all outputs, by the kernels with finite features that allow it."""
+
+
+def natural(kernel: Kernel) -> Decoder:
+    """Return the default decoder of an output kernel.
+
+    Examples
+    --------
+    >>> from mercer.decoders import natural
+    >>> from mercer.kernels import RBF, Kendall
+    >>> natural(Kendall()), natural(RBF(1.0))
+    (Kemeny(), FixedPoint())
+    """
+    own = kernel.space.decoder(kernel)
+    if own is not None:
+        return own
+    plain, features = kernel.multiple.kernel, kernel.features
+    for kind, decoder in EXACT.items():
+        if isinstance(plain, kind) and plain.features is not None:
+            return decoder()
+    if features is not None and features.inverse is not None:
+        return Threshold() if isinstance(kernel.space, LabelSets) else Direct()
+    if features is None and kernel.on_vectors and kernel.radial is not None:
+        return FixedPoint()
+    return Candidates()

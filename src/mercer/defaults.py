@@ -1,0 +1,118 @@
+"""The default kernel and metric of each space, in one table.
+
+The default decoder depends on the output kernel: see `mercer.decoders.natural`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import metrics, spaces
+from ._arrays import Items
+from .kernels import (
+    L2,
+    RBF,
+    Delta,
+    FieldL2,
+    Fingerprint,
+    Kendall,
+    Kernel,
+    Labels,
+    Linear,
+    MassSpectrum,
+    Normalized,
+    Positions,
+    Precomputed,
+    Spectrum,
+    SubsetTree,
+    WeisfeilerLehman,
+)
+from .spaces import Space
+
+__all__ = ["default_kernel", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The defaults of a space.
+
+    Attributes
+    ----------
+    kernel
+        From the space to a kernel on it.
+    metric
+        A function of true and predicted outputs; None for the fraction of equal ones.
+    """
+
+    kernel: Callable[[Any], Kernel]
+    metric: Callable[..., Any] | None = None
+
+
+def _on_sequences(space: spaces.Sequences) -> Kernel:
+    """Shared n-grams of up to three symbols; vectors position by position."""
+    return Positions(RBF()) if space.vectors else Normalized(Spectrum(3, blended=True))
+
+
+TABLE: dict[type[Space], Defaults] = {
+    spaces.Vectors: Defaults(lambda space: Linear(), metrics.squared_error),
+    spaces.Curves: Defaults(lambda space: L2(space.grid), metrics.squared_error),
+    spaces.Fields: Defaults(FieldL2, metrics.relative_error),
+    spaces.LabelSets: Defaults(lambda space: Labels(), metrics.sample_f1),
+    spaces.Classes: Defaults(lambda space: Delta(), metrics.accuracy),
+    spaces.Rankings: Defaults(lambda space: Kendall(), metrics.kendall_tau),
+    spaces.Sequences: Defaults(_on_sequences),
+    spaces.Molecules: Defaults(lambda space: Fingerprint()),
+    spaces.Spectra: Defaults(lambda space: Normalized(MassSpectrum())),
+    spaces.Graphs: Defaults(lambda space: WeisfeilerLehman()),
+    spaces.Trees: Defaults(lambda space: Normalized(SubsetTree())),
+    spaces.GramRows: Defaults(lambda space: Precomputed()),
+}
+"""The defaults of each space; a subclass has those of its parent."""
+
+
+def _defaults(space: Space) -> Defaults | None:
+    return next((TABLE[kind] for kind in type(space).__mro__ if kind in TABLE), None)
+
+
+def default_kernel(space: Space) -> Kernel:
+    """Return the default kernel on the items of a space.
+
+    Examples
+    --------
+    >>> from mercer.defaults import default_kernel
+    >>> from mercer.spaces import Rankings
+    >>> default_kernel(Rankings())
+    Kendall()
+    """
+    own, known = space.kernel(), _defaults(space)
+    if own is not None:
+        return own
+    if known is None:
+        raise ValueError(f"{space.name} have no default kernel: name one.")
+    return known.kernel(space)
+
+
+def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -> Any:
+    """Return how good predictions are by the default metric of a space.
+
+    A greater value is better if `space.greater_is_better`.
+
+    Examples
+    --------
+    >>> from mercer.defaults import evaluate
+    >>> from mercer.spaces import Classes
+    >>> evaluate(Classes(), ["sea", "sun"], ["sea", "sea"])
+    0.5
+    """
+    own, known = space.metric(y_true, y_pred, average=average), _defaults(space)
+    if own is not None:
+        return own
+    if known is not None and known.metric is not None:
+        return known.metric(y_true, y_pred, average=average)
+    pairs = zip(space.keys(y_true), space.keys(y_pred), strict=True)
+    hits = np.array([a == b for a, b in pairs], dtype=float)
+    return float(hits.mean()) if average else hits

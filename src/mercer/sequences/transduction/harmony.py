@@ -1,0 +1,118 @@
+"""Harmony: classes of vowels that agree within a word, and the vowels that they ignore."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels._sequences import Codes
+
+PARTITIONS = 2
+"""Properties that may agree, such as back or front and rounded or not."""
+AGREEMENT, EVIDENCE = 0.6, 4.0
+"""Fraction of neighbours that agree from which a partition is used, and by how many standard
+errors the fraction must exceed that of vowels in random order."""
+SWEEPS = 5
+"""Rounds in which symbols may change their class."""
+
+
+def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
+    """Return the harmony classes of symbols, one number each: first + 3 second, 0 to 8.
+
+    A partition of the members puts a symbol into class 1 or 2, or into 0 if harmony passes it by:
+    it is not a member, or it is transparent. The partition is the sign of an eigenvector of how
+    much more often than by chance two different members follow each other. Members are
+    transparent if neighbours agree more without them. Partitions whose neighbours do not agree
+    clearly more often than by chance are all 0.
+    """
+    n = len(member)
+    known = codes.flat >= 0
+    inside = known & member[np.where(known, codes.flat, 0)] if n else known
+    symbols, rows = codes.flat[inside], codes.rows[inside]
+    found = np.zeros(n, dtype=np.int64)
+    for p, vector in enumerate(_directions(symbols, rows, n)):
+        classes = np.where(vector == 0, 0, np.where(vector > 0, 1, 2))
+        if p == 0:  # the second partition would become the first
+            classes = _by_neighbours(symbols, rows, classes)
+        classes = _without_transparent(symbols, rows, classes, vector)
+        if _agrees(symbols, rows, classes):
+            found += 3**p * classes
+    return found
+
+
+def _directions(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the leading eigenvectors of the association of neighbours, (PARTITIONS, symbols)."""
+    next_to = rows[1:] == rows[:-1]
+    a, b = symbols[:-1][next_to], symbols[1:][next_to]
+    counts = np.bincount(a * n + b, minlength=n * n).reshape(n, n).astype(float)
+    chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1.0)
+    excess = (counts - chance) / np.sqrt(np.maximum(chance, 1.0))
+    excess = excess + excess.T
+    np.fill_diagonal(excess, 0.0)
+    values, vectors = np.linalg.eigh(excess)
+    leading = vectors[:, ::-1][:, :PARTITIONS].T * (values[::-1][:PARTITIONS, None] > 0)
+    return np.where(np.abs(leading) > 1e-9, leading, 0.0)
+
+
+def _by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Put every symbol into the class that is most common among its neighbours, until none moves.
+
+    Signs of an eigenvector are uncertain where a symbol is rare.
+    """
+    a, b = _neighbours(symbols, rows, classes[symbols] > 0)
+    first, second = np.concatenate([a, b]), np.concatenate([b, a])
+    for _ in range(SWEEPS):
+        sizes = np.bincount(classes[second], minlength=3)
+        ones, twos = (
+            np.bincount(first, classes[second] == c, len(classes)) / max(sizes[c], 1)
+            for c in (1, 2)
+        )
+        moved = np.where(ones == twos, classes, np.where(ones > twos, 1, 2)) * (classes > 0)
+        if (moved == classes).all():
+            break
+        classes = moved
+    return classes
+
+
+def _neighbours(
+    symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of different neighbours in one word, of the symbols kept."""
+    symbols, rows = symbols[kept], rows[kept]
+    pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
+    return symbols[:-1][pairs], symbols[1:][pairs]
+
+
+def _without_transparent(
+    symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray, vector: np.ndarray
+) -> np.ndarray:
+    """Return the classes with those members in 0 without which neighbours agree the most.
+
+    Members are left out one after the other, those with the weakest association first. Agreement
+    is the number of pairs of neighbours that agree less the number expected by chance: it rises
+    when a transparent member is left out, since its neighbours then meet.
+    """
+    counts = np.bincount(symbols, minlength=len(classes))
+    order = np.argsort(np.abs(vector) / np.sqrt(np.maximum(counts, 1)))
+    tried = [classes]
+    for v in order[classes[order] > 0]:
+        tried.append(np.where(np.arange(len(classes)) == v, 0, tried[-1]))
+    return max(tried, key=lambda each: _agreement(symbols, rows, each)[0])
+
+
+def _agreement(
+    symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray
+) -> tuple[float, float, float]:
+    """Return the agreeing pairs above chance, the fraction that agrees, and its standard error."""
+    a, b = _neighbours(symbols, rows, classes[symbols] > 0)
+    if not len(a):
+        return 0.0, 0.0, 0.0
+    agree = (classes[a] == classes[b]).mean()
+    first = (classes[np.concatenate([a, b])] == 1).mean()
+    above = agree - first**2 - (1.0 - first) ** 2
+    return len(a) * above, agree, np.sqrt(max(agree * (1.0 - agree), 1e-9) / len(a))
+
+
+def _agrees(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> bool:
+    pairs = len(_neighbours(symbols, rows, classes[symbols] > 0)[0])
+    above, agree, error = _agreement(symbols, rows, classes)
+    return bool(agree >= AGREEMENT and above > EVIDENCE * error * pairs)

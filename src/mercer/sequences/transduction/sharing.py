@@ -1,0 +1,141 @@
+"""What all letters have in common: when they are copied, dropped or followed by an ending."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..._checks import Limits, array, indices, must
+from ...solvers import ConjugateGradient
+from ._keys import mix, seed
+from .emission import COPY, Chunks
+from .inputs import Inputs
+
+COPIED = 0.5
+"""Fraction of letters that must be copied for letters to share anything."""
+TOLERANCE = 1e-2
+"""Of the ridge equation: each symbol is fitted to what is left."""
+PAIRS = 1000
+"""Training pairs that the shared map is fitted on; it has few features."""
+OFTEN = 2
+"""How often a chunk, or a feature, must occur."""
+FAR = 5
+"""Distances to an end of the input from here on count as one."""
+
+
+@dataclass(frozen=True)
+class SharedMap:
+    """Scores of chunks that do not depend on the letter at the position.
+
+    Attributes
+    ----------
+    keys, coef
+        Sorted keys of the features, and the coefficients of each, (features, columns).
+    column
+        The column of each chunk of the model; -1 for those without a score.
+    """
+
+    keys: np.ndarray
+    coef: np.ndarray
+    column: np.ndarray
+
+    def check_loaded(self, limits: Limits) -> None:
+        """A row of coefficients for each key, and columns within it."""
+        array(self.keys, "keys", np.uint64, None)
+        must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
+        width = array(self.coef, "coef", np.float32, len(self.keys), None).shape[1]
+        indices(self.column, "column", -1, width)
+
+    @property
+    def chunks(self) -> np.ndarray:
+        """The numbers of the chunks that have a score."""
+        return np.flatnonzero(self.column >= 0)
+
+    def scores(self, keys: np.ndarray) -> np.ndarray:
+        """Return the scores at positions with the given features, one more column of zeros last."""
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        known = (self.keys[at] == keys) & (keys != 0)
+        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        shape = (len(keys), len(self.keys))
+        U = sparse.csr_array((np.ones(indptr[-1], np.float32), at[known], indptr), shape)
+        return np.hstack([U @ self.coef, np.zeros((len(keys), 1), np.float32)])
+
+
+def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
+    """Return the features of positions that do not name their letter, (positions, kinds).
+
+    They are the letters around the position, whether it is a vowel (`vowels` has a row for each
+    input symbol), the distance to the ends, and products with the context. Tokens that are not
+    letters have none.
+    """
+    codes, rows = inputs.source, inputs.source.rows
+    padded = np.concatenate([np.full(3, -9), codes.flat, np.full(3, -9)])
+    around = {}
+    for offset in (-2, -1, 1, 2, 3):
+        place = codes.positions + offset
+        inside = (place >= 0) & (place < codes.lengths[rows])
+        around[offset] = np.where(inside, padded[3 + offset :][: len(codes.flat)], -9) + 10
+    vowel = vowels[codes.flat].astype(np.int64)
+    to_end = np.minimum(inputs.last[rows] - codes.positions, FAR)
+    to_begin = np.minimum(codes.positions - inputs.first[rows], FAR)
+    kinds = [
+        (), (to_end,), (around[1],), (around[1], around[2]),
+        (vowel,), (around[1], around[2], around[3]), (around[-1],), (around[-1], around[-2]),
+        (around[-1], around[1]), (vowel, around[1]), (vowel, around[-1]), (to_begin,),
+    ]  # fmt: skip
+    keys = []
+    for kind, parts in enumerate(kinds):
+        key = np.full(len(codes.flat), seed(700 + kind))
+        for part in parts:
+            key = mix(key, part)
+        keys.append(key)
+    with_context = [
+        np.where(own == 0, np.uint64(0), mix(key, own))
+        for own in inputs.context[rows].T
+        for key in keys[:4]
+    ]
+    return np.where(inputs.inside[:, None], np.column_stack([*keys, *with_context]), np.uint64(0))
+
+
+def fit_shared(
+    keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
+) -> SharedMap | None:
+    """Fit the map to the chunks of positions; None where letters are not mostly copied.
+
+    Parameters
+    ----------
+    keys
+        The features of the positions; all 0 for tokens that are not letters.
+    rows
+        The pair of each position, in order.
+    numbers
+        The chunk that each position emits.
+    chunks
+        All chunks.
+    alpha
+        The ridge.
+    """
+    letters = np.flatnonzero(keys[:, 0] != 0)
+    if not len(letters):
+        return None
+    copies = (chunks.symbols == COPY).any(axis=1)
+    if copies[numbers[letters]].mean() < COPIED:
+        return None
+    letters = letters[rows[letters] < rows[letters[0]] + PAIRS]
+    counts = np.bincount(numbers[letters], minlength=len(chunks.lengths))
+    common = np.flatnonzero(counts >= OFTEN)
+    column = np.full(len(chunks.lengths), -1)
+    column[common] = np.arange(len(common))
+    names, at, often = np.unique(keys[letters], return_inverse=True, return_counts=True)
+    kept = (often >= OFTEN) & (names != 0)
+    new = np.cumsum(kept) - 1
+    at = at.reshape(len(letters), -1)
+    there = kept[at]
+    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    data, shape = np.ones(indptr[-1], np.float32), (len(letters), int(kept.sum()))
+    U = sparse.csr_array((data, new[at[there]], indptr), shape)
+    V = (numbers[letters][:, None] == common).astype(np.float32)
+    coef = ConjugateGradient(TOLERANCE).solve(U, V, alpha, np.ones(len(common)))
+    return SharedMap(names[kept], np.asarray(coef, dtype=np.float32), column)

@@ -1,0 +1,168 @@
+"""Scores of vectors and curves: balls, bands and intervals around the prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, Items, host, like
+from ..decoders import Direct
+from ..embedding import Embedding
+from .scores import LeftOutScores, Moves, Score
+from .shapes import Ball, Bands
+from .weights import weighted_quantile
+
+
+class AroundScore(Score):
+    """Sets around g(x) itself, whatever the decoder, so that they hold what the score promises."""
+
+    complete = True
+    scale: np.ndarray = np.ones(())
+
+    def __init__(self, model: Any):
+        self.model = model
+        self.direct = Direct().fit(model.output_kernel_, model.outputs_)
+
+    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Any:
+        """Return sets of one radius for each input (and location), in units of `scale`."""
+        scale = self.scale if scale is None else scale
+        each = (1,) * self.scale.ndim if np.ndim(radii) == 1 else self.scale.shape
+        return self._around(points, np.reshape(radii, (-1, *each)) * scale)
+
+    def moved_sets(
+        self, points: Embedding, moves: Moves, held: LeftOutScores, scales: Any = None
+    ) -> Any:
+        """Return sets around the prediction that hold the jackknife+ sets.
+
+        By the triangle inequality, at each location of a band apart: an output of the jackknife+
+        set is within (score · scale + move) of the prediction for more than 1 - level of the
+        left-out models, the same ones everywhere. An upper bound, not the smallest such set.
+
+        Parameters
+        ----------
+        points, moves
+            Points of new inputs, and how leaving groups out moves them.
+        held
+            The scores of the left-out training outputs, their weights, and the coverage.
+        scales
+            A function of a slice of inputs: the unit of scores for every left-out model; None for
+            the scale of the score.
+        """
+        found = []
+        for rows, move in moves:
+            scale = self.scale if scales is None else scales(rows)
+            found.append(self._reached(points, host(move), held, scale))
+        return self._around(points, np.concatenate(found))
+
+    def _reached(
+        self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
+    ) -> np.ndarray:
+        raise NotImplementedError
+
+    def _around(self, points: Embedding, half: np.ndarray) -> Any:
+        raise NotImplementedError
+
+    def _predicted(self, points: Embedding) -> np.ndarray:
+        return host(self.model._flattened(self.direct.decode(points)))
+
+
+class BallScore(AroundScore):
+    """‖g(x) - Φ(y)‖, whose sets are balls in the feature space of the output kernel."""
+
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
+        """Return the distances, in units of the scale."""
+        lengths = np.sqrt(host(points.sqdistances_to(y)))
+        return lengths if scale is None else lengths / scale
+
+    def _reached(
+        self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
+    ) -> np.ndarray:
+        lengths = np.sqrt((move * move).sum(axis=-1))
+        return weighted_quantile(held.scores * scale + lengths, held.weights, held.level)
+
+    def _around(self, points: Embedding, half: np.ndarray) -> list[Ball]:
+        kernel = self.model.output_kernel_
+        pairs = zip(self._predicted(points), half, strict=True)
+        return [Ball(center, float(radius), kernel) for center, radius in pairs]
+
+
+class BandScore(AroundScore):
+    """The largest residual anywhere, whose sets are bands of one shape.
+
+    Parameters
+    ----------
+    model
+        The fitted model.
+    points, y
+        Points and outputs whose residuals give the shape.
+    flat
+        Whether bands are as wide at every location; else wide where residuals are large.
+    """
+
+    by_location = True
+
+    def __init__(self, model: Any, points: Embedding, y: Items, flat: bool = False):
+        super().__init__(model)
+        self.flat = flat
+        spread = self._residuals(points, y).std(axis=0)
+        least = 1e-12 * np.abs(host(y)).max() + 1e-300
+        self.scale = np.ones_like(spread) if flat else np.maximum(spread, least)
+        if not flat:
+            self.unproven = "the shape of the bands is made of left-out residuals"
+
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
+        """Return the largest residual of each output, in units of the scale."""
+        sizes = self._sizes(points, y, scale)
+        return sizes.reshape(len(sizes), -1).max(axis=1)
+
+    def _sizes(self, points: Embedding, y: Items, scale: Any) -> np.ndarray:
+        return np.abs(self._residuals(points, y)) / (self.scale if scale is None else scale)
+
+    def _residuals(self, points: Embedding, y: Items) -> np.ndarray:
+        predicted = self._predicted(points)  # plain numbers where y is a column of them
+        return np.reshape(host(y), predicted.shape) - predicted
+
+    def _reached(
+        self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
+    ) -> np.ndarray:
+        half = self._halves(points, move, held.scores[:, None], scale)
+        half = weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)
+        same = self.flat and scale is self.scale  # requested to be as wide at every location
+        return np.broadcast_to(half.max(axis=1, keepdims=True), half.shape) if same else half
+
+    def _halves(
+        self, points: Embedding, move: np.ndarray, scores: np.ndarray, scale: Any
+    ) -> np.ndarray:
+        """Half widths by each left-out model, (inputs, rows, locations)."""
+        (t, n, q), locations = move.shape, self.scale.size
+        flat = points.frame.kernel_features(like(move.reshape(t * n, q), points.coordinates))
+        moved = np.abs(host(self.model.output_kernel_.features.inverse(flat)))
+        units = np.reshape(scale, (*np.shape(scale)[: np.ndim(scale) - self.scale.ndim], locations))
+        return scores * units + moved.reshape(t, n, locations)
+
+    def _around(self, points: Embedding, half: Array) -> Bands:
+        middle = self._predicted(points)
+        half = half.reshape(middle.shape)
+        return Bands(middle - half, middle + half)
+
+
+class IntervalScore(BandScore):
+    """The residual of each value of an output by itself: an interval for each, at the level.
+
+    Other than a band, the intervals of an output hold all of its values together less often.
+    """
+
+    def __init__(self, model: Any, points: Embedding, y: Items):
+        super().__init__(model, points, y, flat=True)
+
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
+        """Return the residuals of each output, one column for each value."""
+        sizes = self._sizes(points, y, scale)
+        return sizes.reshape(len(sizes), -1)
+
+    def _reached(
+        self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
+    ) -> np.ndarray:
+        half = self._halves(points, move, held.scores, scale)
+        return weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)

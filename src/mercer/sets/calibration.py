@@ -1,0 +1,256 @@
+"""Calibrate prediction sets: on pairs held out, or by jackknife+ on left-out predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._arrays import Items
+from ..embedding import Embedding
+from ..estimators.fitted import Fitted
+from ..estimators.ridge import RidgeEstimator
+from ..solvers import Refused
+from .around import AroundScore
+from .certificate import Certificate, of_jackknife, of_loss, of_pool, too_few
+from .lists import as_loss, controlled_radius, risk_at, steps
+from .radii import CategoryRadii, EqualRadii, Radii, ShiftedRadii, categories, radii_by_category
+from .scales import LeftOutScales, Scale
+from .scores import CandidateScore, LeftOutScores, ListScore, Score
+from .weights import fewest_groups, row_weights, weighted_quantile
+
+
+class HeldPairs(NamedTuple):
+    """HeldPairs that sets are calibrated on: inputs, their points, outputs and groups."""
+
+    X: Items
+    points: Any
+    y: Items
+    labels: np.ndarray
+
+
+class CalibratedSets:
+    """Sets of new inputs, as calibrated."""
+
+    score: Score
+    radius: float = float("nan")
+
+    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+        """Return the set of each input; `beside` holds what else the model is told of inputs."""
+        raise NotImplementedError
+
+
+class CalibrationResult(NamedTuple):
+    """Calibrated sets, their certificate, and how often they hold the calibration outputs.
+
+    Attributes
+    ----------
+    sets, certificate
+        The sets, and the level that they are proven to reach.
+    coverage, outside
+        The fraction of the calibration outputs that their sets hold, and that no set can hold.
+    notes
+        What the user is to be warned of.
+    """
+
+    sets: CalibratedSets
+    certificate: Certificate
+    coverage: float
+    outside: float
+    notes: tuple[str, ...] = ()
+
+
+# -- on pairs held out ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeldOutSets(CalibratedSets):
+    """Sets with radii that were calibrated on pairs which the model has not seen."""
+
+    view: Any
+    score: Score
+    scale: Scale | None
+    radii: Radii
+
+    @property
+    def radius(self) -> float:  # type: ignore[override]
+        """The radius where all inputs have the same, else NaN."""
+        return self.radii.one
+
+    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+        """Return the outputs within the radius of each input."""
+        scale = None if self.scale is None else self.scale.at(X)
+        return self.score.sets(self.view.embed(X, **beside), self.radii.at(X), scale)
+
+
+def calibrate_by_miss(
+    view: Any,
+    score: Score,
+    scale: Scale | None,
+    pairs: HeldPairs,
+    level: float,
+    by: Any,
+    shift: Any,
+) -> CalibrationResult:
+    """Choose radii under which a set lacks the truth with a probability of at most 1 - level."""
+    X, points, y, labels = pairs
+    scores = score.scores(points, y, None if scale is None else scale.at(X))
+    names = _names(score, by, X, y)
+    radii = _radii(score, by, shift, X, scores, names, labels, level)
+    own = score.own_radii(radii.at(X), y)
+    met, outside = (scores <= own) & np.isfinite(scores), float(np.isinf(scores).mean())
+    certificate = of_pool(score, level, scores, labels)
+    notes = [too_few(level, fewest_groups(names, labels)), certificate.reason if outside else ""]
+    return CalibrationResult(
+        HeldOutSets(view, score, scale, radii),
+        certificate,
+        float(np.mean(met)),
+        outside,
+        tuple(filter(None, notes)),
+    )
+
+
+def _names(score: Score, by: Any, X: Items, y: Items) -> list | None:
+    """The category of each calibration pair; None where all are calibrated together."""
+    if by is None:
+        return None
+    if by != "class":
+        return categories(by, X)
+    if not isinstance(score, CandidateScore):
+        raise ValueError('by="class" is for lists out of one pool: use kind="candidates".')
+    return score.known(y).tolist()
+
+
+def _radii(
+    score: Score,
+    by: Any,
+    shift: Any,
+    X: Items,
+    scores: np.ndarray,
+    names: list | None,
+    labels: np.ndarray,
+    level: float,
+) -> Radii:
+    if (names is not None or shift is not None) and scores.ndim > 1:
+        raise ValueError('by= and shift= are for one score an output: use kind="band".')
+    if shift is not None:
+        return ShiftedRadii.of(shift, X, scores, labels, level)
+    if names is None:
+        return EqualRadii.of(scores, labels, level)
+    found = radii_by_category(scores, names, labels, level)
+    if not isinstance(score, CandidateScore) or by != "class":
+        return CategoryRadii(by, found)
+    return EqualRadii(np.array([found.get(i, np.inf) for i in range(len(score.number))]))
+
+
+def calibrate_by_loss(
+    view: Any, score: Score, pairs: HeldPairs, level: float, loss: Any
+) -> CalibrationResult:
+    """Choose the radius by the expected loss of the best output in a list."""
+    if not isinstance(score, ListScore):
+        raise ValueError('loss= is for lists of outputs: use kind="candidates".')
+    found = steps(score, pairs.points, pairs.y, as_loss(loss))
+    radius = controlled_radius(found, row_weights(pairs.labels), 1.0 - level)
+    risk = float(np.mean(risk_at(found, radius)))
+    sets = HeldOutSets(view, score, None, EqualRadii(radius))
+    certificate = of_loss(1.0 - level, risk, radius)
+    return CalibrationResult(
+        sets, certificate, 1.0 - risk, 0.0, tuple(filter(None, [certificate.reason]))
+    )
+
+
+# -- by jackknife+ --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JackknifeSets(CalibratedSets):
+    """Sets by the models that leave each group out.
+
+    Attributes
+    ----------
+    model, fitted
+        The model, and its solution prepared for leaving groups out.
+    score, scale
+        The score, and a scale that is the same for all left-out models; None for none.
+    posterior
+        Whether scores are in posterior deviations of the left-out models.
+    held
+        The scores of the left-out training outputs.
+    """
+
+    model: Any
+    fitted: Fitted
+    score: Any
+    scale: Scale | None
+    posterior: bool
+    held: LeftOutScores
+
+    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+        """Return sets that hold the jackknife+ sets of the inputs."""
+        checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
+        points, moves = self.fitted.embed(checked), self.fitted.moves(checked)
+        scales: Any = None
+        if self.posterior:
+            scales = LeftOutScales(self.fitted, self.score.by_location).at(checked)
+        elif self.scale is not None:
+            scales = self.scale.at(X)[:, None].__getitem__
+        return self.score.moved_sets(points, moves, self.held, scales)
+
+
+def left_out_points(model: RidgeEstimator) -> Embedding:
+    """Return left-out points, refused where left-out models have no closed form."""
+    fitted = model.fitted_
+    try:
+        if fitted.want.judge != "closed":
+            raise Refused(f"loss={model.loss_} is judged by refits")
+        next(fitted.moves(fitted.problem.inputs.items))
+        return fitted.left_out_points()
+    except Refused as error:
+        raise ValueError(
+            f'calibration="jackknife+" has no closed form for {model.kernel_} with '
+            f'loss={model.loss_}: use calibration="split".'
+        ) from error
+
+
+def calibrate_left_out(
+    model: RidgeEstimator,
+    score: Score,
+    scale: Scale | None,
+    posterior: bool,
+    pairs: HeldPairs,
+    level: float,
+) -> CalibrationResult:
+    """Score the left-out predictions of all training outputs.
+
+    Parameters
+    ----------
+    model
+        The fitted model.
+    score, scale, posterior
+        As in `JackknifeSets`.
+    pairs
+        All pairs, with left-out points.
+    level
+        The coverage.
+    """
+    X, points, y, labels = pairs
+    unit = None if scale is None else scale.at(X)
+    if posterior and isinstance(score, AroundScore):
+        unit = LeftOutScales(model.fitted_, score.by_location).own(score.scale.shape)
+    held = LeftOutScores(score.scores(points, y, unit), row_weights(labels), level)
+    radius = weighted_quantile(np.moveaxis(held.scores, 0, -1), held.weights, level)
+    outside = float(np.isinf(held.scores).mean())
+    stated = of_pool(score, max(0.0, 2.0 * level - 1.0), held.scores, labels)
+    certificate = of_jackknife(model, score, scale, stated)
+    notes = [too_few(level, fewest_groups(None, labels)), stated.reason if outside else ""]
+    if certificate is not stated:
+        notes.append(certificate.reason)
+    return CalibrationResult(
+        JackknifeSets(model, model.fitted_, score, scale, posterior, held),
+        certificate,
+        float(np.mean((held.scores <= radius) & np.isfinite(held.scores))),
+        outside,
+        tuple(filter(None, notes)),
+    )

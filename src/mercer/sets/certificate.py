@@ -1,0 +1,115 @@
+"""What level prediction sets are proven to reach, and why it may be less than requested."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..estimators.ridge import RidgeEstimator
+from .scales import Scale
+from .scores import Score
+from .weights import largest_share
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The level that holds for exchangeable groups whatever the data, on average over inputs.
+
+    Attributes
+    ----------
+    level
+        The level; NaN where none can be stated.
+    reason
+        Why it is less than requested; empty where it is not.
+
+    Examples
+    --------
+    >>> from mercer.sets import Certificate
+    >>> Certificate(0.9)
+    Certificate(level=0.9, reason='')
+    """
+
+    level: float
+    reason: str = ""
+
+
+def of_pool(score: Score, level: float, scores: np.ndarray, labels: np.ndarray) -> Certificate:
+    """Reduce a level by how often the pool of candidates may lack the truth."""
+    outside = np.isinf(scores)
+    if not score.lists or (score.complete and not outside.any()):
+        return Certificate(level)
+    left = max(0.0, level - largest_share(outside, labels))
+    if not outside.any():
+        return Certificate(left, "the pool of candidates may lack an output")
+    return Certificate(
+        left,
+        f"{outside.sum()} of {len(outside)} calibration outputs ({outside.mean():.0%}) are not in "
+        "the pool of candidates, so that no set can hold them: the level that can be stated is "
+        f"{left:.3g}, not {level:.3g}. Give candidates= that hold every output.",
+    )
+
+
+def of_jackknife(
+    model: RidgeEstimator, score: Score, scale: Scale | None, stated: Certificate
+) -> Certificate:
+    """Return the stated level where left-out models have not seen the example, else none."""
+    reasons = [*made_of_data(model), score.unproven, "" if scale is None else scale.unproven]
+    reasons = [reason for reason in reasons if reason]
+    if not reasons:
+        return stated
+    return Certificate(
+        math.nan,
+        "jackknife+ proves no coverage here, and proven_coverage_ is NaN: "
+        f'{"; ".join(reasons)}. Give these beforehand, or use calibration="split", which '
+        "proves the coverage requested.",
+    )
+
+
+def of_loss(bound: float, risk: float, radius: float) -> Certificate:
+    """Return the level of lists whose expected loss is at most `bound`."""
+    if np.isfinite(radius):
+        return Certificate(1.0 - bound)
+    return Certificate(
+        math.nan,
+        f"the expected loss cannot be brought under {bound:.3g}, and proven_coverage_ is NaN: "
+        f"lists of all candidates have {risk:.3g} on the calibration pairs. Give more "
+        "candidates= or more pairs.",
+    )
+
+
+def too_few(coverage: float, groups: float) -> str:
+    """Return a note where the sets must hold everything to be sure; else an empty string."""
+    if groups >= coverage * (groups + 1) - 1e-9:
+        return ""
+    needed = math.ceil(coverage / (1.0 - coverage) - 1e-9)
+    return (
+        f"{groups:.3g} groups to calibrate on cannot tell {coverage:g} from 1: every set holds "
+        f"every output. At least {needed} are needed, or a lower coverage."
+    )
+
+
+def made_of_data(model: RidgeEstimator) -> list[str]:
+    """Return the reasons why a fitted model was not given before the data were seen.
+
+    Left-out models hold kernels, operator, ridge and landmarks fixed. The theorem of jackknife+
+    needs models that have not seen the example through them either.
+    """
+    problem = model.fitted_.problem
+    kernel, maps = problem.kernel, (model.features, model.output_features)
+    reasons = [] if model.selected is None else [model.selected]
+    parts = {
+        "the output kernel was fitted on the data": problem.outputs.kernel.depends_on_data,
+        "landmarks or coordinates are drawn from the data": any(
+            map is not None and map.depends_on_data for map in maps
+        ),
+    }
+    if kernel.separable:
+        parts |= {
+            "the input kernel was fitted on the data": problem.inputs.kernel.depends_on_data,
+            "the operator is made of the outputs": kernel.operator.depends_on_data,
+        }
+    else:
+        parts["the operator-valued kernel was fitted on the data"] = kernel.depends_on_data
+    return reasons + [reason for reason, holds in parts.items() if holds]

@@ -1,0 +1,59 @@
+"""Refuse parameters of prediction sets that make no sense, alone or together."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from ..estimators.ridge import RidgeEstimator
+
+CHOICES = {
+    "calibration": ("split", "jackknife+"),
+    "kind": ("auto", "candidates", "ball", "band", "intervals"),
+    "scale": ("auto", "flat", "posterior", "residual"),
+}
+
+
+def check_model(model: Any, calibration: str) -> None:
+    """Refuse what does not fit and predict, or has no closed form where one is needed."""
+    if not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise TypeError(
+            "ConformalSets is for models that fit and predict, such as KernelDependency; got "
+            f"{model!r}."
+        )
+    if calibration == "jackknife+" and not isinstance(model, RidgeEstimator):
+        raise TypeError(
+            'calibration="jackknife+" needs the closed form of KernelDependency and '
+            f'KernelDependencyCV, which {type(model).__name__} lacks: use "split".'
+        )
+
+
+def fraction(value: Any, name: str) -> float:
+    """Return a parameter that must be a number between 0 and 1."""
+    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
+    return float(value)
+
+
+def check_choices(**given: str) -> None:
+    """Refuse a value that is none of those that a parameter may have."""
+    for name, value in given.items():
+        if value not in CHOICES[name]:
+            raise ValueError(f"{name} must be one of {CHOICES[name]}, got {value!r}.")
+
+
+def check_functions(by: Any, shift: Any) -> None:
+    """Refuse what is not a function of inputs."""
+    for name, value, allowed in (("by", by, 'None, "class" or'), ("shift", shift, "None or")):
+        named = name == "by" and isinstance(value, str) and value == "class"
+        if not (value is None or callable(value) or named):
+            raise ValueError(f"{name} must be {allowed} a function of inputs, got {value!r}.")
+
+
+def check_combination(calibration: str, **given: Any) -> None:
+    """Refuse two ways to calibrate at once, and a way that needs pairs held out without them."""
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
+    if named and calibration != "split":
+        raise ValueError(f'{named[-1]} needs calibration="split".')

@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Items, count
+from .._from_file import FromFile
+from .._parameters import parameters
+from ..estimators.pairs import group_labels, refuse_unequal, rows_of
+from .calibration import (
+    CalibrationResult,
+    HeldPairs,
+    calibrate_by_loss,
+    calibrate_by_miss,
+    calibrate_left_out,
+    left_out_points,
+)
+from .checks import check_choices, check_combination, check_functions, check_model, fraction
+from .fitting import (
+    fit_model,
+    given_beside,
+    held_out_rows,
+    label_probabilities,
+    rows_beside,
+    scale_of,
+    score_of,
+)
+from .lists import as_loss, positions_in, risk_at, steps
+from .models import Listing, as_points, checked_outputs
+from .scales import Scale
+from .scores import ListScore, Score
+from .shapes import contain, size
+
+
+@parameters
+class ConformalSets(FromFile, BaseEstimator):
+    """For each input the set of outputs that contains the truth with a stated probability.
+
+    Parameters
+    ----------
+    model
+        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", anything that
+        predicts: a `Pipeline` or a search around one of these, a `SequenceTransducer`, any
+        regressor or classifier of scikit-learn's kind. It is cloned and fitted.
+    coverage
+        The probability asked for.
+    calibration
+        "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
+        from all of it and calibrates on left-out predictions, which the closed form gives for
+        every group; what is met is about `coverage`, what is proven is 1 - 2 (1 - coverage) where
+        everything was given before the data were seen, and else nothing.
+    kind
+        "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
+        prediction; "auto" is "ball" where the output kernel gives the prediction directly.
+    candidates
+        The pool of outputs that may be in a set. None for all outputs where these are few
+        (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
+    held_out
+        The share of the groups that "split" keeps for calibration. None is a quarter, or more
+        where a quarter is few, up to half: K groups settle the coverage to within 1 / (K + 1),
+        which is to be at most a fifth of what may be missed.
+    random_state
+        Which ones.
+    scale
+        "auto" for bands that are wide at the places where residuals are large, "flat" for the same
+        width at every place. Two more adapt to the input: "posterior" has radii in proportion to
+        the posterior standard deviation of an output, "residual" in proportion to what a ridge
+        model of left-out residuals expects, and bands that follow places as far as that makes them
+        narrow. By jackknife+ "posterior" is proven where all was given; "residual" is not.
+    by
+        What sets are calibrated apart by (Mondrian sets): a function that returns a category for
+        each input, or "class", where lists are to hold each single output of the pool as often as
+        is asked for. The level then holds within each category. For calibration="split".
+    shift
+        A function that returns for each input how much likelier it is among the inputs to come
+        than among those learnt from; None where these are alike. For calibration="split".
+    loss
+        None: a set that lacks the truth is a miss. Or, for lists, "f1", "hamming", "edit" (edits
+        over the longer length) or a function of true and predicted outputs with values from 0 to
+        1: then the expected loss of the best output in a list is at most 1 - coverage (conformal
+        risk control). For calibration="split".
+
+    Attributes
+    ----------
+    model_
+        The fitted model.
+    proven_coverage_
+        The level that holds for exchangeable groups whatever the data, on average over inputs.
+        NaN where none can be stated; a warning says why. Where the pool of candidates may lack
+        the truth it is less by a 95 % upper confidence bound on how often it does.
+    level_
+        The coverage that was asked for at `fit`.
+    empirical_coverage_
+        The share of the calibration outputs that the sets made of them hold.
+    outside_
+        The share of the calibration outputs that are not in the pool of candidates.
+
+    Notes
+    -----
+    With groups, a new example is one of a new group: rows of one group count as one together
+    (hierarchical conformal prediction). The score of a candidate is how much farther it is from
+    g(x) than the nearest one, d²(y) - min d²: the nearest candidate is in every set, so that none
+    is empty. A ball or band by jackknife+ is one around the prediction that holds the jackknife+
+    set; its radius is an upper bound by the triangle inequality, not the smallest.
+
+    Jackknife+ is proven for models that treat examples alike and see all but one. A kernel,
+    operator or ridge that was chosen, a "median" length scale, an operator made of the outputs and
+    landmarks drawn from the data have seen the example that is left out, and so has the shape of
+    a band that is made of left-out residuals: then `proven_coverage_` is NaN.
+
+    References
+    ----------
+    Vovk, Gammerman, Shafer (2005). Tibshirani, Barber, Candès, Ramdas: Conformal prediction under
+    covariate shift (2019). Barber, Candès, Ramdas, Tibshirani: Predictive inference with
+    the jackknife+ (2021). Lee, Barber, Willett: Distribution-free inference with hierarchical
+    data (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ConformalSets, KernelDependency
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(200, 1))
+    >>> Y = np.hstack([np.sin(6 * X), np.cos(6 * X)]) + rng.normal(scale=0.1, size=(200, 2))
+    >>> sets = ConformalSets(KernelDependency(alpha=0.1), coverage=0.9).fit(X, Y)
+    >>> sets.proven_coverage_, len(sets.predict([[0.5]]))
+    (0.9, 1)
+    """
+
+    model: Any
+    coverage: float = 0.9
+    calibration: str = "split"
+    kind: str = "auto"
+    candidates: Items | None = None
+    held_out: float | None = None
+    random_state: Any = 0
+    scale: str = "auto"
+    by: Any = None
+    shift: Any = None
+    loss: Any = None
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None = None,
+        *,
+        context: Items | None = None,
+        candidates: Items | None = None,
+    ) -> ConformalSets:
+        """Learn and calibrate.
+
+        Parameters
+        ----------
+        X, y
+            HeldPairs, as the model takes them.
+        groups
+            A label for each pair: a new input is then a random one of a new group.
+        context
+            What else is known of each input, for models that take a context
+            (`SequenceTransducer`).
+        candidates
+            A list of outputs for each pair, which its set is drawn from.
+        """
+        self._check()
+        if y is None or count(X) != count(y):
+            got = "none" if y is None else count(y)
+            raise ValueError(
+                f"X and y must have the same length: got {count(X)} inputs and {got} outputs."
+            )
+        beside = given_beside(context, candidates, count(X))
+        labels = group_labels(groups, count(X))
+        fresh = clone(self)
+        fresh.level_ = float(self.coverage)
+        fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
+        found = fit(X, y, labels, beside)
+        fresh.calibrated_, fresh.certificate_ = found.sets, found.certificate
+        fresh.empirical_coverage_, fresh.outside_ = found.coverage, found.outside
+        for note in found.notes:
+            warnings.warn(note, stacklevel=2)
+        self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
+        return self
+
+    def _check(self) -> None:
+        check_model(self.model, self.calibration)
+        fraction(self.coverage, "coverage")
+        if self.held_out is not None:
+            fraction(self.held_out, "held_out")
+        check_choices(calibration=self.calibration, kind=self.kind, scale=self.scale)
+        check_functions(self.by, self.shift)
+        check_combination(self.calibration, by=self.by, shift=self.shift, loss=self.loss)
+
+    def _fit_split(
+        self, X: Items, y: Items, labels: np.ndarray, beside: dict[str, Any]
+    ) -> CalibrationResult:
+        """Fit on some of the groups, and calibrate on the others."""
+        held, rest = held_out_rows(labels, self._kept(int(labels.max()) + 1), self.random_state)
+        X_rest, y_rest, level = rows_of(X, rest), rows_of(y, rest), float(self.coverage)
+        self._fit_model(X_rest, y_rest, labels[rest], rows_beside(beside, rest))
+        score = self._score(lambda: self.view_.embed(X_rest))
+        scale = self._scale(score, X_rest, y_rest, labels[rest])
+        X, y = rows_of(X, held), checked_outputs(self.view_, rows_of(y, held))
+        points = self.view_.embed(X, **rows_beside(beside, held))
+        self.labels_ = label_probabilities(self.view_.output_kernel_, score, points, y)
+        pairs = HeldPairs(X, points, y, np.unique(labels[held], return_inverse=True)[1])
+        if self.loss is not None:
+            return calibrate_by_loss(self.view_, score, pairs, level, self.loss)
+        return calibrate_by_miss(self.view_, score, scale, pairs, level, self.by, self.shift)
+
+    def _fit_jackknife(
+        self, X: Items, y: Items, labels: np.ndarray, beside: dict[str, Any]
+    ) -> CalibrationResult:
+        """Fit on all pairs, and calibrate on left-out predictions."""
+        if beside:
+            raise ValueError(f'{next(iter(beside))}= needs calibration="split".')
+        self._fit_model(X, y, labels, {}, left_out=True)
+        model, posterior = self.model_, self.scale == "posterior"
+        # The model and the sets share one factorisation.
+        model.fitted_ = model.fitted_.leaving_out(labels)
+        points = left_out_points(model)
+        score = self._score(lambda: points, labels)
+        scale = self._scale(score, X, y, labels)
+        self.labels_ = label_probabilities(model.output_kernel_, score, points, model.outputs_)
+        pairs = HeldPairs(X, points, model.outputs_, labels)
+        scale = None if posterior else scale
+        return calibrate_left_out(model, score, scale, posterior, pairs, float(self.coverage))
+
+    def _kept(self, groups: int) -> int:
+        """How many groups are kept for calibration."""
+        if self.held_out is not None:
+            return max(1, round(self.held_out * groups))
+        fine = round(5.0 / (1.0 - self.coverage)) - 1
+        return max(round(groups / 4), min(fine, groups // 2))
+
+    def _fit_model(
+        self,
+        X: Items,
+        y: Items,
+        labels: np.ndarray,
+        beside: dict[str, Any],
+        left_out: bool = False,
+    ) -> None:
+        self.model_ = fit_model(self.model, X, y, labels, beside.get("context"), left_out)
+        self.view_ = as_points(self.model_, y, "candidates" in beside)
+        if left_out and isinstance(self.view_, Listing):
+            raise ValueError('candidates of each input need calibration="split".')
+
+    def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
+        flat = self.scale in ("flat", "posterior")
+        return score_of(self.view_, self.kind, self.candidates, flat, points, labels)
+
+    def _scale(self, score: Score, X: Items, y: Items, labels: np.ndarray) -> Scale | None:
+        level = float(self.coverage)
+        return scale_of(self.scale, score, self.model, self.view_, X, y, labels, level)
+
+    # -- attributes ---------------------------------------------------------------------------
+
+    @property
+    def proven_coverage_(self) -> float:
+        """The level of the certificate."""
+        return self.certificate_.level
+
+    @property
+    def radius_(self) -> float:
+        """The radius that all inputs share; NaN where they do not."""
+        return self.calibrated_.radius
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def predict(
+        self, X: Items, *, context: Items | None = None, candidates: Items | None = None
+    ) -> Sequence:
+        """Return one set for each input: a list of outputs, nearest first, a `Ball` or a `Band`.
+
+        Bands come as `Bands`, whose `lower` and `upper` are arrays.
+
+        Parameters
+        ----------
+        X
+            Inputs, as the model takes them.
+        context, candidates
+            What else is known of each input, and its list of outputs, where `fit` was given them.
+        """
+        check_is_fitted(self, "calibrated_")
+        return self.calibrated_.predict(X, given_beside(context, candidates, count(X)))
+
+    def predict_set(
+        self, X: Items, *, context: Items | None = None, candidates: Items | None = None
+    ) -> Sequence:
+        """Return the same as `predict`, under the name that it has in `AutoDependency`."""
+        return self.predict(X, context=context, candidates=candidates)
+
+    def covers(
+        self,
+        X: Items,
+        y: Items,
+        *,
+        context: Items | None = None,
+        candidates: Items | None = None,
+    ) -> np.ndarray:
+        """Return whether the set of each input holds its output."""
+        check_is_fitted(self, "calibrated_")
+        y = checked_outputs(self.view_, y)
+        refuse_unequal(X, y)
+        found = self.predict(X, context=context, candidates=candidates)
+        return contain(found, self.view_._flattened(y), self.view_.output_kernel_.space)
+
+    def losses(self, X: Items, y: Items) -> np.ndarray:
+        """Return the loss of the best output in the list of each input, where there is a `loss`."""
+        check_is_fitted(self, "calibrated_")
+        score = self.calibrated_.score
+        if self.loss is None or not isinstance(score, ListScore):
+            return 1.0 - self.covers(X, y)
+        y = checked_outputs(self.view_, y)
+        found = steps(score, self.view_.embed(X), y, as_loss(self.loss))
+        return risk_at(found, self.radius_)
+
+    def sizes(self, X: Items) -> np.ndarray:
+        """Return the number of outputs of each list, the radius of a ball, the width of a band."""
+        return np.array([size(s) for s in self.predict(X)])
+
+    def label_probabilities(self, X: Items) -> np.ndarray:
+        """Return how likely each label is in the true label set, one column for each label.
+
+        Calibrated on the pairs that the sets are calibrated on, as `predict_proba` of models is on
+        left-out points; the labels are ``labels_.classes_``.
+        """
+        check_is_fitted(self, "calibrated_")
+        if self.labels_ is None:
+            raise ValueError("label probabilities are for lists of label sets (Labels).")
+        return self.labels_.predict(self.view_.embed(X))
+
+    def positions(self, X: Items) -> np.ndarray:
+        """Return the positions that labels may have, a boolean array (inputs, labels, positions).
+
+        For rankings. The true positions of all labels are in it as often as the true ranking is in
+        the list.
+        """
+        return positions_in(self.predict(X), self.view_.output_kernel_.space)

@@ -1,0 +1,165 @@
+"""What prediction sets are made of: a fitted model, a score of outputs, a scale of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._arrays import Items, count
+from ..estimators.posterior import Posterior
+from ..estimators.probabilities import Probabilities
+from ..estimators.ridge import RidgeEstimator
+from ..estimators.saved_posterior import SavedVariance
+from ..kernels import Kernel
+from ..spaces import LabelSets
+from .around import AroundScore, BallScore, BandScore, IntervalScore
+from .models import Listing, Piped, fit_parameters
+from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
+from .scores import CandidateScore, RankedScore, Score
+
+
+def given_beside(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
+    """Return what is given beside n inputs, by name."""
+    named = {"context": context, "candidates": candidates}
+    found = {name: value for name, value in named.items() if value is not None}
+    for name, value in found.items():
+        if count(value) != n:
+            raise ValueError(
+                f"{name} must have one entry for each of the {n} inputs, got {count(value)}."
+            )
+    return found
+
+
+def rows_beside(beside: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
+    """Return some rows of what is given beside inputs."""
+    return {name: [value[i] for i in index] for name, value in beside.items()}
+
+
+def held_out_rows(
+    labels: np.ndarray, kept: int, random_state: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of so many groups drawn at random, and the other rows."""
+    names = check_random_state(random_state).permutation(labels.max() + 1)
+    if len(names) - kept < 2:
+        raise ValueError(
+            f"{len(names)} groups are too few to hold {kept} of them out: use "
+            'calibration="jackknife+".'
+        )
+    out = np.isin(labels, names[:kept])
+    return np.flatnonzero(out), np.flatnonzero(~out)
+
+
+def fit_model(
+    model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
+) -> Any:
+    """Fit a clone of the model; with `left_out` it makes what left-out models are read from."""
+    grouped = labels if len(np.unique(labels)) < len(labels) else None
+    fresh, given = clone(model), fit_parameters(model, grouped, context)
+    if not left_out:
+        return fresh.fit(X, y, **given)
+    fresh._wants_left_out = True
+    fresh.fit(X, y, **given)
+    del fresh._wants_left_out
+    return fresh
+
+
+def score_of(
+    view: Any,
+    kind: str,
+    candidates: Items | None,
+    flat: bool,
+    points: Callable[[], Any],
+    labels: np.ndarray | None = None,
+) -> Score:
+    """Return the score of a kind of sets.
+
+    Parameters
+    ----------
+    view
+        The fitted model, as one that predicts points or lists.
+    kind, candidates
+        As in `ConformalSets`.
+    flat
+        Whether bands are as wide at every location.
+    points
+        Makes the training points whose residuals give bands their shape.
+    labels
+        The groups of the training outputs, where they are to be left out one by one.
+    """
+    kernel = view.output_kernel_
+    if isinstance(view, Listing):
+        if kind not in ("auto", "candidates"):
+            raise ValueError(f'kind="{kind}" is not for lists of candidates.')
+        return RankedScore(kernel.space)
+    if kind == "auto":
+        kind = "ball" if kernel.predicts_directly else "candidates"
+    if kind == "candidates":
+        return CandidateScore(view, candidates, labels)
+    if not kernel.predicts_directly:
+        raise ValueError(
+            f'kind="{kind}" is for vectors and curves under a linear output kernel, and '
+            f'{kernel} is not linear: use kind="candidates".'
+        )
+    if kind == "ball":
+        return BallScore(view)
+    if kind == "intervals":
+        return IntervalScore(view, points(), view.outputs_)
+    return BandScore(view, points(), view.outputs_, flat)
+
+
+def scale_of(
+    name: str,
+    score: Score,
+    model: Any,
+    view: Any,
+    X: Items,
+    y: Items,
+    labels: np.ndarray,
+    level: float,
+) -> Scale | None:
+    """Return how hard inputs are; None where all are alike.
+
+    Parameters
+    ----------
+    name
+        As `scale` of `ConformalSets`.
+    score
+        The score that is scaled.
+    model, view
+        The model as given, and as fitted.
+    X, y, labels
+        The pairs that it was fitted on, and their groups.
+    level
+        The coverage.
+    """
+    if name not in ("posterior", "residual"):
+        return None
+    if not isinstance(score, AroundScore):
+        raise ValueError(f'scale="{name}" is for balls and bands, not for lists.')
+    if name == "posterior":
+        _keep_variance(view)
+        return PosteriorScale(view, score.by_location)
+    own = np.unique(labels, return_inverse=True)[1]
+    errors = left_out_errors(clone(model), view, X, y, own, score.by_location)
+    return residual_scale(view, errors, X, own, level, score.scale)
+
+
+def _keep_variance(view: Any) -> None:
+    """Have the model saved with its posterior variance, which sets of loaded models need."""
+    inner = view.model if isinstance(view, Piped) else view
+    if isinstance(inner, RidgeEstimator):
+        inner.variance_ = SavedVariance.of(Posterior(inner.fitted_, (), inner.flat_))
+
+
+def label_probabilities(
+    kernel: Kernel, score: Score, points: Any, y: Items
+) -> Probabilities | None:
+    """Calibrate the probabilities of labels where lists hold label sets, else return None."""
+    named = isinstance(kernel.space, LabelSets) and hasattr(kernel.multiple.kernel, "classes_")
+    if not (named and isinstance(score, CandidateScore)):
+        return None
+    return Probabilities(kernel).fit(points, y)

@@ -1,0 +1,210 @@
+"""Scores of outputs, and lists of the outputs that score within a radius."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._arrays import Array, Items, host, object_array, one, take
+from ..decoders.base import Ranked
+from ..embedding import Embedding
+from ..spaces import Space
+
+Moves = Iterator[tuple[slice, Array]]
+"""Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
+
+
+@dataclass(frozen=True)
+class LeftOutScores:
+    """Scores of the left-out training outputs, their weights, and the coverage."""
+
+    scores: np.ndarray
+    weights: np.ndarray
+    level: float
+
+
+class Score:
+    """How far an output is from a prediction, and the sets of outputs within a radius.
+
+    Attributes
+    ----------
+    lists, by_location
+        Whether sets are lists of outputs, and whether their widths differ by location.
+    complete
+        Whether every output can be in a set.
+    unproven
+        Why jackknife+ proves no level with this score; empty where it does.
+    """
+
+    lists: ClassVar[bool] = False
+    by_location: ClassVar[bool] = False
+    complete: bool
+    unproven: str = ""
+
+    def scores(self, points: Any, y: Items, scale: Any = None) -> np.ndarray:
+        """Return the score of each point's own output, infinite where no set can hold it."""
+        raise NotImplementedError
+
+    def sets(self, points: Any, radii: np.ndarray, scale: Any = None) -> Sequence:
+        """Return the sets of outputs that score at most the radius of their input."""
+        raise NotImplementedError
+
+    def own_radii(self, radii: np.ndarray, y: Items) -> np.ndarray:
+        """Return the radii that the scores of the outputs y are compared with."""
+        return radii
+
+
+class ListScore(Score):
+    """A score whose sets are lists of outputs, the best first."""
+
+    lists = True
+
+    def ranked(self, points: Any) -> list[tuple[np.ndarray, Items]]:
+        """Return for each point the scores of all outputs that a list may hold, and the outputs."""
+        raise NotImplementedError
+
+
+class CandidateScore(ListScore):
+    """The squared distance d²(y) - min d² over one pool of candidates.
+
+    The nearest candidate scores 0, so that no list is empty. Other outputs score infinity.
+
+    Parameters
+    ----------
+    model
+        The fitted model.
+    candidates
+        The pool; None for all outputs where the space is small enough to enumerate them, and else
+        for the training outputs.
+    labels
+        The groups of the training outputs, where they are to be left out one by one.
+    """
+
+    def __init__(self, model: Any, candidates: Items | None, labels: np.ndarray | None = None):
+        kernel = self.kernel = model.output_kernel_
+        pool, self.alone = candidates, None
+        self.complete = False
+        if candidates is None:
+            pool = kernel.space.every(model.outputs_)
+            self.complete = pool is not None
+        owned = pool is None
+        pool = model.outputs_ if owned else kernel.as_outputs(pool)
+        positions, numbers = kernel.space.unique(pool)
+        self.outputs = take(pool, positions)
+        self.number = {key: i for i, key in enumerate(kernel.space.keys(self.outputs))}
+        if owned:
+            self.unproven = "the pool of candidates is the training outputs"
+        if labels is not None and owned:
+            self.alone = alone(numbers, labels)
+
+    def _farther(self, points: Embedding) -> np.ndarray:
+        """d²(y) - ‖g‖² of every candidate, one row for each point."""
+        return -host(points.scores(self.outputs))
+
+    def gaps(self, points: Embedding) -> np.ndarray:
+        """Return d²(y) - min d² of every candidate, one row for each point."""
+        D = self._farther(points)
+        if points.left_out is not None and self.alone is not None:
+            D = np.where(self.alone, np.inf, D)
+        return D - D.min(axis=1, keepdims=True)
+
+    def known(self, y: Items) -> np.ndarray:
+        """Return the number of each output among the candidates, -1 for none."""
+        return np.array([self.number.get(key, -1) for key in self.kernel.space.keys(y)])
+
+    def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
+        """Return d²(y) - min d² of each point's own output."""
+        D, known = self.gaps(points), self.known(y)
+        return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
+
+    def own_radii(self, radii: np.ndarray, y: Items) -> np.ndarray:
+        """Return of radii for each candidate that of each output."""
+        return radii if radii.ndim == 1 else radii[np.arange(len(radii)), self.known(y)]
+
+    def ranked(self, points: Embedding) -> list[tuple[np.ndarray, Items]]:
+        """Return the scores of all candidates in increasing order, and the candidates."""
+        orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in self.gaps(points)]
+        return [(gaps[order], take(self.outputs, order)) for gaps, order in orders]
+
+    def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> list[list]:
+        """Return the candidates within the radius of their input, nearest first.
+
+        `radii` has one value for each input, or one row with a value for each candidate.
+        """
+        D = self._farther(points)
+        return [
+            self._listed(row, row - row.min() <= radius)
+            for row, radius in zip(D, radii, strict=True)
+        ]
+
+    def moved_sets(
+        self, points: Embedding, moves: Moves, held: LeftOutScores, scales: Any = None
+    ) -> list[list]:
+        """Return the candidates whose score under the left-out models exceeds not too many."""
+        E = host(points.frame.evaluate(self.outputs))
+        D, sets = self._farther(points), []
+        for rows, move in moves:
+            for t, by_group in zip(range(rows.start, rows.stop), host(move), strict=True):
+                moved = D[t] + 2.0 * by_group @ E.T  # (rows of calibration, candidates)
+                if self.alone is not None:
+                    moved[self.alone] = np.inf  # the model that leaves it out never saw it
+                moved -= moved.min(axis=1, keepdims=True)
+                above = held.weights @ (held.scores[:, None] < moved)
+                inside = above < held.level - 1e-12
+                inside[np.argmin(D[t])] = True
+                sets.append(self._listed(D[t], inside))
+        return sets
+
+    def _listed(self, distances: np.ndarray, inside: np.ndarray) -> list:
+        order = np.argsort(distances, kind="stable")
+        return [one(self.outputs, int(i)) for i in order if inside[i]]
+
+
+def alone(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return whether an output (column) is that of the example's own group (row) alone."""
+    groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
+    for number, label in zip(numbers, labels, strict=True):
+        groups[number].add(label)
+    owner = np.array([next(iter(g)) if len(g) == 1 else -1 for g in groups])
+    return labels[:, None] == owner[None, :]
+
+
+class RankedScore(ListScore):
+    """How far an output scores below the best, over the list that a model ranks for each input.
+
+    Parameters
+    ----------
+    space
+        The space of the outputs, which tells them apart.
+    """
+
+    complete = False
+
+    def __init__(self, space: Space):
+        self.space = space
+
+    def scores(self, points: list[Ranked], y: Items, scale: Any = None) -> np.ndarray:
+        """Return the gap between the best score and that of each input's own output."""
+        found = []
+        for ranked, own in zip(points, self.space.keys(y), strict=True):
+            keys = self.space.keys([output for output, _ in ranked])
+            known = own in keys
+            found.append(ranked[0][1] - ranked[keys.index(own)][1] if known else np.inf)
+        return np.array(found)
+
+    def ranked(self, points: list[Ranked]) -> list[tuple[np.ndarray, Items]]:
+        """Return the gaps of the outputs of each list, and the outputs."""
+        return [
+            (np.array([row[0][1] - score for _, score in row]), object_array([o for o, _ in row]))
+            for row in points
+        ]
+
+    def sets(self, points: list[Ranked], radii: np.ndarray, scale: Any = None) -> list[list]:
+        """Return the outputs that score at most the radius below the best."""
+        return [
+            [output for output, score in ranked if ranked[0][1] - score <= radius]
+            for ranked, radius in zip(points, radii, strict=True)
+        ]

@@ -1,0 +1,78 @@
+"""Weights of calibration rows, and quantiles under them: groups count alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def row_mass(labels: np.ndarray) -> np.ndarray:
+    """Return one over the size of each row's group, its probability in a random draw of a row."""
+    return 1.0 / np.bincount(labels)[labels]
+
+
+def row_weights(labels: np.ndarray) -> np.ndarray:
+    """Return the weights of calibration rows: each group weighs as much as the one to come.
+
+    One over (K + 1) for each of K groups, divided among its rows. What is left, 1 / (K + 1), is
+    the weight of the new group, whose score is unknown.
+    """
+    return normalised(row_mass(labels))
+
+
+def normalised(mass: np.ndarray) -> np.ndarray:
+    """Divide masses by their sum and that of the new group, at most one."""
+    return mass / (mass.sum() + 1.0)
+
+
+def rows_by_category(names: list) -> dict[Any, np.ndarray]:
+    """Return the calibration rows of each category."""
+    found: dict[Any, list[int]] = {}
+    for row, name in enumerate(names):
+        found.setdefault(name, []).append(row)
+    return {name: np.array(rows) for name, rows in found.items()}
+
+
+def category_weights(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the weights of the rows of one category, under which sets hold a random row of it.
+
+    A new example is a random row of a new group. Given its category, a group counts in proportion
+    to the fraction of its rows in that category, so that a row weighs one over the size of its
+    whole group. The new group counts as one, the most that it can.
+    """
+    return normalised(row_mass(labels)[rows])
+
+
+def fewest_groups(names: list | None, labels: np.ndarray) -> float:
+    """Return the number of groups in the smallest category, each by its fraction of rows there."""
+    mass = row_mass(labels)
+    if names is None:
+        return float(mass.sum())
+    return min(float(mass[rows].sum()) for rows in rows_by_category(names).values())
+
+
+def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
+    """Return the smallest score that at least `level` of the weight does not exceed.
+
+    Along the last axis. Infinite where all scores together weigh less than that.
+    """
+    order = np.argsort(scores, axis=-1)
+    ranked = np.take_along_axis(scores, order, axis=-1)
+    # A tolerance: 18 / 20 of the weight is nine tenths, whatever rounding says.
+    enough = np.cumsum(weights[order], axis=-1) >= level - 1e-12
+    first = np.argmax(enough, axis=-1)
+    found = np.take_along_axis(ranked, first[..., None], axis=-1)[..., 0]
+    return np.where(enough.any(axis=-1), found, np.inf)
+
+
+def largest_share(outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95) -> float:
+    """Return an upper confidence bound on the probability that a new group has such an output.
+
+    By Clopper and Pearson, over groups; a group counts if one of its rows does.
+    """
+    from scipy.stats import beta  # slow to import, not always needed
+
+    groups = np.unique(labels)
+    hit = len(np.unique(labels[outside]))
+    return 1.0 if hit == len(groups) else float(beta.ppf(confidence, hit + 1, len(groups) - hit))

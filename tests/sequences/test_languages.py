@@ -1,0 +1,78 @@
+"""Simulated languages: copying of unseen letters, and vowel harmony across neutral vowels."""
+
+import numpy as np
+import pytest
+
+from mercer import SequenceTransducer, load, save
+from mercer.kernels._sequences import Alphabet
+from mercer.sequences.transduction.harmony import harmony_classes
+
+BACK, FRONT, NEUTRAL = "aou", "äöy", "ei"
+CONSONANTS = "hjklmnprstv"
+
+
+def stems(n, seed, neutral=(0, 3)):
+    """Stems whose first vowels are back or front and whose last vowels are neutral."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        own = BACK if rng.integers(2) else FRONT
+        vowels = [rng.choice(list(own)) for _ in range(rng.integers(1, 3))]
+        vowels += [rng.choice(list(NEUTRAL)) for _ in range(rng.integers(*neutral))]
+        syllables = [
+            rng.choice(list(CONSONANTS)) + v + rng.choice(["", "", "s", "n"]) for v in vowels
+        ]
+        found.append("".join(syllables))
+    return found
+
+
+def with_case(stem):
+    """Return the stem with -na after a back vowel, -nä after a front one."""
+    governing = [v for v in stem if v in BACK + FRONT][-1]
+    return stem + ("na" if governing in BACK else "nä")
+
+
+def test_transparent_vowels_are_found():
+    words = list(map(with_case, stems(300, 0)))
+    alphabet = Alphabet.of(words)
+    member = np.array([s in BACK + FRONT + NEUTRAL for s in alphabet.symbols])
+    classes = harmony_classes(alphabet.encode(words), member) % 3
+    kind = dict(zip(alphabet.symbols, classes, strict=True))
+    assert {kind[v] for v in NEUTRAL + CONSONANTS} == {0}
+    assert len({kind[v] for v in BACK}) == len({kind[v] for v in FRONT}) == 1
+    assert {kind["a"], kind["ä"]} == {1, 2}
+
+
+def test_languages_without_harmony_have_no_classes():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("kt")) + rng.choice(list("aeiou")) for _ in range(4))
+             for _ in range(300)]  # fmt: skip
+    alphabet = Alphabet.of(words)
+    member = np.array([s in "aeiou" for s in alphabet.symbols])
+    assert not harmony_classes(alphabet.encode(words), member).any()
+
+
+def test_harmony_passes_over_neutral_vowels():
+    """The governing vowel is three to five syllables before the suffix."""
+    X, new = stems(200, 0), stems(100, 1, neutral=(3, 6))
+    model = SequenceTransducer(direction="forward", tiers=[BACK + FRONT + NEUTRAL])
+    model.fit(X, list(map(with_case, X)))
+    assert model.score(new, list(map(with_case, new))) > 0.9
+
+
+@pytest.fixture(scope="module")
+def plurals():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abdegilmnorst"), rng.integers(3, 7))) for _ in range(120)]
+    return SequenceTransducer().fit(words, [word + "s" for word in words])
+
+
+def test_unseen_letters_are_copied(plurals, tmp_path):
+    new = ["quiz", "café", "ñandú", "z", "xyqw"]
+    wanted = [word + "s" for word in new]
+    assert list(plurals.predict(new)) == wanted
+    save(plurals, tmp_path / "model.mercer")
+    assert list(load(tmp_path / "model.mercer").predict(new)) == wanted
+    assert plurals.predict(["quiz"], candidates=[["quip", "quizs", "quits"]])[0] == "quizs"
+    (best, probability), *_ = plurals.predict_proba(["quiz"])[0]
+    assert best == "quizs" and probability > 0.9

@@ -1,0 +1,25 @@
+"""The first compilation in an environment is announced by one line on stderr."""
+
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import numpy as np
+from mercer.sequences.transduction._key_loops import found, hash_table
+keys = np.arange(1, 5, dtype=np.uint64)
+print(found(keys, hash_table(keys, 16), keys[2]))
+"""
+
+
+def test_compilation_is_announced_once(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    lines = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout == "2\n"
+        lines.append(done.stderr.splitlines())
+    assert len(lines[0]) == 1 and "mercer compile" in lines[0][0]
+    assert lines[1] == []

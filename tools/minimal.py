@@ -1,0 +1,118 @@
+"""Check an environment that has `pip install .` without extras: `make minimal`.
+
+The snippets of the README run, and every part that needs an extra names it in one sentence before
+anything is fitted.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from click.testing import CliRunner
+
+import mercer
+from mercer.cli import main as command_line
+
+README = Path(__file__).parents[1] / "README.md"
+MODULES = {
+    "dask": "dask", "demo": "starlette", "excel": "openpyxl", "faiss": "faiss", "fetch": "pooch",
+    "graphs": "ot", "molecules": "rdkit", "parquet": "pyarrow", "plots": "matplotlib",
+    "strings": "rapidfuzz", "torch": "torch",
+}  # fmt: skip
+"""One module of each extra."""
+X = np.arange(24.0).reshape(12, 2)
+STRINGS = ["ab", "ba", "abb", "bab"] * 3
+
+
+def run(*arguments: str) -> None:
+    """Run the command line; its message becomes an ImportError."""
+    result = CliRunner().invoke(command_line, arguments)
+    if result.exit_code:
+        raise ImportError(result.stderr)
+
+
+def fit(output_kernel: Any, y: Any, decoder: Any = None) -> None:
+    """Fit a model of some outputs."""
+    mercer.KernelDependency("rbf", output_kernel, alpha=1.0, decoder=decoder).fit(X, y)
+
+
+def cases() -> list[tuple[str, Callable[[], Any]]]:
+    """Return the extras and what needs them."""
+    from mercer.decoders import ByLoss, Candidates, GromovWassersteinBarycenter
+    from mercer.kernels import RBF, Fingerprint, ShortestPath, Spectrum
+
+    graphs = [(np.ones((n, n)), ["a"] * n) for n in range(1, 13)]
+    return [
+        ("demo", mercer.demo.serve),
+        ("demo", lambda: run("demo")),
+        ("excel", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.xlsx")),
+        ("excel", lambda: run("fit", "table.xlsx")),
+        ("faiss", lambda: fit(RBF(1.0), X, Candidates(index="faiss"))),
+        ("fetch", lambda: mercer.datasets.fetch("usps", ".")),
+        ("graphs", lambda: fit(ShortestPath(), graphs, GromovWassersteinBarycenter())),
+        ("molecules", lambda: fit(Fingerprint(), ["CCO", "CC", "C"] * 4)),
+        ("parquet", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.parquet")),
+        ("plots", lambda: run("fit", "table.csv", "--report", "report.html", "-o", "new.mercer")),
+        ("plots", lambda: mercer.plots.completions(np.zeros((2, 3, 4)), {})),
+        ("strings", lambda: fit(Spectrum(2), STRINGS, ByLoss("edit"))),
+        ("strings", lambda: mercer.metrics.edit_distance(["a"], ["b"])),
+        ("torch", lambda: mercer.train_network(mercer.KernelDependency("rbf"), X, X)),
+    ]
+
+
+def problem_with(extra: str, use: Callable[[], Any]) -> str:
+    """Return what is wrong with the sentence about a missing extra; nothing if it is right."""
+    fitted = []
+
+    def watch(frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_name == "factor" and "solvers" in code.co_filename:
+            fitted.append(code)
+
+    sys.setprofile(watch)
+    try:
+        use()
+    except ImportError as problem:
+        sentence = str(problem)
+    except Exception as problem:
+        return f"gives {type(problem).__name__}: {problem}"
+    else:
+        return "needs no extra"
+    finally:
+        sys.setprofile(None)
+    if f'pip install "mercer[{extra}]"' not in sentence:
+        return f"says {sentence}"
+    return "is named only after a model was fitted" if fitted else ""
+
+
+def main() -> int:
+    """Return the number of problems, which are printed."""
+    present = [extra for extra, module in MODULES.items() if find_spec(module)]
+    if present:
+        print(f"this environment has extras: {', '.join(present)}")
+        return 1
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, tried = doctest.testfile(str(README), module_relative=False, optionflags=flags)
+    print(f"README: {tried - failed} of {tried} lines run as shown")
+    os.chdir(tempfile.mkdtemp())
+    Path("table.csv").write_text("x,y\n" + "".join(f"{i},{i * i}\n" for i in range(12)))
+    Path("table.xlsx").write_bytes(b"PK\x03\x04 a spreadsheet")
+    run("fit", "table.csv", "-o", "model.mercer")
+    for number, (extra, use) in enumerate(cases()):
+        why = problem_with(extra, use)
+        failed += bool(why)
+        print(f"{extra} ({number}): {why or 'named'}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
