@@ -26,17 +26,8 @@ from mercer.metrics import character_error_rate, exact_match
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "no joint model": {"joint_weight": 0.0},
-    "joint 0.2": {"joint_weight": 0.2},
-    "joint 0.3": {"joint_weight": 0.3},
-    "joint 0.6": {"joint_weight": 0.6},
     "alpha 0.7": {"alpha": 0.7},
     "alpha 3": {"alpha": 3.0},
-    "history 3": {"history": 3},
-    "order 5": {"order": 5},
-    "order 6": {"order": 6},
-    "ends 2": {"ends": 2},
-    "ends 5": {"ends": 5},
     "max_chunk 2": {"max_chunk": 2},
     "radius 5": {"kernel": LocalWindow(5)},
     "radius 6, decay 0.6": {"kernel": LocalWindow(6, 0.6)},

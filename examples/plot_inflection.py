@@ -25,7 +25,7 @@ for size in sizes:
     model.fit(lemmas[train], forms[train], context=tags[train])
     with_context.append(model.score(lemmas[held], forms[held], context=tags[held]))
     tokens = [("<", *lemma, ">", *asked) for lemma, asked in zip(lemmas, tags, strict=True)]
-    plain = SequenceTransducer(unalignable="skip", tiers=None, ends=0)
+    plain = SequenceTransducer(unalignable="skip", tiers=None)
     plain.fit([tokens[i] for i in train], forms[train])
     as_tokens.append(plain.score([tokens[i] for i in held], forms[held]))
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .estimators import (
         Blend,
         ForestDependency,
+        JointKernelMap,
         KernelDependency,
         KernelDependencyCV,
         LocalLaw,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .estimators.train_network import train_network
     from .estimators.tune import tune
     from .persistence import DamagedModel, Limits, load, register, save
-    from .sequences import JointKernelMap, MaxMarginMarkovNetwork, SequenceTransducer
+    from .sequences import MaxMarginMarkovNetwork, SequenceTransducer
     from .sets import ConformalSets
 
 __version__ = "0.2.0"

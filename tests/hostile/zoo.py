@@ -64,8 +64,8 @@ MORE = [
     (KernelDependency(k.RBF(), k.Hamming(), decoder=d.Candidates(RANKS)), NUMBERS, RANKS),
     (KernelDependency(k.RBF(), k.RBF(), decoder=d.Candidates(index="faiss")), NUMBERS, VECTORS),
     (KernelDependency(k.RBF(1.0), k.Linear(), decoder=d.Simplex()), NUMBERS, SHARES),
-    (SequenceTransducer(order=2, history=1, temperature=0.15, lm_weight=0.1), LONGER, SPELT),
-    (SequenceTransducer(beam=None, history=0, order=1), LONGER, SPELT),
+    (SequenceTransducer(folds=None), LONGER, SPELT),
+    (SequenceTransducer(beam=None, direction="forward"), LONGER, SPELT),
 ]  # fmt: skip
 
 

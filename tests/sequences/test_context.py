@@ -7,6 +7,7 @@ from sklearn.base import clone
 from mercer import SequenceTransducer, load, save
 from mercer.kernels import RBF, Labels, LocalWindow
 from mercer.kernels._sequences import Alphabet, Codes
+from mercer.sequences.transduction import task
 from mercer.sequences.transduction.inputs import InputCoder, reversed_codes
 from mercer.sequences.transduction.side_information import LabelContext
 from mercer.sequences.transduction.tiers import learnt_class, once_class
@@ -79,7 +80,7 @@ def test_context_is_asked_for_and_refused_by_name(model, forms):
     with pytest.raises(ValueError, match="one item for each of 64 inputs, got 63"):
         SequenceTransducer().fit(X, y, context=tags[1:])
     with pytest.raises(ValueError, match="without a context"):
-        SequenceTransducer(temperature=0.2, lm_weight=0.1).fit(X, y).predict(X, context=tags)
+        SequenceTransducer(folds=None).fit(X, y).predict(X, context=tags)
     with pytest.raises(ValueError, match=r"context\[0\] must be a label"):
         SequenceTransducer().fit(X, y, context=[{"a": 1}] * len(X))
     with pytest.raises(ValueError, match="context_kernel is given but no context"):
@@ -121,7 +122,7 @@ def test_models_do_not_share_a_context_kernel(forms):
     X, _, y = parts(forms[0][:20])
     kernel = RBF("median")
     rows = np.random.default_rng(0).normal(size=(20, 2))
-    first = SequenceTransducer(LocalWindow(1), context_kernel=kernel, temperature=0.2, lm_weight=0)
+    first = SequenceTransducer(LocalWindow(1), context_kernel=kernel, folds=None)
     second = clone(first)
     before = first.fit(X, y, context=rows).predict_top(X, context=rows)
     second.set_params(context_kernel=kernel).fit(X, y, context=100 * rows)
@@ -133,7 +134,7 @@ def test_tables_and_rows_of_labels_are_contexts(forms):
     pandas = pytest.importorskip("pandas")
     X, tags, y = parts(forms[0])
     given = [tuple((*labels, "-")[:3]) for labels in tags]
-    quick = SequenceTransducer(LocalWindow(2), temperature=0.2, lm_weight=0.1)
+    quick = SequenceTransducer(LocalWindow(2), folds=None)
     model = clone(quick).fit(X, y, context=given)
     rows = pandas.DataFrame(given, index=range(7, 7 + len(X)))
     for other in (rows, rows.to_numpy(), np.array(given), pandas.Series(given, index=rows.index)):
@@ -141,13 +142,13 @@ def test_tables_and_rows_of_labels_are_contexts(forms):
         assert (same.predict(X, context=other) == model.predict(X, context=given)).all()
 
 
-def test_context_features_are_the_product_kernel(forms):
-    """Features of windows and labels have the inner products LocalWindow × (1 + μ k_context)."""
+def test_context_features_are_the_product_kernel(forms, monkeypatch):
+    """Features of windows and labels have the inner products LocalWindow × (1 + k_context)."""
+    monkeypatch.setattr(task, "ENDS", 0)
+    monkeypatch.setattr(task, "HISTORY", 0)
     X, tags, y = parts(forms[0][:6])
-    mu = 0.7
     model = SequenceTransducer(
-        LocalWindow(1), tiers=None, ends=0, history=0, context_weight=mu, temperature=0.2,
-        lm_weight=0.1, unalignable="skip",
+        LocalWindow(1), tiers=None, folds=None, unalignable="skip"
     ).fit(X, y, context=tags)  # fmt: skip
     inputs = model.coder_.encode(X, tags)
     columns = model.model_.contexts.columns(inputs)
@@ -161,7 +162,7 @@ def test_context_features_are_the_product_kernel(forms):
         * 0.45 ** (hi - lo) for lo in (-1, 0) for hi in (0, 1)
     )  # fmt: skip
     common = np.array([[len(set(s) & set(t)) + (set(s) == set(t)) for t in tags] for s in tags])
-    expected = window + mu * near * common[np.ix_(codes.rows, codes.rows)]
+    expected = window + near * common[np.ix_(codes.rows, codes.rows)]
     gram = np.zeros(expected.shape)
     for i in range(len(items)):
         for j in range(len(items)):
@@ -208,7 +209,7 @@ def test_harmony_needs_tiers(forms):
     new = [(stem + "ttkkpp", tags) for stem, tags in forms[1]]
     X, tags, y = parts(far)
     X_new, tags_new, y_new = parts(new)
-    near = SequenceTransducer(LocalWindow(2), tiers=None, ends=0).fit(X, y, context=tags)
+    near = SequenceTransducer(LocalWindow(2), tiers=None).fit(X, y, context=tags)
     tiers = SequenceTransducer(LocalWindow(2), tiers=["aeiou"]).fit(X, y, context=tags)
     assert tiers.score(X_new, y_new, context=tags_new) > near.score(X_new, y_new, context=tags_new)
 
@@ -228,7 +229,7 @@ def test_outlines_know_open_syllables_by_any_consonant():
     y, more = said(X), list("mnprst")  # the other consonants are heard alone
     scores = []
     for tiers in (["ae"], None):
-        model = SequenceTransducer(LocalWindow(1), tiers=tiers, temperature=0.2, lm_weight=0.0)
+        model = SequenceTransducer(LocalWindow(1), tiers=tiers, folds=None)
         model.fit([*X, *more], [*y, *map(str.upper, more)])
         scores.append(model.score(new, said(new)))
     assert scores[0] > 0.9 > scores[1]
@@ -243,9 +244,10 @@ def test_bad_tiers_are_named(tiers):
 # -- direction --------------------------------------------------------------------------------
 
 
-def test_backward_is_forward_on_mirrored_pairs(forms):
+def test_backward_is_forward_on_mirrored_pairs(forms, monkeypatch):
     X, _, y = parts([(stem, TAGS[1]) for stem, _ in forms[0]])
-    given = {"temperature": 0.2, "lm_weight": 0.1, "tiers": ["aeiou"], "ends": 0}
+    monkeypatch.setattr(task, "ENDS", 0)
+    given = {"folds": None, "tiers": ["aeiou"]}
     backward = SequenceTransducer(LocalWindow(2), direction="backward", max_chunk=4, **given)
     mirrored = SequenceTransducer(LocalWindow(2), max_chunk=4, **given)
     new = [stem for stem, _ in forms[1]]
@@ -280,7 +282,7 @@ def test_models_with_context_are_saved(model, forms, tmp_path):
 def test_both_directions_agree_on_the_mean_of_their_scores(forms):
     X, tags, y = parts(forms[0])
     X_new, tags_new, _ = parts(forms[1][:6])
-    given = {"temperature": 0.2, "lm_weight": 0.1}
+    given = {"folds": None}
     both = SequenceTransducer(LocalWindow(2), direction="both", **given).fit(X, y, context=tags)
     lists = [[o for o, _ in row] for row in both.predict_top(X_new, 4, context=tags_new)]
     scores = []

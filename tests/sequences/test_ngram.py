@@ -61,7 +61,7 @@ def test_tables_that_would_not_fit_are_refused(monkeypatch):
 def test_joint_models_are_distributions_also_of_outlines():
     """After any events the probabilities of all that can follow sum to one."""
     X = ["ban", "bana", "tab", "nat", "ant", "bat"]
-    model = SequenceTransducer(tiers=["a"], temperature=0.2, lm_weight=0.1, joint_weight=0.3)
+    model = SequenceTransducer(tiers=["a"], folds=None)
     fitted = model.fit(X, X).model_
     known = int(fitted.emissions.first[-1])  # the last symbol is the unknown one
     for joint in (fitted.joint, fitted.outline):
@@ -77,5 +77,5 @@ def test_joint_models_are_distributions_also_of_outlines():
 
 def test_without_vowels_there_is_no_outline():
     X = ["ban", "tab", "nat"]
-    model = SequenceTransducer(tiers=None, temperature=0.2, lm_weight=0.1, joint_weight=0.3)
+    model = SequenceTransducer(tiers=None, folds=None)
     assert model.fit(X, X).model_.outline is None

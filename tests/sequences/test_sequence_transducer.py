@@ -11,6 +11,7 @@ from mercer import SequenceTransducer
 from mercer.kernels import RBF, LocalWindow
 from mercer.kernels._sequences import Codes
 from mercer.operators import ConditionalCovariance, Covariance
+from mercer.sequences.transduction import task
 from mercer.testing import check_structured_estimator
 
 RULES = {"a": "A", "b": "B", "c": "KS", "h": "", "n": "N"}
@@ -31,7 +32,7 @@ def words():
 
 @pytest.fixture(scope="module")
 def model(words):
-    return SequenceTransducer(LocalWindow(2), max_chunk=2, order=3, direction="forward").fit(
+    return SequenceTransducer(LocalWindow(2), max_chunk=2, direction="forward").fit(
         words, list(map(spelt, words))
     )
 
@@ -95,11 +96,12 @@ def test_search_without_beam_equals_enumeration(model, x, k):
     np.testing.assert_allclose([s for _, s in found], [s for _, s in expected], rtol=1e-9)
 
 
-def test_local_map_solves_the_ridge_equation(words):
+def test_local_map_solves_the_ridge_equation(words, monkeypatch):
     y = list(map(spelt, words))
-    model = SequenceTransducer(LocalWindow(1), 0.5, max_chunk=2, history=0, tiers=None, ends=0).fit(
-        words, y
-    )
+    monkeypatch.setattr(task, "ENDS", 0)
+    monkeypatch.setattr(task, "HISTORY", 0)
+    model = SequenceTransducer(LocalWindow(1), 0.5, max_chunk=2, tiers=None, folds=None)
+    model.fit(words, y)
     E = model.model_.emissions
     items, chunks = [], []
     for i, x in enumerate(words):
@@ -179,10 +181,10 @@ def test_equal_inputs_leave_nothing_out():
     assert model.predict(["ab"])[0] == "AB"
 
 
-def test_given_parameters_are_not_chosen(words):
-    model = SequenceTransducer(temperature=0.2, lm_weight=0.0).fit(words, list(map(spelt, words)))
-    assert (model.temperature_, model.lm_weight_) == (0.2, 0.0)
+def test_nothing_is_left_out_without_folds(words):
+    model = SequenceTransducer(folds=None).fit(words, list(map(spelt, words)))
     assert model.left_out_accuracy_ is None
+    assert model.score(words, list(map(spelt, words))) > 0.9
 
 
 def test_operator_on_chunks(words):
@@ -213,7 +215,7 @@ def test_copies_refits_and_cross_validation(model, words):
         model.fit(words, y[:-1])
     assert list(model.predict(words)) == list(predicted)
     X = np.array(words, dtype=object)
-    crossed = cross_val_predict(clone(model).set_params(temperature=0.2, lm_weight=0.1), X, y, cv=2)
+    crossed = cross_val_predict(clone(model).set_params(folds=None), X, y, cv=2)
     assert np.mean([a == b for a, b in zip(crossed, y, strict=True)]) > 0.8
 
 
@@ -221,13 +223,9 @@ def test_copies_refits_and_cross_validation(model, words):
     ("params", "error", "message"),
     [
         ({"max_chunk": 0}, ValueError, "max_chunk"),
-        ({"history": -1}, ValueError, "history"),
-        ({"order": 1.5}, ValueError, "order"),
         ({"folds": 1}, ValueError, "folds"),
         ({"beam": 0}, ValueError, "beam"),
         ({"alpha": 0.0}, ValueError, "alpha"),
-        ({"temperature": 0.0}, ValueError, "temperature"),
-        ({"lm_weight": -1.0}, ValueError, "lm_weight"),
         ({"unalignable": "drop"}, ValueError, "unalignable"),
         ({"kernel": RBF(1.0)}, TypeError, "LocalWindow"),
         ({"kernel": LocalWindow() * ConditionalCovariance()}, ValueError, "not diagonal"),

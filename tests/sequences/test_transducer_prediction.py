@@ -40,7 +40,7 @@ def test_scores_of_candidates_are_those_of_the_search(direction):
     """Given all outputs that it can make, an exact search and the list agree to the last digit."""
     words = made_up(60, 2)
     model = SequenceTransducer(
-        LocalWindow(1), max_chunk=2, beam=None, direction=direction, temperature=0.3, lm_weight=0.3
+        LocalWindow(1), max_chunk=2, beam=None, direction=direction, folds=None
     ).fit(words, list(map(spelt, words)))
     X = ["cab", "hc", ""]
     free = model.predict_top(X, k=6)
@@ -152,9 +152,7 @@ def test_more_outputs_teach_the_language_model():
     """Which of two spellings an ambiguous letter has is known from outputs alone."""
     X, y = ["xa", "xb", "ax", "bx"] * 4, ["PA", "QB", "AP", "BQ"] * 4
     more = ["QA", "AQ", "QAQA"] * 50
-    plain = SequenceTransducer(
-        history=0, order=3, temperature=0.3, lm_weight=0.5, direction="forward"
-    )
+    plain = SequenceTransducer(folds=None, direction="forward")
     taught = plain.fit(X, y).predict_top(["xa"])[0]
     known = plain.fit(X, y, outputs=[*more, "unknown symbols"]).predict_top(["xa"])[0]
     assert dict(known)["QA"] - dict(known)["PA"] > dict(taught)["QA"] - dict(taught)["PA"]

@@ -6,6 +6,7 @@ from typing import Any
 from .blend import Blend
 from .forest import ForestDependency
 from .head import RegressorDependency
+from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .local_law import LocalLaw

@@ -1,6 +1,6 @@
-"""Models of sequences: transducers, chains with a margin, and joint kernel maps beside them."""
+"""Models of sequences: transducers, and chains with a margin."""
 
-from .joint_kernel_map import JointKernelMap
+from ..estimators import JointKernelMap
 from .max_margin import MaxMarginMarkovNetwork
 from .sequence_transducer import SequenceTransducer
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,22 +7,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile, Lean
+from .._from_file import FromFile, Reducible
 from .._parameters import parameters
 from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
 from .transduction.calibration import Calibration, calibrated
-from .transduction.checks import checked_pairs, checked_setting
+from .transduction.checks import checked_kernel, checked_pairs
 from .transduction.decoding import Decoding
-from .transduction.setting import Setting
 from .transduction.side_information import as_context
 from .transduction.task import Task, equal_pairs
 
 
 @parameters
-class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEstimator):
+class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
@@ -48,17 +46,12 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         The ridge.
     max_chunk
         The largest number of output symbols that an input symbol emits.
-    history
-        How many of the last output symbols the local map sees.
-    order
-        The order of the n-gram model of outputs.
-    temperature, lm_weight
-        Of the softmax, and of the n-gram model. None: chosen by likelihood on pairs left out of the
-        fit.
     beam
         The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
     folds
-        The number of folds in which pairs are left out to choose those.
+        The number of folds in which pairs are left out to choose the temperature of the softmax and
+        the weights of the n-gram models, and to calibrate probabilities. "auto" is 20 up to 300
+        pairs, 10 up to 1,000 and 5 beyond; None uses default weights, which is faster.
     unalignable
         What becomes of a pair whose output is longer than `max_chunk` times its input: "raise"
         refuses it by its index, "skip" leaves it out of the fit (`skipped_` names it; predicting
@@ -71,25 +64,18 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
         and outputs, and a class of which every output has one symbol; a list such as ``["aeiou"]``
         gives them; None has none.
-    ends
-        How many of the first and of the last symbols of the input every position sees.
     context_kernel
         The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
         counts common labels.
-    context_weight
-        μ in LocalWindow × (1 + μ k_context).
     direction
         "forward"; "backward" reads and writes from the end; "both" learns a model for either and
         takes the output that both together hold best.
-    joint_weight
-        The weight of the joint n-gram models of input symbols with their chunks, by which the best
-        few outputs are compared. None: chosen with `temperature` and `lm_weight`, 0 where both are
-        given.
 
     Attributes
     ----------
     temperature_, lm_weight_, joint_weight_
-        As given or chosen.
+        The temperature of the softmax, the weight of the n-gram model of outputs, and that of the
+        joint n-gram models.
     left_out_accuracy_
         The share of exact matches on the pairs left out, with these, by the forward model alone
         where there are both; None where nothing was left out.
@@ -100,7 +86,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
 
     Notes
     -----
-    With a context the kernel of positions is LocalWindow × (1 + μ k_context), the second factor on
+    With a context the kernel of positions is LocalWindow × (1 + k_context), the second factor on
     windows that reach one symbol at most, on the nearest members of tiers and on the last symbols
     of the input.
 
@@ -123,21 +109,14 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
     kernel: Any = None
     alpha: float = 1.5
     max_chunk: int = 3
-    history: int = 2
-    order: int = 4
-    temperature: float | None = None
-    lm_weight: float | None = None
     beam: int | None = 8
-    folds: int = 5
+    folds: int | str | None = "auto"
     unalignable: str = "raise"
     random_state: int | None = 0
     verbose: bool = False
     tiers: Any = "learnt"
-    ends: int = 3
     context_kernel: Any = None
-    context_weight: float = 1.0
     direction: str = "both"
-    joint_weight: float | None = None
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
 
@@ -170,7 +149,7 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         outputs
             More outputs, without inputs: the n-gram model is learnt from them as well.
         """
-        most = 2 + 2 * self.folds if isinstance(self.folds, int) else 0  # others are refused
+        most = 2 + 2 * (self.folds if isinstance(self.folds, int) else 20)
         given = (X, y, groups, context, outputs)
         fitted = observed(self, most, lambda steps: self._fitted(*given, steps), X, y)
         self.__dict__.update(fitted)
@@ -180,18 +159,19 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
         """The attributes of a fit, set together at its end: a failed fit changes nothing."""
-        setting, operator = checked_setting(self)
+        window, operator = checked_kernel(self)
         X, y = checked_pairs(X, y)
         if context is not None:
             context = as_context(context, len(X))
         labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
         outputs = None if outputs is None else as_sequences(outputs, "outputs")
-        task = Task(self, X, y, labels, context, outputs, operator)
-        (pairs,) = (task.aligned(chosen) for chosen in steps([setting], "aligning"))
+        task = Task(self, X, y, labels, context, outputs, window, operator)
+        backward = self.direction == "backward"
+        (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
         chosen = calibrated(self, pairs, steps)
         (model,) = (each.fit() for each in steps([pairs], "fitting"))
         return {
-            "backward_": self._backward(task, setting, chosen),
+            "backward_": self._backward(task, chosen),
             "alignment_": pairs.alignment,
             "model_": model,
             "temperature_": chosen.temperature,
@@ -207,11 +187,11 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEst
             "beam_": self.beam,
         }
 
-    def _backward(self, task: Task, setting: Setting, chosen: Calibration) -> Decoding | None:
-        """The model that reads from the end, where there are to be both."""
-        if setting.direction != "both":
+    def _backward(self, task: Task, chosen: Calibration) -> Decoding | None:
+        """Fit the model that reads from the end; None if only one direction is requested."""
+        if self.direction != "both":
             return None
-        pairs = task.aligned(replace(setting, direction="backward"))
+        pairs = task.aligned(backward=True)
         return Decoding(
             pairs.fit(), pairs.coder, chosen.temperature, chosen.weight, self.beam, task.y[0],
             chosen.joint_weight,

@@ -19,8 +19,10 @@ from .model import Model
 TEMPERATURES = np.geomspace(0.03, 1.0, 22)
 WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
 """Weights of the n-gram model that are tried; the first is that of the lists."""
+FOLDS, FEWEST_FOLDS = ((300, 20), (1000, 10)), 5
+"""Up to how many groups there are how many folds, and the number beyond."""
 ENOUGH = 2400
-"""Pairs left out that settle two numbers; of a large set not every fold is needed."""
+"""Left-out pairs that determine the weights; of a large set not every fold is needed."""
 JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.1)
 Weights = tuple[float, float]
 """Of the n-gram model of outputs, and of the joint one."""
@@ -90,19 +92,20 @@ LeftOut = list[tuple[Model, np.ndarray]]
 
 
 def calibrated(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
-    """Choose the parameters of a `SequenceTransducer` that are None, by left-out likelihood."""
+    """Choose temperature and weights by the likelihood of left-out pairs."""
     groups = len(np.unique(pairs.labels))
-    given = model.temperature is not None and model.lm_weight is not None
-    if given or groups < 2:  # nothing is to be chosen, or can be left out
-        default = Calibration()
-        return Calibration(
-            default.temperature if model.temperature is None else model.temperature,
-            default.weight if model.lm_weight is None else model.lm_weight,
-            joint_weight=model.joint_weight or 0.0,
-        )
-    deal = _dealt(model, pairs) % min(model.folds, groups)
+    if model.folds is None or groups < 2:  # nothing can be left out
+        return Calibration()
+    deal = _dealt(model, pairs) % min(number_of_folds(model.folds, groups), groups)
     models = _models(pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out"))
-    return _chosen(model, pairs, models, steps)
+    return _chosen(pairs, models, steps, model.beam)
+
+
+def number_of_folds(folds: int | str, groups: int) -> int:
+    """Return the number of folds; "auto" makes more of few pairs, so that little is left out."""
+    if not isinstance(folds, str):
+        return folds
+    return next((many for most, many in FOLDS if groups <= most), FEWEST_FOLDS)
 
 
 def _dealt(model: Any, pairs: Aligned) -> np.ndarray:
@@ -123,17 +126,13 @@ def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
     return models
 
 
-def _chosen(model: Any, pairs: Aligned, models: LeftOut, steps: Steps) -> Calibration:
-    """The likeliest temperature, where it is None, then the likeliest weights at it."""
-    temperature = model.temperature
-    if temperature is None:
-        gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
-        temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
-    weights = WEIGHTS if model.lm_weight is None else (model.lm_weight,)
-    joint = JOINT_WEIGHTS if model.joint_weight is None else (model.joint_weight,)
-    told = steps(models, "decoding left-out pairs")
-    lists = _best_lists(pairs, told, temperature, weights[0], model.beam)
-    best = max(product(weights, joint), key=lists.likelihood)
+def _chosen(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
+    """Return the likeliest temperature, and the likeliest weights at it."""
+    gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
+    temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
+    decoded = steps(models, "decoding left-out pairs")
+    lists = _best_lists(pairs, decoded, temperature, WEIGHTS[0], beam)
+    best = max(product(WEIGHTS, JOINT_WEIGHTS), key=lists.likelihood)
     accuracy, confidence = lists.judged(best)
     return Calibration(temperature, best[0], accuracy, confidence, best[1])
 

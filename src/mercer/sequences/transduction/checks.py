@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,18 @@ from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
 from ...problem import positive_alpha
-from .setting import Setting
-
-WHOLE = {"max_chunk": 1, "history": 0, "order": 1, "folds": 2, "ends": 0}
-LEAST = {"temperature": 1e-6, "lm_weight": 0.0, "joint_weight": 0.0, "context_weight": 0.0}
-"""Parameters that are whole numbers, and those that are numbers or None: the least of each."""
 
 
-def checked_setting(model: Any) -> tuple[Setting, Operator]:
-    """The parameters of a `SequenceTransducer` that can be chosen, and the operator on chunks."""
-    for name, least in WHOLE.items():
-        whole(getattr(model, name), name, least)
+def checked_kernel(model: Any) -> tuple[LocalWindow, Operator]:
+    """Check the parameters of a `SequenceTransducer`; return its window and operator on chunks."""
+    whole(model.max_chunk, "max_chunk", 1)
+    positive_alpha(model.alpha)
     if model.beam is not None:
         whole(model.beam, "beam", 1)
+    if model.folds is not None and model.folds != "auto":
+        whole(model.folds, "folds", 2)
     one_of(model.unalignable, "unalignable", ("raise", "skip"))
     one_of(model.direction, "direction", ("forward", "backward", "both"))
-    for name, lowest in LEAST.items():
-        value = getattr(model, name)
-        if value is not None and not (isinstance(value, Real) and lowest <= float(value) < np.inf):
-            raise ValueError(f"{name} must be a number ≥ {lowest:g} or None, got {value!r}.")
     checked_tiers(model.tiers)
     chosen = LocalWindow() if model.kernel is None else model.kernel
     chosen = as_operator_kernel(chosen).separated()
@@ -44,13 +36,9 @@ def checked_setting(model: Any) -> tuple[Setting, Operator]:
         raise ValueError(
             f"{chosen.operator} is not diagonal on chunks: use Identity() or Covariance()."
         )
-    window = chosen.scalar
+    window = LocalWindow(chosen.scalar.radius, chosen.scalar.decay)
     window.windows()  # refuses a bad radius or decay
-    setting = Setting(
-        int(window.radius), float(window.decay), positive_alpha(model.alpha), model.max_chunk,
-        model.history, model.direction,
-    )  # fmt: skip
-    return setting, chosen.operator
+    return window, chosen.operator
 
 
 def checked_tiers(tiers: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._checks import Limits, bounded, finite, must
+from ..._checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
@@ -70,8 +70,6 @@ class Contexts:
         The tiers, None for none.
     ends
         How many of the first and of the last symbols of a sequence each position sees.
-    context_weight
-        The weight of the context's kernel, μ in LocalWindow × (1 + μ k).
     backward
         Whether sequences are read from their end.
     """
@@ -80,7 +78,6 @@ class Contexts:
     history: int
     tiers: Tiers | None = None
     ends: int = 0
-    context_weight: float = 1.0
     backward: bool = False
 
     def check_loaded(self, limits: Limits) -> None:
@@ -88,7 +85,6 @@ class Contexts:
         must(isinstance(self.kernel, LocalWindow), "kernel is no LocalWindow")
         bounded(self.history, "history", 0, limits.steps)
         bounded(self.ends, "ends", 0, limits.steps)
-        finite(self.context_weight, "context_weight")
 
     def columns(self, inputs: Inputs) -> Columns:
         """Return the features that the input alone has."""
@@ -102,7 +98,7 @@ class Contexts:
         if self.ends:
             collected.add_ends(self.ends, self.backward)
         if inputs.context.shape[1]:
-            collected.add_context(self.context_weight)
+            collected.add_context()
         return collected.columns()
 
     def shared(self, inputs: Inputs) -> np.ndarray:
@@ -240,7 +236,7 @@ class _Collected:
                 if kind == 600:
                     self.with_context.append((keys, weight))
 
-    def add_context(self, weight: float) -> None:
+    def add_context(self) -> None:
         """Add the product of the context with what is near, with the tiers and with the end."""
         inputs, rows = self.inputs, self.codes.rows
         for j in range(inputs.context.shape[1]):
@@ -248,7 +244,7 @@ class _Collected:
             values = None if inputs.values is None else inputs.values[rows, j]
             for number, (keys, base) in enumerate(self.with_context):
                 joined = np.where(own == 0, np.uint64(0), mix(keys, own))
-                kind = self.add(joined, np.sqrt(weight) * base, values)
+                kind = self.add(joined, base, values)
                 if number == 0:
                     self.paired.append(kind)
 

@@ -18,10 +18,12 @@ from .alignment import align
 from .checks import alignable
 from .contexts import OUTLINE, Contexts
 from .inputs import InputCoder, directed, sliced
-from .setting import Setting
 from .side_information import context_coder
 from .tiers import make_tiers
 
+HISTORY, ENDS, ORDER = 2, 3, 4
+"""How many of the last output symbols, and of the first and last input symbols, a position sees;
+the order of the n-gram model of outputs."""
 BYTES = 24.0
 """Memory for each feature of each position while a model is fitted."""
 
@@ -40,8 +42,8 @@ class Task:
         What else is known of inputs.
     outputs
         More outputs, for the n-gram model.
-    operator
-        The operator on chunks.
+    window, operator
+        The kernel of positions, and the operator on chunks.
     """
 
     model: Any
@@ -50,32 +52,30 @@ class Task:
     labels: np.ndarray
     context: Items | None
     outputs: np.ndarray | None
+    window: LocalWindow
     operator: Operator
 
-    def aligned(self, setting: Setting) -> Aligned:
+    def aligned(self, backward: bool) -> Aligned:
         """Encode and align the pairs; those that cannot be aligned are refused or skipped."""
-        model, backward = self.model, setting.backward
+        model = self.model
         context = context_coder(self.context, model.context_kernel)
         targets = Alphabet.of(self.y)
         coder = InputCoder.of(self.X, targets, context, self.context, backward)
         target = directed(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
         lengths = inputs.source.lengths, target.lengths
-        keep = alignable(*lengths, setting.max_chunk, model.unalignable)
+        keep = alignable(*lengths, model.max_chunk, model.unalignable)
         inputs, target = inputs.take(keep), sliced(target, keep)[0]
-        alignment = align(inputs.source, target, setting.max_chunk)
+        alignment = align(inputs.source, target, model.max_chunk)
         tiers = None
         if model.tiers is not None:
             words = coder.symbols.encode(self.X)
             tiers = make_tiers(model.tiers, coder.symbols, targets, words, target)
-        kernel = LocalWindow(setting.radius, setting.decay)
-        contexts = Contexts(
-            kernel, setting.history, tiers, model.ends, float(model.context_weight), backward
-        )
+        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward)
         check_features(contexts, inputs.source, inputs.context.shape[1])
         return Aligned(
             alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,
-            setting.alpha, setting.max_chunk, model.order, self._more_outputs(targets, backward),
+            float(model.alpha), model.max_chunk, ORDER, self._more_outputs(targets, backward),
         )  # fmt: skip
 
     def _more_outputs(self, targets: Alphabet, backward: bool) -> Codes | None:

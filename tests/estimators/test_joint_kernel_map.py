@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer import JointKernelMap
 from mercer.decoders import Candidates, Threshold
+from mercer.estimators import joint_kernel_map
 from mercer.kernels import RBF, Function, Kernel, Linear
 from mercer.operators import Covariance, Identity, Patchwise, Pointwise, joint
-from mercer.sequences import joint_kernel_map
 from mercer.solvers.margins import JointMargins, PointMargins, margin_ascent
 from mercer.testing import check_structured_estimator
 

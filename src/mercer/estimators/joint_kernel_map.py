@@ -14,7 +14,6 @@ from .._arrays import Array, Items, count, host, like, take
 from .._parameters import parameters, positive, whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
-from ..estimators.base import StructuredEstimator, afresh, warn_if_constant
 from ..kernels import Kernel, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
@@ -22,6 +21,7 @@ from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.margins import SMALL, JointMargins, PointMargins, margin_ascent
 from ..solvers.weights import CoupledMap, LeastWeights
+from .base import StructuredEstimator, afresh, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
 
 Ascent = Callable[..., Any]
