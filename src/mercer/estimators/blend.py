@@ -166,14 +166,16 @@ class Blend(LeftOutPoints, StructuredEstimator):
         other._weigh(given, each, self.left_out_.frame)
         return other
 
-    def lean(self) -> Any:
+    def without_training_data(self) -> Any:
         """With the maps of its models as light as they can be, and without the models."""
-        bare = super().lean()
+        bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
             bare.__dict__.pop("models_", None)
             map = self.points_.map
-            light = BlendedMap([one.lean() for one in map.maps], map.weights, map.frame)
+            light = BlendedMap(
+                [one.without_training_data() for one in map.maps], map.weights, map.frame
+            )
             bare.points_ = replace(bare.points_, map=light)
         return bare
 
@@ -227,7 +229,7 @@ class BlendedWeights(BaseEstimator):
         W = self.map.on_outputs(X)
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
-    def lean(self, map: FeatureMap) -> None:
+    def without_training_data(self, map: FeatureMap) -> None:
         """Nothing: they refer to training data."""
 
 

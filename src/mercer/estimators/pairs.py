@@ -71,7 +71,7 @@ def refuse_in_streams(
 
 def _with_unlabelled(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:
     separated = kernel.separated()
-    return Separable(as_kernel(separated.scalar).informed(unlabelled), separated.operator)
+    return Separable(as_kernel(separated.scalar).with_unlabelled(unlabelled), separated.operator)
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:
