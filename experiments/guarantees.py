@@ -29,9 +29,10 @@ from mercer import (
     KernelDependencyCV,
     SequenceTransducer,
 )
+from mercer.decoders import Candidates
 from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import L2, RBF, Kendall, Labels, Spectrum
-from mercer.operators import ConditionalCovariance, Covariance, Matrix
+from mercer.operators import ConditionalCovariance, Covariance, Local, Matrix
 
 from .report import Report
 
@@ -152,6 +153,16 @@ CURVES = KernelDependency(RBF(1.0), L2(), alpha=0.3)
 RANKS = KernelDependency(RBF(2.0), Kendall())
 TAGS = KernelDependency(RBF(2.0), Labels())
 STRINGS = KernelDependency(RBF(1.0), Spectrum(2))
+DECODED = KernelDependency(RBF(1.0), alpha=0.3, decoder=Candidates())
+LOCAL = KernelDependency(Local(RBF(1.0), width=1.0), alpha=0.3)
+
+
+def _own_list(x: np.ndarray) -> list[str]:
+    """All words, or all but one, as an input has it."""
+    return WORDS if x[0] > 0 else WORDS[1:]
+
+
+LISTED = KernelDependency(RBF(1.0), Spectrum(2), decoder=Candidates(_own_list))
 
 
 def _asked(model: Any, *more: Any, **named: Any) -> ConformalSets:
@@ -203,6 +214,10 @@ def _balls() -> list[Cell]:
         Cell("balls, jackknife+, median", vectors, _asked(median, plus), False),
         Cell("balls, jackknife+, residual scale", vectors,
              _asked(GIVEN, plus, scale="residual"), False),
+        Cell("balls, split, decoder of candidates", vectors, _asked(DECODED)),
+        Cell("balls, jackknife+, local kernel", vectors, _asked(LOCAL, plus)),
+        Cell("balls, jackknife+, local kernel, median", vectors,
+             _asked(KernelDependency(Local(width=1.0)), plus), False),
     ]  # fmt: skip
 
 
@@ -246,6 +261,7 @@ def _lists() -> list[Cell]:
         Cell("label sets, jackknife+", label_sets, _asked(TAGS, plus, **listed)),
         Cell("words, split", words, _asked(STRINGS, candidates=WORDS)),
         Cell("words, jackknife+", words, _asked(STRINGS, plus, candidates=WORDS)),
+        Cell("words, lists of each input, split", words, _asked(LISTED)),
         Cell("words outside the pool, split", words, _asked(STRINGS)),
         Cell("words outside the pool, jackknife+", words, _asked(STRINGS, plus), False),
         Cell("classes, by class", names, _asked(LogisticRegression(), by="class")),

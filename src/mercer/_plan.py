@@ -109,7 +109,8 @@ class Plan:
     @property
     def best(self) -> Route:
         """The cheapest exact route that has room; else low rank; else a stream."""
-        ways = [self.exact, *(route for route in self.routes if route.rank is not None)]
+        low_rank = [route for route in self.routes if route.rank is not None]
+        ways = low_rank if len(low_rank) == len(self.routes) else [self.exact, *low_rank]
         return next((route for route in ways if route.feasible), ways[-1])
 
     def __repr__(self) -> str:

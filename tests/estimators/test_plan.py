@@ -7,7 +7,9 @@ from mercer import KernelDependency, KernelDependencyCV, _memory
 from mercer._plan import GIB, SHARE, Sizes
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
-from mercer.operators import ConditionalCovariance, Covariance
+from mercer.losses import Huber
+from mercer.operators import ConditionalCovariance, Covariance, CurlFree, Local
+from mercer.solvers.route import route
 
 
 @pytest.fixture
@@ -19,7 +21,8 @@ def test_small_fits_are_exact(room):
     room(8)
     assert KernelDependency().plan(1000).best.name == "cholesky"
     assert KernelDependency(RBF(1.0) * Covariance(), RBF(1.0)).plan(1000).best.name == "one ridge"
-    assert KernelDependencyCV(RBF(1.0)).plan(1000).best.name == "spectral"
+    assert KernelDependencyCV(RBF(1.0)).plan(500).best.name == "spectral"
+    assert KernelDependencyCV(RBF(1.0)).plan(1000).best.name == "tridiagonal"
 
 
 def test_large_fits_are_of_low_rank_and_huge_ones_streams(room):
@@ -52,9 +55,9 @@ def test_operators_and_outputs_cost():
 
     plain, conditional = work(Covariance(), RBF(1.0)), work(ConditionalCovariance(), RBF(1.0))
     finite = work(Covariance(), Linear(), q=10)
-    for route in ("spectral", "low rank"):
-        assert finite[route].multiplications < plain[route].multiplications
-        assert plain[route].multiplications < conditional[route].multiplications
+    for name in ("spectral", "low rank"):
+        assert finite[name].multiplications < plain[name].multiplications
+        assert plain[name].multiplications < conditional[name].multiplications
     assert work(Covariance(), p=500)["low rank"].multiplications > (
         work(Covariance(), p=5)["low rank"].multiplications
     )
@@ -103,6 +106,26 @@ def test_pairs_are_planned_like_their_sizes(room):
     Y[0] = 2.0
     for model in (KernelDependency(RBF(1.0)), KernelDependencyCV(RBF(1.0))):
         assert model.plan(X=X, y=Y) == model.plan(300, p=40, q=2)
+
+
+PLANNED = {
+    "identity": KernelDependency(RBF(1.0)),
+    "choice": KernelDependencyCV(RBF(1.0)),
+    "covariance": KernelDependency(RBF(1.0) * Covariance()),
+    "choice of covariances": KernelDependencyCV(RBF(1.0) * ConditionalCovariance()),
+    "low rank": KernelDependency(RBF(1.0), features=Nystroem(10)),
+    "local": KernelDependency(Local(RBF(1.0), width=1.0)),
+    "field": KernelDependency(CurlFree(1.0)),
+    "robust": KernelDependency(RBF(1.0), loss=Huber()),
+}
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_the_plan_of_pairs_is_what_fit_does(name, room):
+    room(8)
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    problem, want = PLANNED[name]._first_problem(X, X)
+    assert PLANNED[name].plan(X=X, y=X).best.name == route(problem, want).name
 
 
 @pytest.mark.parametrize("bad", [{"n": 0}, {"n": 2.5}, {"n": 9, "p": 0}, {"n": 9, "rank": -1}])

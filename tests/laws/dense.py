@@ -163,38 +163,46 @@ class Dense:
         return np.linalg.eigh(mixed + mixed.T)[1]
 
     def along(self, direction: Array) -> "Dense":
-        """The problem of one direction that the kernel does not couple with others."""
+        """The problem of some output directions, as columns, that no others are coupled with."""
+        direction = direction.reshape(self.q, -1)
 
         def side(A: Array, left: int, right: int) -> Array:
-            A = A.reshape(left, self.q, right, self.q)
-            return np.einsum("iajb,a,b->ij", A, direction, direction)
+            blocks = A.reshape(left, self.q, right, self.q)
+            blocks = np.einsum("iajb,ac,bd->icjd", blocks, direction, direction)
+            return blocks.reshape(left * direction.shape[1], -1)
 
         n, m = len(self.V), len(self.G_new) // self.q
         return replace(
             self, G=side(self.G, n, n), G_new=side(self.G_new, m, n), prior=side(self.prior, m, m),
-            V=self.V @ direction[:, None],
+            V=self.V @ direction,
         )  # fmt: skip
 
     def left_out_noise(self, labels: Array) -> tuple[float, float]:
-        """σ² of one direction as left-out residuals show it, and Σ log det of their covariances.
+        """σ² of all components together as left-out residuals show it, and Σ log det C_g.
 
-        The covariance of the left-out residuals of a group is for unit noise.
+        C_g is the covariance of the left-out residuals of a group for unit noise.
         """
         total = logs = 0.0
         for label in np.unique(labels):
             own, rest = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
-            errors = (self.V[own] - self.fitted(self.G[own], rest))[:, 0]
-            k = self.borders(self.G[own], rest)
+            rows = self.rows(own)
+            errors = (self.V[own] - self.fitted(self.G[rows], rest)).reshape(-1)
+            k = self.borders(self.G[rows], rest)
             known = k @ np.linalg.solve(self.system(rest), k.T)
-            unit = (self.G[np.ix_(own, own)] - known) / self.alpha + np.diag(1 / self.w[own])
+            unit = (self.G[np.ix_(rows, rows)] - known) / self.alpha
+            unit = unit + np.diag(1 / np.repeat(self.w[own], self.q))
             total += errors @ np.linalg.solve(unit, errors)
             logs += np.linalg.slogdet(unit)[1]
-        return total / len(self.V), logs
+        return total / self.V.size, logs
 
-    def density(self, labels: Array) -> float:
-        """Σ log p of the outputs of every group given all others, a noise for each direction."""
-        total, n = 0.0, len(self.V)
-        for direction in self.directions().T:
-            noise, logs = self.along(direction).left_out_noise(labels)
-            total -= 0.5 * (n * (np.log(2 * np.pi * noise) + 1.0) + logs)
+    def density(self, labels: Array, directions: list[Array]) -> float:
+        """Σ log p of the outputs of every group given all others.
+
+        Each set of directions that are not coupled with others has a noise of its own.
+        """
+        total = 0.0
+        for direction in directions:
+            one = self.along(direction)
+            noise, logs = one.left_out_noise(labels)
+            total -= 0.5 * (one.V.size * (np.log(2 * np.pi * noise) + 1.0) + logs)
         return total

@@ -162,6 +162,10 @@ class Case:
         What acts on inputs and on outputs, the identity first, where there are symmetries.
     output
         The length scale of an RBF kernel on outputs; None for the linear kernel.
+    blocks
+        Whether pairs are streamed.
+    coupled
+        For kernels that couple output components, the directions of the channels of a component.
     """
 
     kernel: Any
@@ -171,6 +175,7 @@ class Case:
     output: float | None = None
     images: tuple = ()
     blocks: bool = False
+    coupled: tuple | None = None
 
 
 PLANE = Nystroem(landmarks=cases.LANDMARKS)
@@ -203,6 +208,7 @@ CASES = {
     "coupled": Case(
         RBF(1.0) * Covariance() + RBF(2.0) * Matrix(cases.B),
         terms((rbf, literal.covariance), (wide, given)),
+        coupled=(np.ones(1),),
     ),
     "low rank": Case(RBF(1.0), low_rank(literal.identity), params={"features": PLANE}),
     "low rank, matrix": Case(
@@ -217,7 +223,7 @@ CASES = {
     ),
     "operator features": Case(
         CurlFree(1.0) + RBF(0.7) * Identity(), operator_features, data=cases.fields,
-        params={"features": RandomOperatorFourier(8, 0)},
+        params={"features": RandomOperatorFourier(8, 0)}, coupled=(np.ones(1),),
     ),
     "shared": Case(Shared(RBF(2.0), None, 1.0, 0.1, **WINDOWS), shared, data=rings),
     "shared, channels": Case(
@@ -326,6 +332,14 @@ class Posed:
     def sides(self) -> tuple:
         return (self.X, self.X), (self.X_new, self.X), (self.X_new, self.X_new)
 
+    @property
+    def directions(self) -> list[np.ndarray]:
+        """Sets of output directions, as columns, that the kernel does not couple."""
+        q = self.dense.q
+        if self.case.coupled is not None:
+            return [np.kron(np.eye(q // len(d)), d[:, None]) for d in self.case.coupled]
+        return [direction[:, None] for direction in self.dense.directions().T]
+
     @cached_property
     def dense(self) -> Dense:
         """The reference; images are further pairs, at a ridge as many times as large."""
@@ -426,10 +440,7 @@ ROUTES = {
     "spectral, rbf outputs": Route(Spectral, "rbf outputs, covariance", refuses=INFINITE),
     "by direction": Route(ByDirection, "sum"),
     "by direction, local": Route(ByDirection, "local"),
-    "dense": Route(
-        DenseRoute, "coupled",
-        refuses=refusing("moves", "without", "variance", "evidence", "density"),
-    ),
+    "dense": Route(DenseRoute, "coupled"),
     "cg": Route(
         Products, "coupled", replace(ONE, solver=BlockConjugateGradient(1e-13)),
         refusing(*QUANTITIES),
@@ -446,10 +457,7 @@ ROUTES = {
         refuses=refusing("moves", "without", "density"),
         weighted={"evidence": "evidence of weighted pairs"},
     ),
-    "operator features": Route(
-        OperatorFeatures, "operator features",
-        refuses=refusing("moves", "without", "variance", "evidence", "density"),
-    ),
+    "operator features": Route(OperatorFeatures, "operator features"),
     "places": Route(
         Places, "shared",
         refuses=refusing("without", "evidence", "density", gcv="needs no groups"), error=1e-6,

@@ -123,11 +123,10 @@ def test_scales_of_weighted_pairs_in_blocks(kernel, n):
         assert np.allclose(again.predict(X[:9]), wanted, rtol=0, atol=1e-9)
 
 
-def test_kernels_without_a_variance_say_so():
+def test_coupled_kernels_have_no_draws():
     model = KernelDependency(CurlFree(1.0), alpha=0.1).fit(INPUTS, OUTPUTS - FAR)
-    for kind in ("outputs", "directions", "total"):
-        with pytest.raises(ValueError, match="no posterior variance"):
-            model.embed(INPUTS).variance(kind)
+    with pytest.raises(ValueError, match="draws are for a scalar kernel times an operator"):
+        model.embed(INPUTS).sample()
 
 
 def test_kernels_at_places_have_one_noise():

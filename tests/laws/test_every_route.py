@@ -64,7 +64,9 @@ def evidence(found, at):
 
 
 def density(found, at):
-    return np.array(found.density(at.alpha)), np.array(at.dense.density(at.all_labels))
+    return np.array(found.density(at.alpha)), np.array(
+        at.dense.density(at.all_labels, at.directions)
+    )
 
 
 QUANTITIES = (solution, left_out, gcv, moves, without, variance, evidence, density)
@@ -108,11 +110,11 @@ def expected_variance(at, noise, observed):
     if noise == "evidence":
         return dense.noise() * (dense.variance() + observed)
     total = 0.0
-    for direction in dense.directions().T:
+    for direction in at.directions:
         one = dense.along(direction)
         total = (
             total
-            + one.left_out_noise(at.all_labels)[0] * (one.variance() + observed) * direction**2
+            + one.left_out_noise(at.all_labels)[0] * (one.variance() + observed) @ (direction**2).T
         )
     return total
 

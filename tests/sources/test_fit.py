@@ -337,9 +337,9 @@ def test_partial_fit_goes_on_from_pairs_held_whole(pairs, features, flat, weight
 
 
 def test_a_lean_model_does_not_go_on(pairs):
-    lean = KernelDependency(Linear()).fit(*pairs).lean()
+    reduced = KernelDependency(Linear()).fit(*pairs).without_training_data()
     with pytest.raises(ValueError, match="kept no moments to add to"):
-        lean.partial_fit(*pairs)
+        reduced.partial_fit(*pairs)
 
 
 def test_a_saved_model_goes_on(pairs, tmp_path):

@@ -312,5 +312,9 @@ def test_floats_survive_text(tmp_path):
 def test_values_that_are_no_numbers_are_written(tmp_path):
     from datetime import date
 
-    write([{"d": date(2024, 1, 2), "n": None, "l": ["x;y"], "t": True}], tmp_path / "t.csv")
-    assert (tmp_path / "t.csv").read_text() == 'd,n,l,t\n2024-01-02,,"[""x;y""]",true\n'
+    row = {"d": date(2024, 1, 2), "n": None, "l": ["x;y"], "t": True}
+    row |= {"m": np.datetime64("2024-01-02T03:00", "ns"), "s": np.timedelta64(90, "m")}
+    write([row], tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == (
+        'd,n,l,t,m,s\n2024-01-02,,"[""x;y""]",true,2024-01-02T03:00:00,0 days 01:30:00\n'
+    )

@@ -71,7 +71,6 @@ def test_the_user_has_the_last_word_on_headers(file):
         (b"a,a\n1,2\n", r"column 'a' more than once \(column 1 and column 2\)"),
         (b"a,b\n1,2\n1,2,3\n", "line 3: 3 cells, but the first row has 2"),
         (b'a,b\n"x,2\n', "line 2: unexpected end of data"),
-        ("a,b\nü,2\n".encode("latin-1"), r"line 2: this is not utf-8. .*encoding='latin-1'"),
     ],
 )
 def test_bad_csv(file, content, message):
@@ -93,6 +92,12 @@ def test_utf_16_is_seen_by_its_mark(file):
 def test_encodings(file):
     path = file("a,b\nü,2\n".encode("latin-1"))
     assert read(path, encoding="latin-1").columns["a"] == ["ü"]
+    guessed = read(path)
+    assert guessed.columns["a"] == ["ü"] and guessed.read_as.endswith("encoding cp1252")
+    with pytest.raises(BadTable, match=r"line 2: this is not utf-8. .*encoding='latin-1'"):
+        read(path, encoding="utf-8")
+    with pytest.raises(BadTable, match=r"line 2: this is not cp1252"):
+        read(file(b"a,b\n\x81,2\n"))
     with pytest.raises(BadTable, match="not an encoding that Python knows"):
         read(path, encoding="latin-99")
 

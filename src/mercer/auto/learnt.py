@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile, Lean
+from .._from_file import FromFile, Reducible
 from ..estimators.choice import Made, Told, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
@@ -59,7 +59,7 @@ class TableReader:
         return self.outputs.read(table)
 
 
-class LearntFromTable(FromFile, Lean, BaseEstimator):
+class LearntFromTable(FromFile, Reducible, BaseEstimator):
     """A model of some columns of a table: the part of `AutoDependency` that comes after `fit`."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}

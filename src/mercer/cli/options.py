@@ -37,7 +37,7 @@ as_json = click.option(
 READING = (
     click.option("--format", type=click.Choice(FORMATS),
                  help="Format of DATA, if its suffix does not say it."),
-    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of a text file."),
+    click.option("--encoding", help="Encoding of a text file; guessed from the file by default."),
     click.option("--header/--no-header", default=None,
                  help="Whether the first row has the names of the columns (otherwise 1, 2, …); "
                  "guessed from the file by default."),

@@ -71,7 +71,7 @@ def refuse_in_streams(
 
 def _with_unlabelled(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:
     separated = kernel.separated()
-    return Separable(as_kernel(separated.scalar).informed(unlabelled), separated.operator)
+    return Separable(as_kernel(separated.scalar).with_unlabelled(unlabelled), separated.operator)
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:
@@ -127,6 +127,16 @@ def folds_of(labels: np.ndarray, number: int) -> np.ndarray:
     """The fold of each example, groups kept whole, drawn alike for all models of some data."""
     groups = int(labels.max()) + 1
     return np.random.RandomState(0).permutation(groups)[labels] % min(number, groups)
+
+
+def counting_rows(weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the pairs of positive weight; None if all pairs count."""
+    if weights is None or (weights > 0).all():
+        return None
+    kept = np.flatnonzero(weights > 0)
+    if len(kept) < 2:
+        raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
+    return kept
 
 
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:

@@ -10,7 +10,7 @@ from .._parameters import whole
 from .._plan import Plan, Sizes
 from ..kernels.base import as_output_kernel
 from ..operators import Covariance
-from ..solvers.route import plan, sizes_of
+from ..solvers.route import plan, plan_of
 from .choice import listed
 from .from_pairs import FromPairs
 
@@ -57,10 +57,10 @@ class Planned(FromPairs):
         >>> from mercer import KernelDependency
         >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
         >>> plan.best.name, [route.name for route in plan]
-        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
+        ('cholesky', ['cholesky', 'tridiagonal', 'spectral', 'low rank', 'streamed'])
         """
         if X is not None and not isinstance(X, int):
-            return plan(sizes_of(*copy.copy(self)._first_problem(X, y)))
+            return plan_of(*copy.copy(self)._first_problem(X, y))
         n, p, q = whole(n, "n"), whole(p, "p"), whole(q, "q")
         rank = None if rank is None else whole(rank, "rank")
         kernels = self._kernels()

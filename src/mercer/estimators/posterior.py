@@ -127,8 +127,9 @@ class Posterior:
 
     def sample(self, n: int, random_state: Any = None) -> Any:
         """Joint draws of g at all inputs."""
-        problem, parts = self.fitted.problem, self.parts
-        if len(parts.parts) > 1 or not problem.separable:
+        problem = self.fitted.problem
+        parts = self.parts if problem.separable else None
+        if parts is None or len(parts.parts) > 1:
             raise Refused(f"draws are for a scalar kernel times an operator, not {problem.kernel}.")
         (part,) = parts.parts
         rng = check_random_state(random_state)

@@ -155,7 +155,7 @@ class Sum(Pair):
 class Product(Pair):
     """k(a, b) = left(a, b) right(a, b).
 
-    Finite features of a product would be as many as the product of both numbers: it has none.
+    It has no finite features: they would be as many as the product of both numbers.
 
     Examples
     --------

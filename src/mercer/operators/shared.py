@@ -196,9 +196,10 @@ class Shared(CoupledKernel):
         """The number that the operator over channels is; 1 for a matrix."""
         if not isinstance(self.operator, Real):
             return 1.0
-        if not 0 < self.operator < float("inf"):
-            raise ValueError(f"a kernel is scaled by a positive number, got {self.operator!r}.")
-        return float(self.operator)
+        scale = float(self.operator)
+        if not 0 < scale < float("inf"):
+            raise ValueError(f"a kernel is scaled by a positive number, got {scale!r}.")
+        return scale
 
     def channel_operator(self) -> np.ndarray | None:
         """B over the channels, checked; None for a number."""

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile, Lean
+from .._from_file import FromFile, Reducible
 from .._parameters import parameters
 from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
@@ -28,7 +28,7 @@ LOW = 0.5
 
 
 @parameters
-class SequenceTransducer(FromFile, TransducerPrediction, Observed, Lean, BaseEstimator):
+class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.

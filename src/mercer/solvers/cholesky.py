@@ -11,7 +11,7 @@ from scipy.linalg import lapack, solveh_banded
 from .._arrays import Array, Items, blocks, count, namespace
 from .._arrays import part as part_of
 from .._linalg import PositiveDefinite, solve_triangular, tridiagonalized
-from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
+from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Sizes
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Solution
@@ -45,6 +45,11 @@ class Cholesky(Factorization):
         problem.require_room(CHOLESKY_SQUARES)
         super().__init__(problem, want, cache)  # the factor depends on α
         self.known: dict[float, tuple[InputGram, PositiveDefinite]] = {}
+
+    @classmethod
+    def suits(cls, sizes: Sizes) -> bool:
+        """Whether nothing is chosen."""
+        return not sizes.choice
 
     @classmethod
     def accepts(cls, problem: Problem, want: Want) -> str | None:
@@ -143,6 +148,11 @@ class Tridiagonal(Factorization):
         K = self.gram.reduced()
         self._scale = self._uniform_scale(K)
         self.smoother = TridiagonalSmoother(K, self.outputs.rows, self.gram.reduction)
+
+    @classmethod
+    def suits(cls, sizes: Sizes) -> bool:
+        """Whether there are many examples."""
+        return sizes.n >= MANY
 
     @classmethod
     def accepts(cls, problem: Problem, want: Want) -> str | None:

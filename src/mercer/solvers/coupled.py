@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,13 +11,13 @@ from .._memory import GIB, SHARE, available
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted
-from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .factorization import Cache, Factorization, Outputs, Solution
-from .inputs import InputSpectrum, Reduction
-from .left_out import LeaveOneOut, Part
-from .spectral import part_coefficients
+from .inputs import Reduction
+from .left_out import Part
+from .slotted import GramInputs
+from .spectral import Spectral, part_coefficients
 from .weights import CoupledMap, factored
 
 DENSE_SQUARES = 4.0
@@ -160,32 +159,36 @@ class Products(Coupled):
         return Solution(points, self.kernel, None, found.n_iter, found.residual)
 
 
-class Dense(Coupled):
+class Dense(Coupled, Spectral):
     """Any coupled kernel as one Gram matrix over the slots of all examples.
 
     The slots of an example are left out together.
     """
 
     name = "dense"
+    Q, order = None, None
 
     @cached_property
-    def part(self) -> Part:
-        """The spectrum over slots, made when left-out predictions are first asked for."""
-        gram = self._gram()
+    def parts(self) -> list[Part]:  # type: ignore[override]
+        """The spectrum over slots, made when more than a solution is needed."""
+        gram, problem, V = self._gram(), self.problem, self.outputs
         require_written_out(gram.rows.size)
-        T = gram.rows.split(self.outputs.unweighted(self.outputs.rows))
-        inputs, what = InputSpectrum(), "operator-valued Gram matrix"
-        inputs.total = float(gram.rows.n)
-        w, places = self._slot_weights(gram), gram.rows.places
-        inputs.factor(gram.matrix() + 0.0, w, self.problem.intercept, places, what)
+        w = self._slot_weights(gram)
+        inputs = GramInputs(self.kernel, problem.inputs.items, gram, w, problem.intercept)
+        T = gram.rows.split(V.unweighted(V.rows))
         T = inputs.reduction.without(inputs.reduction.weighted(T))
+        constants = None
+        if problem.intercept:
+            constants = gram.rows.means(gram.rows.split(V.coordinates), w)
         xp = namespace(T)
-        return Part(inputs, xp.ones_like(T[0, :]), T, xp.matrix_transpose(inputs.E) @ T)
+        inside = xp.matrix_transpose(inputs.E) @ T
+        b = xp.ones_like(T[0, :])
+        return [Part(inputs, b, T, inside, slots=gram.rows, constants=constants)]
 
     def solve(self, alpha: float) -> Solution:
         """By Cholesky for each part of slots, or by the spectrum where that is known or needed."""
         gram = self._gram()
-        coef = (self._spectral if "part" in vars(self) else self._direct)(gram, alpha)
+        coef = (self._spectral if "parts" in vars(self) else self._direct)(gram, alpha)
         return Solution(self._points(gram, coef), self.kernel)
 
     def _direct(self, gram: BlockGram, alpha: float) -> Array:
@@ -205,35 +208,9 @@ class Dense(Coupled):
         return gram.rows.join(C)
 
     def _spectral(self, gram: BlockGram, alpha: float) -> Array:
-        whole = self.part
+        (whole,) = self.parts
         C = whole.inputs.E @ part_coefficients(whole, alpha)
         return gram.rows.join(whole.inputs.reduction.weighted(C))
-
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """Those of the slots of an example (or group) together."""
-        slots, roots = self._gram().rows, self.part.inputs.roots
-        groups = self.problem.left_out_labels[slots.owners]
-        unknown = 0.0 if averaged else self._unknown_constants(slots, groups)
-        for E in LeaveOneOut(self.part, groups).path(alphas, averaged):
-            yield slots.join((E if roots is None else E / roots) + unknown)
-
-    def _unknown_constants(self, slots: Slots, groups: np.ndarray) -> Array | float:
-        """The constants of slots that no other group has: without the group they are zero."""
-        if not self.problem.intercept:
-            return 0.0
-        known = [set(groups[slots.places == place]) for place in range(slots.width)]
-        alone = np.array([len(owners) == 1 for owners in known])
-        if not alone.any():
-            return 0.0
-        V = slots.split(self.outputs.coordinates)
-        means = slots.means(V, self._slot_weights(self._gram()))
-        return take(means * like(alone[:, None].astype(float), V), slots.places)
-
-    @property
-    def scale(self) -> float:
-        """The mean of the diagonal over slots."""
-        s = self.part.inputs.s
-        return float(namespace(s).sum(s)) / self.part.inputs.E.shape[0] or 1.0
 
 
 def by_slots(

@@ -19,8 +19,8 @@ def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
     A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show. The
     left-out residuals of a group have the covariance σ_j² (I - H_gg)⁻¹.
     """
-    groups = parts.problem.groups
-    found = [_noise(one, alpha, groups)[0][None, :] for one in parts.parts]
+    problem = parts.problem
+    found = [_noise(one, alpha, one.labels(problem))[0][None, :] for one in parts.parts]
     return in_order(found, parts.order)[0]
 
 
@@ -41,13 +41,11 @@ def left_out_density(parts: Any, alpha: float) -> float:
         )
     total = 0.0
     for one in parts.parts:
-        noise, logs = _noise(one, alpha, problem.groups)
+        noise, logs = _noise(one, alpha, one.labels(problem))
         n = one.T.shape[0]
         noise = np.maximum(noise, np.finfo(float).tiny)
         total -= 0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
-    if problem.weights is not None:
-        width = sum(one.T.shape[1] for one in parts.parts)
-        total += 0.5 * width * float(np.log(problem.weights).sum())
+        total += 0.5 * one.T.shape[1] * one.log_weights(problem.weights)
     return total
 
 

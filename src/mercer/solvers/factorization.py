@@ -204,6 +204,11 @@ class Factorization:
         return None
 
     @classmethod
+    def suits(cls, sizes: Sizes) -> bool:
+        """Whether it solves a problem of its kind that has these sizes."""
+        return True
+
+    @classmethod
     def cost(cls, sizes: Sizes) -> Route:
         """Memory and multiplications of a problem of these sizes."""
         way = cls.costs or cls.name

@@ -19,6 +19,7 @@ from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
 from ..symmetric import eigh
+from .variances import unit_variance
 
 
 class InputSpectrum:
@@ -58,11 +59,31 @@ class InputSpectrum:
     refines: ClassVar[bool] = False
     """Whether `times` has the Gram matrix itself at hand."""
 
+    held: ClassVar[bool] = True
+    """Whether all rows of E are in memory."""
+
     @property
-    def constant_rows(self) -> Array:
-        """The number of rows that know each constant; infinite where not all rows are held."""
-        xp = namespace(self.N)
-        return xp.sum(xp.astype(self.N > 0, self.N.dtype), axis=0)
+    def constants(self) -> int:
+        """The number of constants that an intercept fits."""
+        return 0 if self.N is None else int(self.N.shape[1])
+
+    def squared_levels(self, index: slice) -> Array | float:
+        """N² of some rows."""
+        return 0.0 if self.N is None else self.N[index, 0] ** 2
+
+    def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
+        """N_gN_gᵀ of groups of rows, and the same of constants that no other row has.
+
+        None without an intercept. Rows are counted to find the constants of a group alone: a mass
+        near one may be that of one heavy row among others.
+        """
+        if self.N is None:
+            return None
+        n = take(self.N[:, 0], members.reshape(-1))
+        n = namespace(n).reshape(n, members.shape)
+        blocks_ = n[:, :, None] * n[:, None, :]
+        alone = self.whole and members.shape[1] == self.N.shape[0]
+        return blocks_, (1.0 if alone else 0.0) * blocks_
 
     @property
     def share(self) -> float:
@@ -90,6 +111,14 @@ class InputSpectrum:
     def without_rows(self) -> InputSpectrum:
         """The same without training rows that `both` does not need."""
         return self
+
+    def rows(self, index: np.ndarray) -> Array:
+        """Some rows of E."""
+        return take(self.E, index)
+
+    def unit_variance(self, b: Array, X: Items, alpha: float) -> Array:
+        """The variance of g(x) along directions of eigenvalues b for unit noise, a column each."""
+        return unit_variance(self, b, X, alpha)
 
     def project(self, X: Items) -> Array:
         """z(x), one row an input."""

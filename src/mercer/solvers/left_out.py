@@ -10,6 +10,8 @@ import numpy as np
 
 from .._arrays import Array, blocks, host, is_foreign, like, namespace, put, take
 from .._threads import cores, one_thread_each, side_by_side
+from ..operators.slots import Slots
+from ..problem import Problem
 from .inputs import InputSpectrum
 
 BATCH = 2**20
@@ -42,10 +44,21 @@ class Smoother:
         """How many residuals there are at one α, and how many directions shrink differently."""
         raise NotImplementedError
 
-    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
+    held = True
+    """Whether residuals of all rows may be in memory at once with the basis."""
+
+    @property
+    def foreign(self) -> bool:
+        """Whether arrays are of a library other than numpy."""
+        return False
+
+    def group_systems(
+        self, alphas: Sequence[float], members: np.ndarray
+    ) -> tuple[Array, Callable[[], list[Array]]]:
         """I - H over groups of one size for every α: (groups, α, directions, size, size).
 
-        There is one direction where all shrink alike.
+        There is one direction where all shrink alike. Also a function that returns the residuals
+        of the groups at every α.
         """
         raise NotImplementedError
 
@@ -70,6 +83,10 @@ class Part(Smoother):
     everything
         Of a sample of a stream, the number of all pairs and their squared lengths along each
         direction; None where the rows are those of all pairs.
+    slots
+        The example and the output component of each row; None for one row an example.
+    constants
+        With slots and an intercept, the mean output of each component, (width, directions).
 
     Notes
     -----
@@ -86,6 +103,8 @@ class Part(Smoother):
     inside: Array
     columns: np.ndarray | None = None
     everything: tuple[float, Array] | None = None
+    slots: Slots | None = None
+    constants: Array | None = None
 
     @cached_property
     def T(self) -> Array:
@@ -96,6 +115,16 @@ class Part(Smoother):
     def alike(self) -> bool:
         """Whether all directions shrink alike, as under the identity."""
         return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
+
+    @property
+    def held(self) -> bool:  # type: ignore[override]
+        """Whether all rows of E are in memory."""
+        return self.inputs.held
+
+    @property
+    def foreign(self) -> bool:
+        """Whether arrays are of a library other than numpy."""
+        return is_foreign(self.inside)
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -162,7 +191,59 @@ class Part(Smoother):
     def number(self) -> float:
         """How many rows of all outputs the constants leave."""
         rows = self.T.shape[0] if self.everything is None else self.everything[0]
-        return rows - (self.inputs.N is not None)
+        return rows - self.inputs.constants
+
+    def labels(self, problem: Problem) -> np.ndarray | None:
+        """The group of each row; None where each row is left out alone."""
+        if self.slots is None:
+            return problem.groups
+        return problem.left_out_labels[self.slots.owners]
+
+    def joined(self, A: Array) -> Array:
+        """Values of all rows as one row an example."""
+        return A if self.slots is None else self.slots.join(A)
+
+    def log_weights(self, weights: np.ndarray | None) -> float:
+        """Σ log w over all rows."""
+        if weights is None:
+            return 0.0
+        return float(np.log(weights if self.slots is None else weights[self.slots.owners]).sum())
+
+    def left_out_path(self, alphas: Sequence[float], labels: np.ndarray) -> Iterator[Array]:
+        """Left-out residuals for every α, where the slots of an example are left out together."""
+        assert self.slots is not None
+        groups = labels[self.slots.owners]
+        unknown = self._unknown(groups)
+        return (E + unknown for E in LeaveOneOut(self, groups).path(alphas))
+
+    def _unknown(self, groups: np.ndarray) -> Array | float:
+        """The constants of rows whose component no other group has: without it they are zero."""
+        assert self.slots is not None
+        if self.constants is None:
+            return 0.0
+        places = self.slots.places
+        first = np.full(self.slots.width, -1)
+        first[places[::-1]] = groups[::-1]
+        known = np.zeros(self.slots.width, dtype=bool)
+        known[places[groups != first[places]]] = True
+        return self._constant_rows(np.arange(len(places)), known)
+
+    def unknown_constants(self, own: np.ndarray) -> Array | float:
+        """The same for the rows of one group."""
+        assert self.slots is not None
+        if self.constants is None:
+            return 0.0
+        known = np.zeros(self.slots.width, dtype=bool)
+        known[np.delete(self.slots.places, own)] = True
+        return self._constant_rows(own, known)
+
+    def _constant_rows(self, own: np.ndarray, known: np.ndarray) -> Array | float:
+        """√w times the constants of some rows, zero for components that others know."""
+        assert self.slots is not None and self.constants is not None
+        if known[self.slots.places[own]].all():
+            return 0.0
+        found = take(self.constants * like(~known[:, None], self.constants), self.slots.places[own])
+        return found if self.inputs.roots is None else found * take(self.inputs.roots, own)
 
     @cached_property
     def squares(self) -> Array:
@@ -176,8 +257,7 @@ class Part(Smoother):
             return 0.0
         xp = namespace(self.squares)
         rest = 1.0 + 0.0 * xp.sum(self.squares, axis=1)
-        if self.inputs.N is not None:
-            rest = rest - xp.sum(self.inputs.N**2, axis=1)
+        rest = rest - self.inputs.squared_levels(slice(None))
         if not self.inputs.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squares, axis=1)
@@ -188,6 +268,9 @@ class Part(Smoother):
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
         """Residuals and 1 - H; those of many α in one product where directions shrink alike."""
+        if not self.inputs.held:
+            yield from self._path_in_blocks(alphas)
+            return
         E, xp, (n, q) = self.inputs.E, namespace(self.T), self.T.shape
         together = max(1, BLOCK // max(1, n * q)) if self.alike else 1
         for some in blocks(len(alphas), together):
@@ -201,40 +284,60 @@ class Part(Smoother):
                     rest[:, i * width : (i + 1) * width],
                 )
 
+    def _path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
+        """The same where rows of E are made block by block, once for all α."""
+        D, T, xp = [self._factors(alpha) for alpha in alphas], self.T, namespace(self.T)
+        found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
+        for rows in blocks(T.shape[0], max(1, BLOCK // max(1, self.inputs.s.shape[0]))):
+            E = self.inputs.rows(np.arange(rows.start, rows.stop))
+            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.inputs.squared_levels(rows)
+            for own, d in zip(found, D, strict=True):
+                own.append((T[rows, :] + E @ (self.inside * d), free[:, None] + (E * E) @ d))
+        for own in found:
+            residuals, rests = zip(*own, strict=True)
+            yield xp.concat(residuals), xp.concat(rests)
+
     def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
         """E_g diag(d) E_gᵀ, and what is not spanned."""
-        xp, (groups, size) = namespace(self.T), members.shape
-        d = xp.concat([self._factors(alpha) for alpha in alphas], axis=1)
-        E = xp.reshape(take(self.inputs.E, members.reshape(-1)), (groups, size, -1))
+        return self.group_systems(alphas, members)[0]
+
+    def group_systems(
+        self, alphas: Sequence[float], members: np.ndarray
+    ) -> tuple[Array, Callable[[], list[Array]]]:
+        """I - H over groups for every α, and a function that returns their residuals."""
+        xp, (groups, size) = namespace(self.inside), members.shape
+        D = [self._factors(alpha) for alpha in alphas]
+        d = xp.concat(D, axis=1)
+        E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
+
+        def residuals() -> list[Array]:
+            """Those of rows that are not held for all examples."""
+            own = xp.reshape(take(self.T, members.reshape(-1)), (groups, size, -1))
+            return [own + E @ (self.inside * one) for one in D]
+
         H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self._unspanned(E, members)
-        return H if extra is None else H + extra[:, None, None, :, :]
+        return (H if extra is None else H + extra[:, None, None, :, :]), residuals
 
     def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
         """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
 
-        A constant whose every row is in the group is not known without it: it is not fitted. Rows
-        are counted for that; a mass near one may be that of one heavy row among others.
+        A constant whose every row is in the group is not known without it: it is not fitted.
         """
-        xp, turn = namespace(E), namespace(E).matrix_transpose
-        known = None
-        if self.inputs.N is not None:
-            N = xp.reshape(take(self.inputs.N, members.reshape(-1)), (*members.shape, -1))
-            rows = xp.sum(xp.astype(N > 0, N.dtype), axis=1)
-            alone = xp.astype(rows >= self.inputs.constant_rows, N.dtype)[:, None, :]
-            known = (N * alone) @ turn(N) if bool(xp.any(alone > 0)) else None
+        constants = self.inputs.constant_blocks(members)
         if self.inputs.complete:
-            return known
-        rest = self._projected(E, members)
-        return rest if known is None else rest + known
+            return None if constants is None else constants[1]
+        rest = self._projected(E, members, constants)
+        return rest if constants is None else rest + constants[1]
 
-    def _projected(self, E: Array, members: np.ndarray) -> Array:
+    def _projected(
+        self, E: Array, members: np.ndarray, constants: tuple[Array, Array] | None
+    ) -> Array:
         """The blocks of P = I - NNᵀ - EEᵀ over groups, of rows E of the basis."""
-        xp, turn, N = namespace(E), namespace(E).matrix_transpose, self.inputs.N
+        xp, turn = namespace(E), namespace(E).matrix_transpose
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
-        if N is not None:
-            N = xp.reshape(take(N, members.reshape(-1)), (*members.shape, -1))
-            rest = rest - N @ turn(N)
+        if constants is not None:
+            rest = rest - constants[0]
         if not self.inputs.orthonormal:
             return rest
         rest = rest - E @ turn(E)
@@ -299,8 +402,10 @@ class LeaveOneOut:
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
         else:
             for some in blocks(len(alphas), self._together()):
-                path = self.smoother.path(alphas[some])
-                yield from self.solved([R for R, _ in path], alphas[some])
+                R = None
+                if self.smoother.held:
+                    R = [R for R, _ in self.smoother.path(alphas[some])]
+                yield from self.solved(R, alphas[some])
 
     def _together(self) -> int:
         """For how many α residuals and the matrices of the largest group are held at once."""
@@ -308,28 +413,36 @@ class LeaveOneOut:
         largest = max(same.shape[1] for same in self.members or [])
         return max(1, min(BATCH // (directions * largest**2), BLOCK // max(1, residuals)))
 
-    def solved(self, R: Sequence[Array], alphas: Sequence[float]) -> list[Array]:
-        """(I - H_gg)⁻¹ R_g for every group, at every α with its own R."""
-        xp, batches = namespace(R[0]), list(self._batches(self.smoother.sizes[1] * len(alphas)))
+    def solved(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
+        """(I - H_gg)⁻¹ R_g for every group, at every α with its own R; None for those of the fit.
+
+        The residuals of the fit are made group by group then.
+        """
+        batches = list(self._batches(self.smoother.sizes[1] * len(alphas)))
 
         def solve(members: np.ndarray) -> Array:
             return self.solved_groups(R, alphas, members)
 
-        if is_foreign(R[0]) or len(batches) < cores():
+        if len(batches) < cores() or self.smoother.foreign:
             found = [solve(members) for members in batches]
         else:
             with one_thread_each():
                 found = side_by_side(solve, batches)
+        xp = namespace(found[0])
         order = np.argsort(np.concatenate([members.reshape(-1) for members in batches]))
         return [take(xp.concat([A[i, :, :] for A in found]), order) for i in range(len(alphas))]
 
     def solved_groups(
-        self, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray
+        self, R: Sequence[Array] | None, alphas: Sequence[float], members: np.ndarray
     ) -> Array:
         """(I - H_gg)⁻¹ R_g for groups of one size, (α, rows, directions), all at once."""
-        xp, (groups, size) = namespace(R[0]), members.shape
-        rest = self.smoother.rest_blocks(alphas, members)
-        own = [xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in R]
+        groups, size = members.shape
+        rest, residuals = self.smoother.group_systems(alphas, members)
+        xp = namespace(rest)
+        if R is None:
+            own = residuals()
+        else:
+            own = [xp.reshape(take(A, members.reshape(-1)), (groups, size, -1)) for A in R]
         rows = xp.stack(own, axis=1)
         if rest.shape[2] == 1:
             solved = solved_systems(rest[:, :, 0, :, :], rows)

@@ -149,12 +149,6 @@ class LowRankInputs(InputSpectrum):
         other._put(rows, weights, weights is None and U.shape[0] == self.total, False)
         return other
 
-    @property
-    def constant_rows(self) -> Array:
-        """The number of rows that know each constant; infinite of a sample."""
-        rows = super().constant_rows
-        return rows if self.whole else rows + np.inf
-
     def project(self, X: Items) -> Array:
         """√s ∘ Pᵀ(u(x) - mean)."""
         return self.both(X)[0]

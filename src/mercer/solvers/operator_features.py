@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,25 +10,29 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, blocks, like, namespace, part, take
+from .._arrays import Array, Items, blocks, count, like, namespace, part, take
 from ..operators import Moments
+from ..operators.slots import Slots
 from ..problem import Problem, Want
 from ..symmetric import eigh
 from .coupled import fitted_kernel
-from .factorization import Cache, Factorization, Solution
-from .left_out import LeaveOneOut, Smoother
+from .factorization import Cache, Solution
+from .left_out import Part
+from .slotted import Located, SlotInputs
+from .spectral import Spectral
 
 ROWS = 4096
 """Examples whose features are held at once."""
 
 
-class OperatorFeatures(Factorization):
+class OperatorFeatures(Spectral):
     """Random features of an operator-valued kernel: moments of the plain coordinates do.
 
     The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
     """
 
     name, costs = "operator features", "low rank"
+    Q, order = None, None
 
     def __init__(self, problem: Problem, want: Want, cache: Cache):
         self.outputs, side = cache.outputs(problem), problem.inputs
@@ -44,6 +48,11 @@ class OperatorFeatures(Factorization):
         if problem.loss is not None or want.judge != "closed":
             return f"{problem.inputs.features} go with the square loss and no learnt operator"
         return None
+
+    @classmethod
+    def factor(cls, problem: Problem, want: Want, cache: Cache) -> OperatorFeatures:
+        """Sum the moments of the features."""
+        return cls(problem, want, cache)
 
     def _gather(self) -> None:
         """S_uu and S_vu over blocks of rows, about the means where there is an intercept."""
@@ -66,91 +75,63 @@ class OperatorFeatures(Factorization):
         return Solution(self._point_map(self.map.compose(coef), offset), self.kernel)
 
     @cached_property
-    def smoother(self) -> FeatureSmoother:
-        """The fit over slots, its spectrum made when it is first asked for."""
-        return FeatureSmoother(self)
-
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """Those of the components of an example (or group) together."""
-        n, q = self.outputs.rows.shape
-        labels = np.repeat(self.problem.left_out_labels, q)
-        for E in LeaveOneOut(self.smoother, labels).path(alphas, averaged):
-            yield self.outputs.unweighted(namespace(E).reshape(E, (n, q)))
-
-    @property
-    def scale(self) -> float:
-        """The mean of the diagonal over components."""
-        e = self.smoother.e
-        return float(namespace(e).sum(e)) / (self.problem.total * self.outputs.rows.shape[1]) or 1.0
+    def parts(self) -> list[Part]:  # type: ignore[override]
+        """The fit over slots, its spectrum made when more than a solution is needed."""
+        inputs = FeatureInputs(self)
+        T = inputs.slots.split(self.outputs.rows)
+        right = self.map.right_side(self.vu)[:, None]
+        xp, P = namespace(right), inputs.P
+        inside = (xp.matrix_transpose(P) @ right) / xp.sqrt(inputs.s)[:, None]
+        return [Part(inputs, xp.ones_like(T[0, :]), T, inside, slots=inputs.slots)]
 
 
-class FeatureSmoother(Smoother):
-    """H = Z diag(1 / (e + α)) Zᵀ + NNᵀ over slots, with N = E diag(e) Eᵀ and Z_i = √w_i Ψ_iᵀE.
+class FeatureInputs(SlotInputs):
+    """Features Ψ of slots: Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ, E = √w Ψᵀ P diag(s)^{-1/2}.
 
-    Z is never held whole: residuals and groups make their own rows.
+    Rows of E are made where they are needed.
     """
 
+    held = False
+    features: Any
+
     def __init__(self, whole: OperatorFeatures):
-        self.whole = whole
-        self.e, self.E = eigh(whole.map.normal(whole.uu), "moment of the features", drop=False)
-        right = whole.map.right_side(whole.vu)
-        self.right = namespace(self.E).matrix_transpose(self.E) @ right
-        self.n, self.q = whole.outputs.rows.shape
-        self.squares: Any = None
+        problem, (n, q) = whole.problem, whole.outputs.rows.shape
+        self.features, self.X = whole.map, problem.inputs.items
+        self.mean = whole.mean if problem.intercept else None
+        self.slots = Slots(n, q)
+        self.weights = None if problem.weights is None else np.repeat(problem.weights, q)
+        self.roots = None
+        if self.weights is not None:
+            self.roots = like(np.sqrt(self.weights)[:, None], whole.uu)
+        self.set_constants(problem.intercept)
+        self.complete = self.orthonormal = False
+        self.whole = True
+        self.s, self.P = eigh(self.features.normal(whole.uu), "moment of the features")
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """A residual for each slot, which all shrink alike."""
-        return self.n * self.q, 1
+    def _features(self, X: Items) -> Array:
+        """Features of slots, the mean subtracted with an intercept, (slots, features)."""
+        U = self.features.transform(X)
+        Z = self.features.features(U if self.mean is None else U - self.mean)
+        return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
 
-    def rows(self, examples: np.ndarray) -> Array:
-        """Z of some examples, (examples · q, features)."""
-        whole = self.whole
-        U = whole.map.transform(take(whole.problem.inputs.items, examples))
-        U = U - whole.mean if whole.problem.intercept else U
-        Z = whole.map.features(U) @ self.E
-        if whole.outputs.roots is not None:
-            Z = Z * take(whole.outputs.roots, examples)[:, :, None]
-        return namespace(Z).reshape(Z, (-1, self.e.shape[0]))
+    def rows(self, index: np.ndarray) -> Array:
+        """Some rows of E."""
+        examples, component = np.divmod(index, self.slots.width)
+        needed, where = np.unique(examples, return_inverse=True)
+        Z = self._features(take(self.X, needed))
+        Z = take(Z, where.reshape(-1) * self.slots.width + component)
+        E = (Z @ self.P) / namespace(self.s).sqrt(self.s)
+        return E if self.roots is None else E * take(self.roots, index)
 
-    def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Residuals and 1 - H for every α, Z made once for all."""
-        alphas, T = list(alphas), self.whole.outputs.rows
-        xp = namespace(T)
-        residuals: list[list[Array]] = [[] for _ in alphas]
-        rests: list[list[Array]] = [[] for _ in alphas]
-        for block in blocks(self.n, ROWS):
-            examples = np.arange(block.start, block.stop)
-            Z = self.rows(examples)
-            flat = xp.reshape(T[block, :], (-1, 1))
-            constant = xp.reshape(self._constant(examples)[:, None] + 0.0 * T[block, :], (-1, 1))
-            for i, alpha in enumerate(alphas):
-                shrunk = Z / (self.e + alpha)
-                residuals[i].append(flat - (shrunk @ self.right)[:, None])
-                rest = 1.0 - xp.sum(shrunk * Z, axis=1)[:, None] - constant
-                rests[i].append(rest)
-        for R, rest in zip(residuals, rests, strict=True):
-            yield xp.concat(R), xp.concat(rest)
+    def located(self, X: Items, prior: bool = False) -> Located:
+        """Features in the eigenbasis; the prior is that of the features, as they were drawn."""
+        Z = self._features(X)
+        xp = namespace(Z)
+        own = xp.sum(Z * Z, axis=1) if prior else None
+        return Located((Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width))
 
-    def _constant(self, examples: np.ndarray) -> Array:
-        """What an intercept adds to the diagonal of H."""
-        problem = self.whole.problem
-        w = np.ones(len(examples)) if problem.weights is None else problem.weights[examples]
-        return like(w * (problem.intercept / problem.total), self.whole.outputs.rows)
-
-    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
-        """I - H over groups of slots of whole examples."""
-        groups, size = members.shape
-        examples = members[:, :: self.q] // self.q
-        xp, problem = namespace(self.E), self.whole.problem
-        Z = xp.reshape(self.rows(examples.reshape(-1)), (groups, size, -1))
-        turned = xp.matrix_transpose(Z)
-        H = xp.stack([(Z / (self.e + alpha)) @ turned for alpha in alphas], axis=1)
-        rest = like(np.eye(size), Z) - H
-        if problem.intercept:
-            w = np.ones(problem.n) if problem.weights is None else problem.weights
-            roots = np.repeat(np.sqrt(w[examples]), self.q, axis=1)
-            same = np.tile(np.eye(self.q), (examples.shape[1], examples.shape[1]))
-            fixed = roots[:, :, None] * roots[:, None, :] * same / problem.total
-            rest = rest - like(fixed, Z)[:, None, :, :]
-        return rest[:, :, None, :, :]
+    def without_rows(self) -> FeatureInputs:
+        """The same without the training inputs."""
+        other = copy(self)
+        other.X, other.roots = None, None
+        return other

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._plan import Plan, Sizes
+from ..operators import Covariance
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import ByDirection
@@ -55,47 +56,55 @@ COUPLED = {"dense", "cg"}
 """The names for kernels that do not separate; the others are for those that do."""
 
 
-def route(problem: Problem, want: Want) -> Solver:
-    """The solver of a problem: the cheapest that accepts it, one that has room where one has."""
+def kind_of(problem: Problem, want: Want) -> str:
+    """Return the kind of a problem, a name of `LADDER`."""
     features, kernel = problem.inputs.features, problem.kernel
     if problem.gathered is not None:
-        kind = "streamed"
-    elif problem.symmetry is not None:
-        kind = "symmetric"
-    elif features is not None and features.operator_valued:
-        kind = "operator features"
-    elif kernel.at_places:
-        kind = "places"
-    elif not kernel.separable:
-        kind = "coupled"
-    elif want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
-        kind = "refit"
-    elif features is not None:
-        kind = "low rank"
-    elif kernel.operator.uniform is not None:
-        kind = "identity"
-    else:
-        kind = "one ridge" if problem.n >= MANY and want.single else "exact"
-    reasons, accepted, ways = [], [], LADDER[kind]
+        return "streamed"
+    if problem.symmetry is not None:
+        return "symmetric"
+    if features is not None and features.operator_valued:
+        return "operator features"
+    if kernel.at_places:
+        return "places"
+    if not kernel.separable:
+        return "coupled"
+    if want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
+        return "refit"
+    if features is not None:
+        return "low rank"
+    return exact_kind(problem.n, kernel.operator.uniform is not None, want.single)
+
+
+def exact_kind(n: int, identity: bool, single: bool) -> str:
+    """Return the kind of an exact fit of a scalar kernel times an operator."""
+    if identity:
+        return "identity"
+    return "one ridge" if n >= MANY and single else "exact"
+
+
+def ladder(problem: Problem, want: Want) -> list[Solver]:
+    """Return the solvers that accept a problem, or refuse it with a reason."""
+    ways = LADDER[kind_of(problem, want)]
     if want.solver != "auto":
         check_name(want.solver, problem)
         ways = _named(want.solver, ways)
-    for solver in ways:
-        reason = solver.accepts(problem, want)
-        if reason is None:
-            accepted.append(solver)
-        else:
-            reasons.append(reason)
+    reasons = [solver.accepts(problem, want) for solver in ways]
+    accepted = [solver for solver, reason in zip(ways, reasons, strict=True) if reason is None]
     if not accepted:
-        raise ValueError(f"{_refusal(problem, want, reasons)}.")
-    if len(accepted) == 1:
-        return accepted[0]
+        raise ValueError(f"{_refusal(want, [reason for reason in reasons if reason])}.")
+    return accepted
+
+
+def route(problem: Problem, want: Want) -> Solver:
+    """Return the solver of a problem: the cheapest that accepts it and fits into memory."""
+    ways = ladder(problem, want)
+    if len(ways) == 1:
+        return ways[0]
     sizes = sizes_of(problem, want)
-    costs = [solver.cost(sizes) for solver in accepted]
-    best = min(
-        range(len(accepted)), key=lambda i: (not costs[i].feasible, costs[i].multiplications, i)
-    )
-    return accepted[best]
+    costs = [solver.cost(sizes) for solver in ways]
+    order = [(not cost.feasible, cost.multiplications, i) for i, cost in enumerate(costs)]
+    return ways[min(order)[2]]
 
 
 def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factorization:
@@ -137,17 +146,18 @@ def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
     return tuple(way for way in ways if way.name in names)
 
 
-def _refusal(problem: Problem, want: Want, reasons: list[str]) -> str:
-    """The reason of the solver that was asked for, or of the one that comes nearest."""
+def _refusal(want: Want, reasons: list[str]) -> str:
+    """Return the reason of the solver that was named, or of the most general one."""
     if want.solver == "cholesky":
         return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
-    return max(reasons, key=len)
+    return reasons[-1]
 
 
 def sizes_of(problem: Problem, want: Want) -> Sizes:
     """What of a problem its costs depend on."""
     width = problem.outputs.width
-    uniform = problem.separable and problem.kernel.operator.uniform is not None
+    operator = problem.kernel.operator if problem.separable else None
+    uniform = operator is not None and operator.uniform is not None
     rank = None
     if problem.inputs.features is not None:
         rank = problem.inputs.features.get_params(deep=False).get("rank")
@@ -156,20 +166,30 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
         p=problem.inputs.entries,
         q=width,
         identity=uniform,
-        conditional=0 if uniform else 1,
+        conditional=int(not uniform and not isinstance(operator, Covariance)),
         choice=not want.single,
         rank=rank if isinstance(rank, int) and rank > 0 else None,
     )
 
 
 def plan(sizes: Sizes) -> Plan:
-    """The ways to fit a scalar kernel times an operator, and what they cost."""
-    routes = [sizes.spectral(), sizes.low_rank(), sizes.streamed()]
-    if sizes.identity and not sizes.choice:
-        routes.insert(0, sizes.cholesky())
-    elif not sizes.choice and sizes.n >= MANY:
-        routes.insert(0, OneRidge.cost(sizes))
-    return Plan(sizes.n, tuple(routes), sizes.largest_rank())
+    """Return the costs of the ways to fit a scalar kernel times an operator."""
+    kind = exact_kind(sizes.n, sizes.identity, not sizes.choice)
+    exact = [solver for solver in LADDER[kind] if solver.suits(sizes)]
+    return _plan(sizes, [*exact, LowRank, Streamed])
+
+
+def plan_of(problem: Problem, want: Want) -> Plan:
+    """Return the costs of the ways to solve a problem, and of those at low rank."""
+    ways = ladder(problem, want)
+    if problem.separable and problem.symmetry is None and problem.loss is None:
+        ways += [LowRank, Streamed]
+    return _plan(sizes_of(problem, want), ways)
+
+
+def _plan(sizes: Sizes, ways: list[Solver]) -> Plan:
+    routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in ways)}
+    return Plan(sizes.n, tuple(routes.values()), sizes.largest_rank())
 
 
 def cholesky_posterior(problem: Problem, want: Want, alpha: float) -> Cholesky | None:

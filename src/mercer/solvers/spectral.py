@@ -24,7 +24,8 @@ from .densities import left_out_density, left_out_noise
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum
 from .left_out import LeaveOneOut, Part, pooled
-from .variances import SpectralVariances, in_order, unit_variance
+from .slotted import slot_moves, slots_without
+from .variances import SpectralVariances, in_order
 from .weights import stands_out
 from .without import moved
 
@@ -121,16 +122,20 @@ class Spectral(Factorization):
 
     def _path(self, part: Part, alphas: Sequence[float]) -> Iterable[Array]:
         """The left-out residuals of a part; where there are several, at once for all α."""
+        if part.slots is not None:
+            path = part.left_out_path(alphas, self.problem.left_out_labels)
+            return map(part.joined, path)
         path = LeaveOneOut(part, self.problem.groups).path(alphas)
         return path if len(self.parts) == 1 else list(path)
 
     def _averaged(self, alpha: float) -> Array:
         """The residuals of generalised cross-validation."""
         found = [pooled(part, alpha) for part in self.parts]
-        R = self._in_order([residuals for residuals, _ in found])
+        joined = [part.joined(R) for part, (R, _) in zip(self.parts, found, strict=True)]
         times = [self._times(part) for part in self.parts]
         rest = sum(float(rest @ t) for (_, rest), t in zip(found, times, strict=True))
-        return self.outputs.unweighted(R) / (rest / (R.shape[0] * sum(t.sum() for t in times)))
+        cells = sum(R.shape[0] * t.sum() for (R, _), t in zip(found, times, strict=True))
+        return self.outputs.unweighted(self._in_order(joined)) / (rest / cells)
 
     def _times(self, part: Part) -> np.ndarray:
         """How many output directions each direction of a part stands for."""
@@ -146,6 +151,9 @@ class Spectral(Factorization):
         (some inputs, n, q), block by block of inputs: what the model that leaves G out predicts
         is less by that.
         """
+        if self.parts[0].slots is not None:
+            yield from slot_moves(self.parts[0], self.problem.left_out_labels, X, alpha)
+            return
         E = next(self.residuals([alpha]))
         E = E if self.outputs.roots is None else E * self.outputs.roots
         n, q = E.shape
@@ -178,7 +186,10 @@ class Spectral(Factorization):
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
             parts = zip(self.parts, residuals, strict=True)
-            moves = [moved(part, R, X, alpha, sets) for part, R in parts]
+            moves = [
+                (moved if part.slots is None else slots_without)(part, R, X, alpha, sets)
+                for part, R in parts
+            ]
             less = self._turned_back(self._in_order(moves))
             return Embedding(map(X).coordinates - less, map.frame)
 
@@ -211,7 +222,6 @@ class Spectral(Factorization):
                 "evidence is not defined: use finite output features."
             )
         misfit = logs = number = extra = 0.0
-        logw = 0.0 if weights is None else float(np.log(weights).sum())
         for part in self.parts:
             xp, C, (r, q) = namespace(part.inside), part.inside, part.inside.shape
             D = part.inputs.s[:, None] * part.b[None, :] + alpha
@@ -219,7 +229,7 @@ class Spectral(Factorization):
             misfit += float(xp.sum(C * C / D)) + part.missed / alpha
             logs += float(xp.sum(xp.log(D))) + (part.number - r) * q * log(alpha)
             number += part.number * q
-            extra += 0.5 * q * logw
+            extra += 0.5 * q * part.log_weights(weights)
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
         return -0.5 * (number * log(misfit) + logs) + extra
 
@@ -229,7 +239,7 @@ class Spectral(Factorization):
 
     def variance(self, X: Items, alpha: float) -> Array:
         """One part after the other, which may be too large to be held together."""
-        return self._in_order([unit_variance(part.inputs, part.b, X, alpha) for part in self.parts])
+        return self._in_order([part.inputs.unit_variance(part.b, X, alpha) for part in self.parts])
 
     def variances(self, alpha: float) -> SpectralVariances:
         """The posterior variance along the directions of the operator, for unit noise."""
@@ -251,7 +261,9 @@ class Spectral(Factorization):
         return left_out_noise(self, alpha)
 
     def by_directions(self) -> Spectral:
-        """The factorisation itself."""
+        """The factorisation itself, where output directions are not coupled."""
+        if self.parts[0].slots is not None:
+            raise Refused(f"{self.problem.kernel} couples all output components.")
         return self
 
 

@@ -161,7 +161,7 @@ class Streamed(Factorization):
         return self.parts.Q
 
     @property
-    def outputs(self) -> Outputs:  # type: ignore[override]
+    def outputs(self) -> Outputs:
         """The outputs of the sample."""
         return self.parts.outputs
 

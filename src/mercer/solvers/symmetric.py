@@ -120,7 +120,7 @@ class AddedExamples(Factorization):
         return self.inner.Q
 
     @property
-    def outputs(self) -> Any:  # type: ignore[override]
+    def outputs(self) -> Any:
         """Those of the pairs and their images."""
         return self.inner.outputs
 
@@ -232,6 +232,7 @@ class OverOrbits(ByDirection):
 
     def _times(self, part: Part) -> np.ndarray:
         """How long the orbit of each component is."""
+        assert part.columns is not None
         sizes = np.bincount(self.orbits.of)
         return sizes[np.searchsorted(self.orbits.chosen, part.columns)]
 

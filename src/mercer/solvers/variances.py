@@ -43,7 +43,7 @@ class SpectralVariances:
     def __call__(self, X: Items) -> Array:
         """One row an input, one column a direction."""
         parts = zip(self.inputs, self.scales, strict=True)
-        found = [unit_variance(inputs, b, X, self.alpha) for inputs, b in parts]
+        found = [inputs.unit_variance(b, X, self.alpha) for inputs, b in parts]
         return in_order(found, self.order)
 
 

@@ -133,7 +133,7 @@ def _errors(model: Any) -> dict[str, Any]:
 
 def shown(value: Any, most: int = 160) -> str:
     """Return a value as text of moderate length."""
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float):  # of numpy, too
         return f"{value:.3f}" if abs(value) < 1e4 else f"{value:.4g}"
     if isinstance(value, np.ndarray):
         value = [float(f"{v:.4g}") for v in value.ravel()[:8]] + ["…"] * (value.size > 8)

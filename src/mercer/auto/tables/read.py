@@ -14,11 +14,14 @@ from .separated import separated
 from .table import MISSING, BadTable, Table
 from .values import decimal_mark
 
+GUESS = "cp1252"
+"""The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
+
 
 def read(
     path: str | Path,
     format: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     header: bool | None = None,
     separator: str | None = None,
     sheet: str | None = None,
@@ -36,7 +39,7 @@ def read(
     format
         "csv", "tsv", "json", "jsonl", "parquet", "npz" or "xlsx"; None goes by content and suffix.
     encoding
-        Of text files.
+        Of text files; None for a guess: UTF-8, UTF-16, or else Windows-1252, which `read_as` names.
     header
         Whether the first row names the columns, which are 1, 2, … otherwise. If None, a first row
         of values above values, or in a script other than Latin like those below, is data.
@@ -73,7 +76,8 @@ def read(
     elif format == "xlsx":
         table = read_sheet(data, name, header, sheet)
     else:
-        text = _text(data, name, encoding)
+        found = encoding or _encoding(data)
+        text = _text(data, name, found)
         readers: dict[str, Callable[[], Table]] = {
             "csv": lambda: separated(text, name, header, separator),
             "tsv": lambda: separated(text, name, header, separator or "\t"),
@@ -81,6 +85,8 @@ def read(
             "jsonl": lambda: json_lines(text, name),
         }
         table = readers[format]()
+        if encoding is None and found == GUESS:
+            table = replace(table, read_as=f"{table.read_as}, encoding {GUESS}")
     if not len(table):
         raise BadTable(
             f"{name} has a header and no rows: add rows, or pass header=False if that line is data."
@@ -93,21 +99,18 @@ def read(
 
 
 def _text(data: bytes, name: str, encoding: str) -> str:
-    plain = encoding.lower() in ("utf-8", "utf8")
-    marked = plain and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = data.decode("utf-16" if marked else "utf-8-sig" if plain else encoding)
+        text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
         raise BadTable(
             f"{encoding!r} is not an encoding that Python knows: try "
             "encoding='cp1252', 'iso8859-2' or 'utf-16'."
         ) from None
     except UnicodeError as problem:
-        start = getattr(problem, "start", 0)
-        line = data[:start].count(b"\n") + 1
+        line = data[: getattr(problem, "start", 0)].count(b"\n") + 1
         raise BadTable(
-            f"{name}, line {line}: this is not {'utf-16' if marked else encoding}. Name the "
-            "encoding, such as encoding='latin-1', 'iso8859-2' or 'utf-16'."
+            f"{name}, line {line}: this is not {encoding}. Name the encoding, such as "
+            "encoding='latin-1', 'iso8859-2' or 'utf-16'."
         ) from None
     if not isinstance(text, str):
         raise BadTable(
@@ -120,3 +123,14 @@ def _text(data: bytes, name: str, encoding: str) -> str:
             "UTF-16, pass encoding='utf-16'; else it is not a table."
         )
     return text
+
+
+def _encoding(data: bytes) -> str:
+    """Return the encoding of a text file: that of its mark, UTF-8 where it fits, else cp1252."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        data.decode("utf-8")
+    except UnicodeError:
+        return "utf-8" if b"\0" in data else GUESS
+    return "utf-8"

@@ -6,11 +6,12 @@ import csv
 import gzip
 import io
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..._extras import require
 from ..._files import replacing
@@ -97,6 +98,10 @@ def _json(value: Any, **how: Any) -> str:
 
 
 def _simple(value: Any) -> Any:
+    if isinstance(value, np.datetime64):
+        value = pd.Timestamp(value)
+    if isinstance(value, np.timedelta64 | timedelta):
+        return str(pd.Timedelta(value))
     return value.isoformat() if isinstance(value, date) else value.tolist()
 
 
