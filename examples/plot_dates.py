@@ -3,8 +3,8 @@ Dates, names and units
 ======================
 
 A few hundred examples teach `SequenceTransducer` to rewrite strings whose parts change their order.
-The pieces of an input (runs of letters and of digits) are put into the order of the output, if that is
-better on left-out pairs; the rest is learnt letter by letter.
+The pieces of an input (runs of letters and of digits) are put into the order of the output if that
+is better on left-out pairs; the rest is learnt letter by letter.
 """
 
 import re

@@ -80,7 +80,7 @@ def test_unseen_letters_are_copied(plurals, tmp_path):
 
 # -- order ------------------------------------------------------------------------------------
 
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 
 def dates(n, seed):
