@@ -21,7 +21,14 @@ from ..sources import Source, as_source, sample_size, sampled_rows
 from .base import StructuredEstimator, warn_if_constant
 from .choice import Choices, by_scalar
 from .gathered import Gathered, separated
-from .pairs import group_labels, rows_of, sample_weights, split_unlabelled, with_unlabelled
+from .pairs import (
+    counting_rows,
+    group_labels,
+    rows_of,
+    sample_weights,
+    split_unlabelled,
+    with_unlabelled,
+)
 from .refuse_symmetries import symmetry_of
 
 
@@ -74,15 +81,12 @@ class FromPairs(StructuredEstimator):
         X, y = self._check_pairs(kernels[0], output_kernel, X, y)
         warn_if_constant(output_kernel, y)
         n = given_pairs = count(y)
-        kept, w = None, None if weights is None else sample_weights(weights, n)
-        if w is not None and not (w > 0).all():
-            kept = np.flatnonzero(w > 0)
-            X, y, given = (rows_of(items, kept) for items in (X, y, given))
-            groups = None if groups is None else [groups[i] for i in kept]
-            w, n = w[kept], len(kept)
-            if n < 2:
-                raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
-            w = None if (w == 1.0).all() else w
+        w: Any = sample_weights(weights, n)
+        kept = counting_rows(w)
+        if kept is not None:
+            X, y, given, w = (rows_of(part, kept) for part in (X, y, given, w))
+            groups = None if groups is None else rows_of(groups, kept)
+            n, w = len(kept), None if (w == 1.0).all() else w
         labels = None if groups is None else group_labels(groups, n)
         sample = None
         finite = self.features is not None or all(kernel.features for kernel in kernels)

@@ -129,6 +129,16 @@ def folds_of(labels: np.ndarray, number: int) -> np.ndarray:
     return np.random.RandomState(0).permutation(groups)[labels] % min(number, groups)
 
 
+def counting_rows(weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the pairs of positive weight; None if all pairs count."""
+    if weights is None or (weights > 0).all():
+        return None
+    kept = np.flatnonzero(weights > 0)
+    if len(kept) < 2:
+        raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
+    return kept
+
+
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:
     """Check sample weights; None where all are one."""
     from sklearn.utils.validation import _check_sample_weight
