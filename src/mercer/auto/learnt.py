@@ -22,6 +22,7 @@ from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
 from ..sets.models import Piped
 from .inputs import Inputs
+from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
 from .outputs import ARRAYS, Outputs, set_columns
 from .search import Pairs
@@ -90,8 +91,8 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        told = Told(predicted, made if self.outputs_.kind_ == "class" else None)
-        return scored(told, scorer_of(self.scoring), truth)
+        stub = Told(predicted, made if self.outputs_.kind_ == "class" else None)
+        return scored(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Any) -> tuple[Table, Items]:
         """Return a table, and its rows as models take them."""
@@ -193,7 +194,7 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
 
     def _sets(self, rows: Items, coverage: float, joint: bool) -> Any:
         """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
-        if not hasattr(self.best_estimator_, "embed"):
+        if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
         if not joint and self.outputs_.kind_ != "number":

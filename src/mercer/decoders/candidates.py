@@ -212,7 +212,7 @@ class Candidates(Reducible, Decoder):
         return self.indexed_
 
     def recall(self, points: Embedding, k: int = 10) -> float:
-        """The share of the true best `k` candidates that `decode_top` finds.
+        """The fraction of the true best `k` candidates that `decode_top` finds.
 
         1 without an index and with index="faiss"; what index="hnsw" loses.
 
