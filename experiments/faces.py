@@ -12,9 +12,10 @@ import numpy as np
 from rich.progress import Progress
 from scipy.spatial.distance import cdist
 
-from mercer.datasets import Faces, WrongData, load_cmu_faces, load_faces
+from mercer.datasets import Faces, WrongData, load_cmu_faces
 
 from .baselines import predictions
+from .face_files import load_faces
 from .face_models import METHODS, Fit
 from .face_ranks import CORTES, Run, claims, draw, named, sweep
 from .pictures import grid

@@ -20,7 +20,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Labels, Positions, Spectrum
 from mercer.metrics import sample_f1
 from mercer.operators import Covariance
-from mercer.persistence.parts import part_type
+from mercer.persistence.parts import FOLDERS, _modules, part_type
 from mercer.persistence.reader import Reader
 from mercer.persistence.writer import Writer
 
@@ -251,3 +251,15 @@ def test_a_scorer_is_refused_with_the_way_out(tmp_path, rng):
     before = model.predict(X)
     again = mercer.load(mercer.save(model.set_params(scoring=None), tmp_path / "model.mercer"))
     np.testing.assert_array_equal(again.predict(X), before)
+
+
+def test_names_of_parts_are_unique_in_their_folder():
+    for folder in FOLDERS:
+        names = [
+            name
+            for module in _modules(folder)
+            for name, value in vars(module).items()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        ]
+        twice = {name for name in names if names.count(name) > 1}
+        assert not twice, f"two classes of {folder} are called {twice}"

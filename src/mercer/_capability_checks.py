@@ -1,4 +1,4 @@
-"""What a kernel says that it can do beside comparing, against its Gram matrix."""
+"""Checks of the optional abilities of a kernel against its Gram matrix."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Checks of what a model file holds: one error, the budgets of loading, and small checkers.
+"""Checks of what a model file holds: one error, the limits of loading, and small functions.
 
-A part checks its own arrays in `check_loaded`, which the reader calls once the part is made, and
-before anything is computed with it: compiled loops trust the numbers that they are given.
+A part checks in `check_loaded` what compiled loops and scipy cannot check: numbers that multiply
+time or memory, orders without which a loop would not end, and dtypes, for each of which a loop
+would be compiled again. The reader calls it before anything is computed with the part.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 
 class DamagedModel(ValueError):
-    """A file that is no model, is not whole, or holds what no model of mercer's holds.
+    """A file that is not a model, is not complete, or holds what no model of mercer holds.
 
     Examples
     --------
@@ -23,7 +24,7 @@ class DamagedModel(ValueError):
     >>> from mercer import DamagedModel, load
     >>> path = os.path.join(tempfile.mkdtemp(), "model.mercer")
     >>> with open(path, "wb") as file:
-    ...     _ = file.write(b"no model")
+    ...     _ = file.write(b"not a model")
     >>> try:
     ...     load(path)
     ... except DamagedModel as problem:
@@ -39,18 +40,18 @@ class Limits:
     Parameters
     ----------
     nodes
-        The values in the tree of a model, to which come four for each byte of the (compressed)
-        tree on disk: loading takes time in proportion to the file.
+        The values in the tree of a model. Four more are allowed for each byte of the (compressed)
+        tree on disk, so that loading takes time in proportion to the file.
     depth
         How deep values are nested.
     parts
         Kernels, operators and other parts, each counted as often as it is referred to.
     size
-        Numbers that size or steer a computation where no array of the file stands behind them:
-        columns of a sparse matrix, the length of a range, any whole number in a part.
+        Integers that determine the size of a computation: columns of a sparse matrix, the length
+        of a range, any integer in a part.
     steps
-        Numbers of iterations, lengths of n-grams and the like: what multiplies the time that a
-        prediction takes.
+        Numbers of iterations, lengths of n-grams and other integers that multiply the time of a
+        prediction.
     memory
         Bytes of all members of the file, unpacked; None for 256 MB and 50 times the file on disk,
         and at most half of the memory that is free.
@@ -71,35 +72,38 @@ class Limits:
 
 
 def must(fine: Any, problem: str) -> None:
-    """Refuse a file unless a condition holds."""
+    """Raise `DamagedModel` unless a condition holds."""
     if not fine:
         raise DamagedModel(problem)
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number and no boolean."""
+    """Return whether a value is an integer and not a boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
 def bounded(value: Any, name: str, low: int, high: int) -> int:
-    """A whole number within bounds."""
-    must(is_whole(value) and low <= value <= high, f"{name} is no whole number in {low} … {high}")
+    """Return an integer within bounds."""
+    inside = is_whole(value) and low <= value <= high
+    must(inside, f"{name} must be an integer in {low} … {high}, got {value!r:.40}")
     return int(value)
 
 
 def finite(value: Any, name: str, low: float = -math.inf) -> float:
-    """A finite number, at least `low`."""
+    """Return a finite number, at least `low`."""
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    must(number and math.isfinite(value) and value >= low, f"{name} is no finite number ≥ {low}")
+    must(
+        number and math.isfinite(value) and value >= low, f"{name} must be a finite number ≥ {low}"
+    )
     return float(value)
 
 
 def array(value: Any, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
-    """An array in C order of one dtype and of a shape, None standing for any length.
+    """Return an array in C order of a dtype and a shape; None stands for any length.
 
-    Loops are compiled for each dtype and order anew: others than the usual would take seconds.
+    A loop is compiled for each dtype and order, which takes seconds.
     """
-    must(isinstance(value, np.ndarray), f"{name} is no array")
+    must(isinstance(value, np.ndarray), f"{name} must be an array")
     must(value.dtype == dtype and value.flags.c_contiguous, f"{name} has dtype {value.dtype}")
     fits = value.ndim == len(shape) and all(
         want in (None, size) for want, size in zip(shape, value.shape, strict=False)
@@ -111,18 +115,18 @@ def array(value: Any, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
 def indices(
     value: Any, name: str, low: int, high: int, *shape: int | None, dtype: Any = np.int64
 ) -> np.ndarray:
-    """An array of whole numbers in low, …, high - 1."""
+    """Return an array of integers in low, …, high - 1: negative ones would count from the end."""
     array(value, name, dtype, *(shape or (None,)))
     inside = value.size == 0 or (int(value.min()) >= low and int(value.max()) < high)
-    must(inside, f"{name} has numbers outside {low} … {high - 1}")
+    must(inside, f"{name} must have integers in {low} … {high - 1}")
     return value
 
 
 def offsets(
     value: Any, name: str, end: int, *shape: int | None, dtype: Any = np.int64
 ) -> np.ndarray:
-    """Where runs begin: whole numbers from 0 to `end` that never fall."""
+    """Return the starts of runs: integers from 0 to `end` that never decrease."""
     indices(value, name, 0, end + 1, *shape, dtype=dtype)
     rising = len(value) > 0 and value[0] == 0 and value[-1] == end and (np.diff(value) >= 0).all()
-    must(rising, f"{name} does not rise from 0 to {end}")
+    must(rising, f"{name} must rise from 0 to {end}")
     return value

@@ -1,7 +1,7 @@
-"""Parts of models in files: what is left out of a file, and refusals of files that do not fit.
+"""Loaded models: what a file leaves out, and errors of models whose parts do not fit.
 
-Each part checks its own arrays when it is loaded. Whether the parts fit each other can show when
-one predicts: then a stranger's model fails with `DamagedModel`, not with an error of numpy's.
+Whether the parts of a loaded model fit each other is known when it predicts. It then fails with
+`DamagedModel`, which names the file, and not with an error of numpy.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ._checks import DamagedModel
 
 MARK = "_file"
-"""The attribute that names the file an estimator came from; a fit takes it away."""
+"""The attribute with the name of the file that an estimator came from; `fit` removes it."""
 ASKED = {
     "_predict_proba", "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
     "potentials", "predict", "predict_proba", "predict_set", "predict_top", "score", "sizes",
     "variance",
 }  # fmt: skip
 FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
-"""Libraries whose errors say nothing to whoever asked for a prediction."""
+"""Libraries whose errors mean nothing to the user of a loaded model."""
 
 
 class FromFile:
-    """An estimator whose predictions name the file where its parts do not fit together."""
+    """An estimator whose errors name its file where its parts do not fit together."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -96,23 +96,23 @@ def _is_said(problem: BaseException) -> bool:
 
 
 class NotSaved(ValueError, AttributeError):
-    """What was asked for is training data that the file of a model leaves out."""
+    """Training data was requested that the file of a model leaves out."""
 
 
-class Lean:
-    """A part of a model that drops training data when it is saved, and says so when asked for it.
+class Reducible:
+    """A part of a model that drops training data when it is saved.
 
     Attributes
     ----------
     dropped
-        The attributes that a file leaves out, each with what to call it.
+        The attributes that a file leaves out, each with a description for messages.
     """
 
     __slots__ = ()  # parts may have slots of their own
     dropped: ClassVar[dict[str, str]] = {}
 
-    def lean(self) -> Any:
-        """A copy with what `predict` needs and no more: what `mercer.save` writes."""
+    def without_training_data(self) -> Any:
+        """Return a copy with only what `predict` needs, which `mercer.save` writes."""
         bare = copy.copy(self)
         for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's: who watched the fit
             bare.__dict__.pop(name, None)

@@ -387,9 +387,12 @@ class PointMap:
             return Embedding(C, self.frame)
         return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
 
-    def lean(self) -> PointMap:
+    def without_training_data(self) -> PointMap:
         """The same map without training data that it does not itself stand on."""
-        return replace(self, weigher=None if self.weigher is None else self.weigher.lean(self.map))
+        return replace(
+            self,
+            weigher=None if self.weigher is None else self.weigher.without_training_data(self.map),
+        )
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:

@@ -141,7 +141,7 @@ class ListScore(NamedTuple):
     Attributes
     ----------
     accuracy, chance
-        The share of right choices, and that of a blind guess.
+        The fraction of right choices, and that of a blind guess.
     lists
         The lists that count: those of at least two different candidates.
 
@@ -159,7 +159,7 @@ class ListScore(NamedTuple):
 
 
 def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListScore:
-    """Exact matches among lists of candidates, beside chance; lists of one do not count.
+    """Exact matches among lists of candidates, compared with chance; lists of one do not count.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The share of labels that are rightly in or out of each set: greater is better.
+    """The fraction of labels that are rightly in or out of each set: greater is better.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The share of labels at the position that they have in the true ranking: greater is better.
+    """The fraction of labels at their position in the true ranking: greater is better.
 
     Examples
     --------
@@ -375,7 +375,7 @@ def character_error_rate(y_true: Items, y_pred: Items) -> float:
 
 
 def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
-    """The share of symbols that are right at their place: the paper's WRC, greater is better.
+    """The fraction of symbols that are right at their position: the paper's WRC, greater is better.
 
     Examples
     --------

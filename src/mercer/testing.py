@@ -176,7 +176,7 @@ def check_loss(loss: Loss) -> None:
     Parameters
     ----------
     loss
-        The loss; a copy of it is settled on lengths from 0 to 10.
+        The loss; a copy of it is fitted on lengths from 0 to 10.
 
     Examples
     --------
@@ -186,19 +186,19 @@ def check_loss(loss: Loss) -> None:
     """
     r = np.linspace(0.0, 10.0, 1001)
     before = str(loss)
-    settled = clone(loss).settle(r)
+    fitted = clone(loss).settle(r)
     _claim(str(loss) == before, "settle changes the loss, not a copy")
-    h = settled.value(r)
+    h = fitted.value(r)
     _claim(h.shape == r.shape and np.isfinite(h).all(), "the loss is not one number for a length")
     _claim(abs(h[0]) <= IDENTITY, f"the loss of no residual is {h[0]:.3g}, not 0")
     slopes = np.diff(h)
     _claim((slopes >= -IDENTITY).all(), "the loss falls somewhere")
     _claim((np.diff(slopes) >= -IDENTITY).all(), "the loss is not convex")
     for tau in (0.1, 1.0, 10.0):
-        steps = settled.proximal(r, tau)
+        steps = fitted.proximal(r, tau)
         shorter = (steps >= 0).all() and (steps <= r + IDENTITY).all()
         _claim(shorter, "proximal lengthens a residual")
-        cost = settled.value(steps) + tau * (steps - r) ** 2
+        cost = fitted.value(steps) + tau * (steps - r) ** 2
         best = (h[None, :] + tau * (r[None, :] - r[:, None]) ** 2).min(axis=1)
         _claim((cost <= best + IDENTITY).all(), "proximal does not minimise h + τ(· - r)²")
 
@@ -252,7 +252,7 @@ def check_decoder(decoder: Decoder, kernel: Kernel, outputs: Items) -> None:
     decoder
         The decoder, fitted here on the outputs.
     kernel
-        An output kernel that tells the outputs apart.
+        An output kernel that distinguishes the outputs.
     outputs
         Distinct outputs.
 
@@ -370,7 +370,7 @@ def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
 
 
 def _saved(model: Any, *data: Items) -> list:
-    """The model as a file gives it back; none where it holds functions, or parts of one's own."""
+    """The model as a file gives it back; none where it holds functions, or custom parts."""
     writer = Writer()
     if any(is_foreign(items) for items in data):
         return []  # files hold numpy arrays

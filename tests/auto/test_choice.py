@@ -28,13 +28,13 @@ def test_a_single_model_of_numbers_is_better_row_by_row(blend):
     assert not clearly_better(linear, 0.9, 0.89, none, "number")
 
 
-def test_many_columns_are_tried_by_their_main_directions():
+def test_many_columns_are_tried_by_their_principal_components():
     rng = np.random.default_rng(1)
     factors = rng.normal(size=(40, 2))
     X = factors @ rng.normal(size=(2, 60)) + rng.normal(size=(40, 60))
     model = AutoDependency(random_state=0).fit(X, factors)
     tried = model.leaderboard_.set_index("family")["score"]
-    assert tried["linear, main directions"] > tried["linear"]
+    assert tried["linear, principal components"] > tried["linear"]
 
 
 def test_weights_count_and_rows_of_weight_zero_do_not():

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from mercer.datasets import DataNotFound, WrongData, load_cmu_faces, load_faces, load_mpi_faces
+from experiments.face_files import load_faces, load_mpi_faces
+from mercer.datasets import DataNotFound, WrongData, load_cmu_faces
 
 
 def test_cmu(data_home):

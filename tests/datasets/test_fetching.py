@@ -93,8 +93,8 @@ def test_files_that_are_kept_as_they_are(served, tmp_path):
 @pytest.mark.parametrize(
     ("urls", "changes", "error", "message"),
     [
-        ({"iris": "/iris.txt"}, {"content": "0"}, WrongData, "content hash differs"),
-        ({"iris": "/zip.test.gz"}, {}, WrongData, "not in its format"),
+        ({"iris": "/iris.txt"}, {"content": "0"}, WrongData, "content hash of its files differs"),
+        ({"iris": "/zip.test.gz"}, {}, WrongData, "not in their format"),
         ({"iris": "/gone.txt"}, {}, OSError, "cannot be reached"),
         ({"a/b": "/iris.txt"}, {"parse": None, "hashes": {"a/b": "0"}}, WrongData, "SHA-256"),
     ],
@@ -149,6 +149,6 @@ def test_the_command(served, tmp_path, monkeypatch):
     told = CliRunner().invoke(main, ["fetch", "label_ranking"])
     assert told.output.strip().endswith("label_ranking.npz") and told.exit_code == 0
     told = CliRunner().invoke(main, ["fetch"])
-    assert "To fetch:" in told.output and "bibtex: bibtex.npz is missing: put it at" in told.output
+    assert "Download:" in told.output and "bibtex: bibtex.npz is missing: put it at" in told.output
     told = CliRunner().invoke(main, ["fetch", "bibtex"])
     assert told.exit_code == 1 and "load_bibtex()" in told.output

@@ -99,7 +99,7 @@ def test_other_kernels_are_refused(kernel):
 def test_outputs_that_are_no_probabilities_are_refused(bad):
     Y = P.copy()
     Y[7] = bad
-    with pytest.raises(ValueError, match="output 7 of y is no probability"):
+    with pytest.raises(ValueError, match="output 7 of y is not a probability"):
         KernelDependency(decoder=Simplex()).fit(P, Y)
 
 

@@ -360,7 +360,7 @@ def test_length_by_input_beyond_training_leaves_the_rest_out():
         (PerPosition(), Linear(), r"Use decoder=Candidates"),
         (NGramPath(), Positions(), r"NGramPath needs an output kernel Spectrum"),
         (Viterbi(transitions=np.eye(3)), Positions(), r"transitions must have shape \(2, 2\)"),
-        (Viterbi(order=-1), Positions(), "order must be a whole number"),
+        (Viterbi(order=-1), Positions(), "order must be an integer"),
         (NGramPath(ngrams="some"), Spectrum(2), "ngrams must be"),
         (Lexicon(restrict="size"), Positions(), "restrict must be"),
         (Lexicon(rarity=0.1), Linear(), "rarity needs outputs that are sequences"),

@@ -3,13 +3,15 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 
-from mercer import ConformalSets, KernelDependency, RegressorDependency
+from mercer import ConformalSets, ForestDependency, KernelDependency, RegressorDependency
 from mercer.decoders import ByLoss, Candidates, Threshold
 from mercer.estimators.pairs import folds_of
 from mercer.features import KernelPCA
@@ -92,3 +94,24 @@ def test_a_fitted_model_is_pickled_with_its_left_out_points():
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.loo_predict(), model.loo_predict())
     np.testing.assert_array_equal(again.loo_embed().weights, model.loo_embed().weights)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RegressorDependency(KNeighborsRegressor(3), cv=3),
+        ForestDependency(n_trees=5, cv=3, random_state=0),
+        ForestDependency(n_trees=5, bootstrap=True, random_state=0),
+    ],
+    ids=["regressor without weights", "forest", "bootstrap"],
+)
+def test_pairs_of_weight_zero_are_left_out(model):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    w = rng.integers(0, 2, 40).astype(float)
+    groups = pd.Series(np.arange(40) // 2, index=np.arange(40) + 9)
+    kept = w > 0
+    found = clone(model).fit(X, Y, groups=groups, sample_weight=w)
+    expected = clone(model).fit(X[kept], Y[kept], groups=groups[kept])
+    np.testing.assert_allclose(found.predict(X), expected.predict(X))
+    np.testing.assert_allclose(found.loo_predict(), expected.loo_predict())

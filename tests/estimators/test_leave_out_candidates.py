@@ -86,20 +86,20 @@ def test_without_a_closed_form_a_warning_says_why():
 def test_saved_models_have_forgotten_what_they_were_trained_on(tmp_path):
     model = KernelDependency(RBF(1.0), Linear(), alpha=0.3).fit(X, Y)
     save(model, tmp_path / "model.mercer")
-    lean = load(tmp_path / "model.mercer")
-    assert lean.predict(X_NEW, candidates=LISTS).shape == (6, 2)
+    loaded = load(tmp_path / "model.mercer")
+    assert loaded.predict(X_NEW, candidates=LISTS).shape == (6, 2)
     with pytest.raises(ValueError, match="needs the training data"):
-        lean.predict(X_NEW, candidates=LISTS, leave_out_candidates=True)
+        loaded.predict(X_NEW, candidates=LISTS, leave_out_candidates=True)
 
 
 def test_saved_models_that_choose_among_training_outputs_warn_of_them(tmp_path):
     model = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.3, decoder=Candidates()).fit(X, Y)
     save(model, tmp_path / "model.mercer")
-    lean = load(tmp_path / "model.mercer")
+    loaded = load(tmp_path / "model.mercer")
     with pytest.warns(UserWarning, match="6 of 6 .* by the whole model.*needs the training data"):
-        found = lean.predict(X_NEW, candidates=LISTS)
+        found = loaded.predict(X_NEW, candidates=LISTS)
     assert (found == model.predict(X_NEW, candidates=LISTS, leave_out_candidates=False)).all()
-    assert lean.predict(X_NEW, candidates=[NEW] * 6).shape == (6, 2)
+    assert loaded.predict(X_NEW, candidates=[NEW] * 6).shape == (6, 2)
 
 
 def test_lists_come_one_by_one():

@@ -47,6 +47,6 @@ def test_inputs_of_any_kind_and_saved_models(tmp_path):
     model = KernelDependency(Spectrum(1), alpha=1e-3).fit(words, y)
     assert model.rank_inputs([3.0, 0.0], [["aaa", "abab"], ["bb", "aa"]], 1)[0][0][0] == "aaa"
     save(model, tmp_path / "model.mercer")
-    lean = load(tmp_path / "model.mercer")
-    best = [row[0][0] for row in lean.rank_inputs([3.0, 0.0], [["aaa", "bab"], ["bbb", "aaa"]])]
+    loaded = load(tmp_path / "model.mercer")
+    best = [row[0][0] for row in loaded.rank_inputs([3.0, 0.0], [["aaa", "bab"], ["bbb", "aaa"]])]
     assert best == ["aaa", "bbb"]

@@ -175,7 +175,7 @@ def _tried(file, X):
 
 def _answered(name, problem):
     """Return an outcome for an error; the errors of other libraries are failures."""
-    own = type(problem).__module__.startswith(("builtins", "mercer"))
+    own = type(problem).__module__.startswith(("builtins", "mercer", "sklearn.exceptions"))
     return f"{name} says {type(problem).__name__}" if own else f"RAW {name} {problem!r:.200}"
 
 

@@ -192,7 +192,7 @@ def half_labelled():
     ("bad", "message"),
     [
         ([nx.path_graph(2), "CCO"], r"X\[1\] must be a networkx graph or a tuple"),
-        ([nx.DiGraph([(0, 1)])], r"X\[0\] is a DiGraph: undirected"),
+        ([nx.DiGraph([(0, 1)])], r"X\[0\] is a DiGraph: expected an undirected"),
         ([nx.MultiGraph([(0, 1)])], r"X\[0\] is a MultiGraph"),
         ([half_labelled()], r"X\[0\] has 1 nodes with 'label' and others without, such as 1"),
         ([([[0, 1], [0, 0]], "ab")], r"X\[0\] needs a symmetric square adjacency"),

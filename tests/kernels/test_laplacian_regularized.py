@@ -195,7 +195,7 @@ def test_what_cannot_be_meant_is_refused(model, y, more, message):
 def test_it_must_be_fitted():
     with pytest.raises(ValueError, match="fit it first"):
         LaplacianRegularized(RBF(1.0))([[1.0]])
-    assert Kernel().informed([1]).semi_supervised is False
+    assert Kernel().with_unlabelled([1]).semi_supervised is False
 
 
 # -- links ------------------------------------------------------------------------------------

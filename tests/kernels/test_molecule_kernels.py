@@ -67,8 +67,8 @@ def test_unparsable_molecules_are_named(bad, message, capfd):
     [
         (Fingerprint("ecfp"), "kind must be one of"),
         (Fingerprint(similarity="cosine"), "similarity must be one of"),
-        (Fingerprint(radius=-1), "radius must be a whole number"),
-        (Fingerprint(size=0), "size must be a whole number"),
+        (Fingerprint(radius=-1), "radius must be an integer"),
+        (Fingerprint(size=0), "size must be an integer"),
     ],
 )
 def test_bad_parameters(kernel, message):

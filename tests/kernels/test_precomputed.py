@@ -193,8 +193,8 @@ def test_columns_at_predict(pairs):
 @pytest.mark.parametrize(
     ("index", "message"),
     [([0, 7], "points to row 7.*rows 0 to 4"), ([-1, 0], "points to row -1"),
-     ([0.5], "whole numbers"),
-     (["a"], "whole numbers"), ([], "empty"), ([np.nan, 1.0], "whole numbers")],
+     ([0.5], "integers"),
+     (["a"], "integers"), ([], "empty"), ([np.nan, 1.0], "integers")],
 )  # fmt: skip
 def test_indices_that_are_none(index, message):
     with pytest.raises(ValueError, match=message):

@@ -176,7 +176,7 @@ def test_what_is_no_kernel():
     with pytest.raises(ValueError, match="unknown kernel 'rfb': the names are"):
         as_kernel("rfb")
     for thing in (3, None, RBF):
-        with pytest.raises(TypeError, match="a kernel is wanted"):
+        with pytest.raises(TypeError, match="a kernel must be a Kernel"):
             as_kernel(thing)
     assert isinstance(as_kernel(lambda A, B: A @ B.T), Function)
 

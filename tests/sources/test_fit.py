@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import mercer
-from mercer import KernelDependency
+from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
 from mercer.kernels import RBF, Labels, Linear, Spectrum
@@ -337,9 +337,9 @@ def test_partial_fit_goes_on_from_pairs_held_whole(pairs, features, flat, weight
 
 
 def test_a_lean_model_does_not_go_on(pairs):
-    lean = KernelDependency(Linear()).fit(*pairs).lean()
+    reduced = KernelDependency(Linear()).fit(*pairs).without_training_data()
     with pytest.raises(ValueError, match="kept no moments to add to"):
-        lean.partial_fit(*pairs)
+        reduced.partial_fit(*pairs)
 
 
 def test_a_saved_model_goes_on(pairs, tmp_path):
@@ -405,3 +405,14 @@ def test_what_is_no_stream(pairs):
         KernelDependency(Linear()).fit([pairs], groups=np.arange(150))
     with pytest.raises(ValueError, match="got 150 inputs and 149 outputs"):
         Stream(pairs[0], pairs[1][1:])
+
+
+@pytest.mark.parametrize("Model", [KernelDependency, KernelDependencyCV])
+def test_symmetries_are_refused(Model):
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    model = Model(Linear(), symmetries=("shift:x",))
+    with pytest.raises(ValueError, match="blocks have no .* symmetries"):
+        model.fit([(X, X)])
+    if Model is KernelDependency:
+        with pytest.raises(ValueError, match="blocks have no .* symmetries"):
+            model.fit(X, np.roll(X, 1, axis=1)).partial_fit(X, X)

@@ -30,11 +30,11 @@ from .search import Pairs
 
 FOLDS, TREES = 5, 50
 WIDE = 200
-"""Columns from which on trees look at the root of their number at a split."""
+"""Columns from which on trees examine the square root of their number at a split."""
 WORDS = 1000
-"""Words of a column of text that baselines look at."""
+"""Words of a column of text that baselines use."""
 MOST = 5000
-"""Rows beyond which baselines are scored on a sample; a quarter of it where columns are many."""
+"""Rows beyond which baselines are scored on a sample; a quarter of it if columns are many."""
 
 
 def baselines(
@@ -46,7 +46,7 @@ def baselines(
     clock: Clock,
     seed: int,
 ) -> dict[str, float]:
-    """Return the score of each in five folds; they learn coordinates of the outputs.
+    """Return the score of each baseline in five folds; they learn coordinates of the outputs.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
@@ -77,7 +77,7 @@ def baselines(
 
 
 def _features(inputs: Inputs, X: Items) -> np.ndarray:
-    """Numbers, and the words or labels of texts, as columns."""
+    """Return numbers, and the words or labels of texts, as columns."""
     if not inputs.texts:
         return X
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
@@ -98,7 +98,7 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
 
 
 def _models(seed: int, width: int, rows: int) -> dict[str, Any]:
-    """The models, for so many columns and at least so many rows to learn from."""
+    """Return the models for a number of columns and of training rows."""
     share = 1.0 if width < WIDE else "sqrt"
     return {
         "mean": DummyRegressor(),

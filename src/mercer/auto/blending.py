@@ -1,4 +1,4 @@
-"""The blend of what a search found, in several variants, and the choice of what is kept."""
+"""The blend of the candidates of a search, in several variants, and the choice among them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ F1_STEPS = 4e9
 
 
 def single_scores(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
-    """The score of each model of a blend on left-out points, by the same folds."""
+    """Return the score of each model of a blend on left-out points, with the same folds."""
     found = []
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
@@ -37,7 +37,7 @@ def single_scores(blend: Blend, score: Callable[..., float], y: Items) -> np.nda
 
 
 def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
-    """The blend, and for outputs that squares do not judge the same by other weights.
+    """Yield the blend by least squares and, for outputs that are decoded, by other weights.
 
     Least squares favours models whose points are shrunk right; by score those that decode right.
     """
@@ -56,11 +56,11 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
 
 
 def _hedged(blend: Blend) -> tuple[str, Blend]:
-    """The blend of numbers by weights that outliers and luck have little part in.
+    """Return the blend of numbers with weights that are robust to outliers and chance.
 
-    Weights are robust. Where the best linear model is as good but for luck, they are the mean of
-    that model and the blend, for what else is blended in may be noise; and they are drawn towards
-    zero, the mean of the outputs, as far as the gain over it is not certain.
+    If the best linear model is within one standard error of the blend, the weights are the mean of
+    both, because the other models may be noise. They are shrunk towards zero, which predicts the
+    mean of the outputs, as far as the gain over that is not certain.
     """
     squares, how = blend.squares_, "robust least squares"
     weights, each = squares.weights(robust=True), squares.left_out_weights(robust=True)
@@ -75,7 +75,7 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
 
 
 def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
-    """The mean of a blend of rankings and the best linear model, if no worse but for luck."""
+    """Return the mean of a blend and the best linear model, if within one standard error."""
     linear = _linear_models(blend)
     if not linear:
         return None
@@ -99,7 +99,7 @@ def _linear_models(blend: Blend) -> list[int]:
 
 
 def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
-    """The blend with sets decoded by expected F1, where that is quick, or rankings by Borda."""
+    """Yield the blend with sets decoded by expected F1, if that is fast, or rankings by Borda."""
     n, labels = blend.left_out_.coordinates.shape
     decoders: dict[str, tuple[str, Decoder]] = {"ranking": ("Borda", Borda())}
     if n * float(labels) ** 3 <= F1_STEPS:
@@ -112,9 +112,9 @@ def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
 
 
 def clearly_better(best: int, single: float, blended: float, blend: Blend, kind: str) -> bool:
-    """Whether a single model is better than the blend by more than luck.
+    """Return whether a single model is better than the blend by more than a standard error.
 
-    Of numbers also row by row: a few outliers may make most of a score.
+    Numbers are also compared row by row, because a few outliers may dominate a score.
     """
     if single - blended <= MARGIN / sqrt(count(blend.outputs_)):
         return False

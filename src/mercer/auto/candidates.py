@@ -1,4 +1,4 @@
-"""Kernels to choose from, by family: what is blended is the best of each."""
+"""Kernels to choose from, by family: the best of each family is blended."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from ..spaces import Vectors
 from .inputs import Inputs
 
 SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
-"""Length scales in units of the distance that standardised rows have, likely ones first."""
+"""Length scales in units of the typical distance of standardised rows, likely ones first."""
 MANY = 2000
 """Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
 RANK, TOPICS = 1000, 40
-"""Principal directions of many texts, and those that trees ask about."""
+"""Principal components of many texts, and those that forests use."""
 
 
 def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
-    """Lists of kernels by the name of their family; the first to try come first.
+    """Return lists of kernels by the name of their family, likely ones first.
 
     X are rows as `inputs` reads them.
     """
@@ -69,7 +69,7 @@ def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
 
 
 def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
-    """Kernels of neighbourhoods, where outputs are images and inputs have as many numbers."""
+    """Return kernels of patches, where outputs are images and inputs have as many numbers."""
     alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
     if not alike or inputs.texts or not inputs.varies_.all():
         return {}
@@ -81,9 +81,9 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
 
 
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
-    """What trees ask about: the numbers, and the main directions of texts.
+    """Return the features for forests: the numbers, and principal components of texts.
 
-    None where there are neither, and for many texts alone, on which trees are slow and seldom good.
+    None if there are neither, and for many texts alone, on which forests are slow and seldom good.
     """
     if not inputs.texts:
         return Linear()
@@ -97,20 +97,20 @@ def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
 
 
 def have_sentences(inputs: Inputs, X: Items) -> bool:
-    """Whether some column of text has several words a cell."""
+    """Return whether some column of text has several words in a cell."""
     texts = [str(name) for name, kind in inputs.kinds_.items() if kind == "text"]
     few = list(X[:200]) if texts else []
     return any(are_sentences([row[name] for row in few]) for name in texts)
 
 
 def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
-    """Stationary kernels over scales up to 12√d of the spread, the linear one, those of sets."""
+    """Return stationary kernels with length scales up to 12√d, the linear one, those of sets."""
     d = inputs.width_
     sets: dict[str, list[Kernel]] = {
         "Tanimoto": [Tanimoto()],
         "cosine": [Normalized(Linear())],
         "RBF, rare": [Standardized(RBF(sqrt(d)))],  # rare words weigh more
-        "Laplacian, rare": _rarer(Z) if inputs.bags_ else [],
+        "Laplacian, rare": _laplacian_on_binary(Z) if inputs.bags_ else [],
     }
     if inputs.bags_ and len(Z) > MANY:  # distances say what overlaps do, and take longer
         return {**sets, "cosine": [Gaussian(Normalized(Linear()), c) for c in (0.7, 1.0)]}
@@ -121,21 +121,20 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
         "linear": [Linear()],
-        **({"linear, main directions": _main_directions(Z)} if 2 * d >= len(Z) else {}),
+        **({"linear, principal components": _principal_components(Z)} if 2 * d >= len(Z) else {}),
     }
 
 
-def _main_directions(Z: np.ndarray) -> list[Kernel]:
-    """Linear kernels of few principal components: what many columns have in common, less noise."""
+def _principal_components(Z: np.ndarray) -> list[Kernel]:
+    """Return linear kernels of few principal components, which leave out the noise of columns."""
     most = min(Z.shape) // 4
     return [Mapped(PCA(rank), Linear(), Vectors()) for rank in (2, 4, 8, 16) if rank <= most]
 
 
-def _rarer(Z: np.ndarray) -> list[Kernel]:
-    """Laplacian kernels of columns of two values in units of their spread.
+def _laplacian_on_binary(Z: np.ndarray) -> list[Kernel]:
+    """Return Laplacian kernels on columns of two values in units of their standard deviation.
 
-    Differences of such columns are as long as their squares: the kernel is Gaussian in units of the
-    roots of the spreads, which is a matrix product where sums of lengths are slow.
+    On such columns the Laplacian kernel equals an RBF kernel on rescaled columns, which is faster.
     """
     high, spread = Z.max(axis=0) - Z.min(axis=0), Z.std(axis=0)
     units = np.sqrt(high * spread)
@@ -143,9 +142,9 @@ def _rarer(Z: np.ndarray) -> list[Kernel]:
 
 
 def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
-    """Kernels of curves, all values in one unit, and of their slopes beside the values.
+    """Return kernels of curves with one unit for all values, and of curves with their slopes.
 
-    Rows come in units of the columns.
+    Rows are in units of the columns.
     """
     spread, d = inputs.spread_[inputs.varies_], inputs.width_
     units = np.ones(d)

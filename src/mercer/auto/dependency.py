@@ -189,7 +189,7 @@ class AutoDependency(LearntFromTable):
         self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, compared: Callable
     ) -> None:
         search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed)
-        with clock.telling(search.planned(pairs), lines=self.verbose):
+        with clock.reporting(search.planned(pairs), lines=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = compared()
         self.board_ = sorted(search.board, key=lambda row: -row["score"])

@@ -1,4 +1,4 @@
-"""What was seen in each column, in a few words, and what was taken for what."""
+"""A short description of each column, and notes on decisions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .tables.values import Column
 MOST = 200
 """Columns that are described."""
 LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
-"""Numbers with more digits than anybody reads."""
+"""Numbers with many digits."""
 
 
 def rounded(text: str) -> str:
-    """A text with its long numbers made short."""
+    """Return a text with its long numbers rounded."""
     return LONG.sub(lambda m: f"{float(m[0]):.4g}", text)
 
 
 def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
-    """What the cells of input columns are like."""
+    """Return what the cells of input columns are like."""
     return {
         name: _input(table, name, kind, inputs) + _gaps(table, name)
         for name, kind in list(inputs.kinds_.items())[:MOST]
@@ -36,7 +36,7 @@ def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
 
 
 def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
-    """What the cells of output columns are like."""
+    """Return what the cells of output columns are like."""
     if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
         rows = np.asarray(y).reshape(len(y), -1)
         forms = outputs.cells_.notations_ or ["."] * len(outputs.columns_)

@@ -16,12 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Items
-from .._from_file import FromFile, Lean
+from .._from_file import FromFile, Reducible
 from ..estimators.choice import Made, Told, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
 from ..sets.models import Piped
 from .inputs import Inputs
+from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
 from .outputs import ARRAYS, Outputs, set_columns
 from .search import Pairs
@@ -59,7 +60,7 @@ class TableReader:
         return self.outputs.read(table)
 
 
-class LearntFromTable(FromFile, Lean, BaseEstimator):
+class LearntFromTable(FromFile, Reducible, BaseEstimator):
     """A model of some columns of a table: the part of `AutoDependency` that comes after `fit`."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
@@ -90,8 +91,8 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        told = Told(predicted, made if self.outputs_.kind_ == "class" else None)
-        return scored(told, scorer_of(self.scoring), truth)
+        stub = Told(predicted, made if self.outputs_.kind_ == "class" else None)
+        return scored(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Any) -> tuple[Table, Items]:
         """Return a table, and its rows as models take them."""
@@ -193,7 +194,7 @@ class LearntFromTable(FromFile, Lean, BaseEstimator):
 
     def _sets(self, rows: Items, coverage: float, joint: bool) -> Any:
         """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
-        if not hasattr(self.best_estimator_, "embed"):
+        if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
         if not joint and self.outputs_.kind_ != "number":

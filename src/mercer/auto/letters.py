@@ -14,13 +14,13 @@ from .inputs import Inputs
 from .outputs import Outputs
 
 WORD = 60
-"""Letters up to which a text is learnt letter by letter."""
+"""The longest text that is learnt letter by letter."""
 NEW = 0.2
-"""The share of outputs that must differ: fewer are best chosen among those seen."""
+"""The fraction of distinct outputs from which on new texts are made."""
 
 
 class Letters(FromFile, BaseEstimator):
-    """A `SequenceTransducer` from one column of text, as rows of a table hold it.
+    """A `SequenceTransducer` on one column of text of the rows of a table.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Letters(FromFile, BaseEstimator):
 
     @classmethod
     def suited(cls, inputs: Inputs, outputs: Outputs, X: Items, y: Items) -> bool:
-        """Whether short texts are to be made of short texts, most of them new."""
+        """Return whether short texts are predicted from short texts, and most are distinct."""
         only_text = list(inputs.kinds_.values()).count("text") == 1 and not inputs.width_
         if outputs.kind_ != "text" or not only_text or len(inputs.texts) > 1:
             return False
@@ -42,26 +42,26 @@ class Letters(FromFile, BaseEstimator):
         return short and all(map(len, texts)) and len(set(y)) > NEW * len(y)
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> Letters:
-        """Learn from rows of a table and their texts."""
+        """Fit the transducer on rows of a table and their texts."""
         self.transducer_ = SequenceTransducer(unalignable="skip")
         self.transducer_.fit(self._texts(X), list(y), groups=groups)
         return self
 
     def predict(self, X: Items) -> np.ndarray:
-        """The likeliest text of each row."""
+        """Predict the likeliest text of each row."""
         return self.transducer_.predict(self._texts(X))
 
     def predict_top(self, X: Items, k: int = 5) -> list:
-        """The likeliest texts of each row with their scores."""
+        """Return the likeliest texts of each row with their scores."""
         return self.transducer_.predict_top(self._texts(X), k=k)
 
     def loo_predict(self) -> Any:
-        """Refused: folds tell a share of exact matches, and are not kept."""
-        raise ValueError("a model by letters keeps no left-out predictions, only their score.")
+        """Refuse: only the score of left-out predictions is kept."""
+        raise ValueError("a model letter by letter keeps only the score of left-out predictions.")
 
     def explain(self, X: Items, k: int = 5) -> Any:
-        """Refused: letters stand on windows of many examples, not on examples."""
-        raise ValueError("a model by letters weighs no whole examples: it cannot name them.")
+        """Refuse: letters depend on windows of many examples, not on whole examples."""
+        raise ValueError("a model letter by letter has no weights of training rows.")
 
     def _texts(self, X: Items) -> list[str]:
         return [row[self.column] for row in X]

@@ -1,4 +1,4 @@
-"""How good predictions are, row by row and all together, and where they err."""
+"""The quality of predictions, row by row and together, and where the errors are."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .outputs import ARRAYS, Outputs
 def left_out_probabilities(
     kernel: Kernel, points: Embedding, y: Items
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The classes and their probabilities at left-out points, which these are calibrated on."""
+    """Return the classes and their probabilities, calibrated on the given left-out points."""
     made = Probabilities(kernel).fit(points, y)
     return made.classes_, made.predict(points)
 
 
 def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
-    """Measures by name, the metric of the outputs first."""
+    """Return measures by name, the metric of the outputs first."""
     found = {outputs.metric_name: outputs.metric(truth, predicted)}
     if outputs.kind_ in ARRAYS:
         error = np.asarray(truth, dtype=float) - np.asarray(predicted).reshape(np.shape(truth))
@@ -48,7 +48,7 @@ def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, floa
 
 
 def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
-    """The error of each row: for numbers in units of their spread, else one less the metric."""
+    """Return the error of each row: in standard deviations for numbers, else 1 minus the metric."""
     if outputs.kind_ not in ARRAYS:
         return 1.0 - np.asarray(evaluate(outputs.space_, truth, predicted, average=False))
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
@@ -62,7 +62,7 @@ def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
 
 
 def scorer_of(scoring: Any) -> Any:
-    """A scorer of scikit-learn's, or one made of a metric of mercer's by its name."""
+    """Return a scorer of scikit-learn, or one made of a metric of mercer by its name."""
     from sklearn.metrics import get_scorer_names, make_scorer
 
     if not isinstance(scoring, str) or scoring in get_scorer_names():
@@ -78,7 +78,7 @@ def scorer_of(scoring: Any) -> Any:
 
 
 REGIONS = 8
-"""Regions that errors are told by, at most."""
+"""The largest number of regions of the inputs."""
 WORST = 10
 Rows = list[dict[str, Any]]
 
@@ -91,7 +91,7 @@ def diagnosis(
     left_out: Items,
     groups: np.ndarray | None,
 ) -> dict[str, Rows]:
-    """Tables of left-out errors: "groups", "labels", "regions" and "worst".
+    """Return tables of left-out errors: "groups", "labels", "regions" and "worst".
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def diagnosis(
 
 
 def _by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
-    """Mean errors, the largest first."""
+    """Return mean errors, the largest first."""
     names, number = np.unique(groups.astype(str), return_inverse=True)
     sizes = np.bincount(number)
     means = np.bincount(number, errors) / sizes
@@ -173,7 +173,7 @@ def as_sets(outputs: Outputs, items: Items) -> list[set]:
 
 
 def _ranks(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """By how many places each label is misplaced on average."""
+    """Return by how many ranks each label is misplaced on average."""
     ranks = np.asarray(truth)
     known = ranks >= 0
     gaps = (np.abs(ranks - np.asarray(left_out)) * known).sum(axis=0) / known.sum(axis=0)
@@ -182,7 +182,7 @@ def _ranks(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 
 def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
-    """Mean errors in the leaves of a small tree on the inputs, the largest first."""
+    """Return mean errors in the leaves of a small tree on the inputs, the largest first."""
     n = len(errors)
     if not raw.shape[1] or n < 40 or not np.ptp(errors) > 0:
         return []
@@ -204,7 +204,7 @@ def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
 def _conditions(
     tree: Any, names: list[str], node: int = 0, above: dict[str, str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The leaves of a tree, each with what leads to it; a later bound replaces a wider one."""
+    """Yield the leaves of a tree with their conditions; a later bound replaces a wider one."""
     above = above or {}
     if tree.children_left[node] < 0:
         yield node, above

@@ -1,4 +1,4 @@
-"""The search: candidates fitted one after the other within a time limit, judged left out."""
+"""The search: candidates are fitted one by one within a time limit, and compared left out."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from .outputs import Outputs
 from .progress import Clock
 
 CHOSEN_ON = 800
-"""Rows that length scales are chosen on, at most."""
+"""The largest number of rows on which length scales are chosen."""
 EXACT = 2000
-"""Rows up to which ridge models are exact; beyond, of low rank."""
+"""Rows up to which ridge models are exact; with more rows they have low rank."""
 SETS, EXACT_SETS = 6000, 3
-"""Rows of sets up to which the best of their kernels are exact, and how many: low ranks suit them
-badly."""
+"""Rows of sets up to which the best of their kernels are exact, and how many: low ranks are bad
+approximations for sets."""
 COUPLED = 100
-"""Rows from which on the covariance of outputs is tried: left out, it is held fixed, and on few
-rows that looks better than it is."""
+"""Rows from which on the covariance of outputs is tried: it is held fixed when rows are left out,
+which is optimistic on few rows."""
 RANK = 600
 MANY, BEST = 20_000, 2
 """Rows beyond which only the best families are fitted on all of them, and how many."""
 FEW = 500
-"""Rows below which forests are left out by folds: out-of-bag predictions understate them."""
+"""Rows below which forests are scored by folds: out-of-bag predictions underestimate them."""
 TREES, FEWEST_TREES, SOME_TREES = 100, 20, 3
-"""Trees of a forest, with too little time at least; and those that tell how long one takes."""
+"""Trees of a forest, the fewest when time is short, and those that measure the time of a tree."""
 QUICK = 2e8
-"""Steps of a forest up to which another is grown whose trees look at all columns at a split; the
-better one is kept."""
+"""Steps of a forest up to which a second one examines all columns at a split; the better one is
+kept."""
 WIDE = 500
-"""Columns from which on trees look at three times their root at a split."""
+"""Columns from which on trees examine three times the square root of their number at a split."""
 STEPS = 1e10
-"""Steps of a forest beyond which it has half the trees and comes without a second one."""
+"""Steps of a forest beyond which it has half the trees, and there is no second one."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Training data as models take it."""
+    """Training data in the form that models take."""
 
     X: Items
     y: Items
@@ -68,13 +68,13 @@ class Pairs:
         return count(self.y)
 
     def rows(self, index: np.ndarray) -> Pairs:
-        """Some of the pairs."""
+        """Return some of the pairs."""
         groups = None if self.groups is None else self.groups[index]
         weights = None if self.weights is None else self.weights[index]
         return Pairs(take(self.X, index), take(self.y, index), groups, weights)
 
     def fitted(self, model: Any) -> Any:
-        """A model, fitted on the pairs; what it doubts is no news to who did not choose it."""
+        """Return a model fitted on the pairs, without the warnings of a candidate."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return model.fit(self.X, self.y, groups=self.groups, sample_weight=self.weights)
@@ -82,7 +82,7 @@ class Pairs:
 
 @dataclass
 class Search:
-    """Fits candidates on pairs.
+    """Candidates that are fitted on pairs and compared.
 
     Attributes
     ----------
@@ -108,14 +108,14 @@ class Search:
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
-        """How many things of each kind there are to do at most."""
+        """Return the largest number of steps of each kind."""
         lists = self._choices(pairs).values()
         whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
         forests = sum(1 for _ in self._forests(pairs))
         return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
 
     def run(self, pairs: Pairs) -> Any:
-        """The model with the best left-out score: the best of a family, a forest or the blend."""
+        """Return the model with the best left-out score: one of a family, a forest or the blend."""
         self._ridges(pairs)
         for name, forest in self._forests(pairs):
             if self.models and not self._affordable(forest, pairs):
@@ -155,7 +155,7 @@ class Search:
         self.models["blend"], self.rows["blend"] = blend, row
 
     def _ridges(self, pairs: Pairs) -> None:
-        """The best kernel of each family; of very many rows those of the best families only."""
+        """Fit the best kernel of each family; with many rows, only those of the best families."""
         chosen = {
             family: kernel
             for family, kernels in self._choices(pairs).items()
@@ -175,7 +175,7 @@ class Search:
             self.rows[family] = self._note(family, _short(kernel), model, pairs)
 
     def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> Kernel | None:
-        """The best kernel of a family, on some of the rows where there are many; None if late."""
+        """Return the best kernel of a family on a sample of rows; None if there is no time left."""
         some, best = pairs, None
         if pairs.n > CHOSEN_ON:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
@@ -195,13 +195,13 @@ class Search:
         return kernel
 
     def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
-        """Kernels by family; those of neighbourhoods where inputs and outputs are images."""
+        """Return kernels by family; those of patches where inputs and outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
         fields = on_fields(self.inputs, shape) if pairs.n <= EXACT else {}
         return families(self.inputs, pairs.X) | fields
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
-        """Operator and ridge chosen for one kernel."""
+        """Return a model of one kernel, with its operator and ridge chosen."""
         several = exact and COUPLED <= pairs.n <= EXACT
         operators = [Identity(), Covariance()] if several else [Identity()]
         rank = RANK if pairs.n <= MANY else RANK // 2
@@ -242,7 +242,7 @@ class Search:
             yield name, ForestDependency(max_features=part, **how, **common)
 
     def _affordable(self, forest: ForestDependency, pairs: Pairs) -> bool:
-        """Whether time is left for a forest, with fewer trees where all of them take too long."""
+        """Return whether there is time for a forest, perhaps with fewer trees."""
         if self.clock.limit is None:
             return True
         left, before = 0.7 * self.clock.limit - self.clock.spent, self.clock.spent
@@ -255,7 +255,7 @@ class Search:
         return forest.n_trees >= FEWEST_TREES
 
     def _note(self, family: str, called: str, model: Any, pairs: Pairs) -> dict[str, Any]:
-        """Put a model on the board."""
+        """Add a model to the leaderboard, and return its row."""
 
         def made() -> tuple[np.ndarray, np.ndarray]:
             return left_out_probabilities(model.output_kernel_, model.loo_embed(), pairs.y)
@@ -272,20 +272,20 @@ class Search:
         return row
 
     def score_of(self, family: str) -> float:
-        """The left-out score of the model of a family; NaN where there is none yet."""
+        """Return the left-out score of the model of a family; NaN if there is none yet."""
         return self.rows[family]["score"] if family in self.rows else float("nan")
 
 
 def _worth(model: KernelDependencyCV) -> float:
-    """What kernels of one family are compared by: the score that chose the ridge, or the risk."""
+    """Return the score that chose the ridge, or minus the risk, to compare kernels of a family."""
     return -model.loo_risk_ if np.isnan(model.loo_score_) else model.loo_score_
 
 
 def _map_of(kernel: Kernel, rank: int) -> FeatureMap:
-    """The coordinates of a kernel on many rows: its own where it has few."""
+    """Return a feature map for many rows: the features of the kernel if it has finitely many."""
     return IncompleteCholesky(rank) if kernel.features is None else Explicit()
 
 
 def _short(kernel: Kernel) -> str:
-    """A kernel in words, without the units of its columns."""
+    """Return the name of a kernel without the units of its columns."""
     return re.sub(r",\s*units=array\(.*?\)(?=\))", "", " ".join(str(kernel).split()))

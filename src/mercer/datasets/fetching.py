@@ -1,9 +1,8 @@
-"""Download data sets from their public pages, and check what was parsed."""
+"""Download data sets from their public pages, and verify them by hashes."""
 
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from .._extras import require
 from .._files import replacing
-from ._files import WrongData, content_hash, data_folder, file_hash
+from ._files import WrongData, content_hash, data_folder
 from .faces import USPS_CONTENT
 from .label_sets import LABEL_RANKING, RANKING_CONTENT
 from .molecules import QM9_HASH
@@ -45,20 +44,21 @@ QM9 = _github(
 
 @dataclass(frozen=True)
 class Remote:
-    """Where a data set is to be had, and what it must hold.
+    """The addresses of a data set, and the hashes of its content.
 
     Attributes
     ----------
     urls
-        The address of each file, by its name in the data folder, or by any name where it is parsed.
+        The address of each file, by its name in the data folder, or by any name if it is parsed.
     hashes
-        The SHA-256 of each file that is kept as it is.
+        The SHA-256 of each file that is kept unchanged.
     parse
-        From the files to arrays, kept in one npz; None where files are kept as they are.
+        A function from the files to arrays, which are kept in one npz; None if files are kept
+        unchanged.
     npz
         The name of that npz in the data folder.
     content
-        The hash of the arrays, as `content_hash` takes it.
+        The `content_hash` of the arrays.
     """
 
     urls: Mapping[str, str]
@@ -133,11 +133,11 @@ BY_HAND = (
     "bibtex", "emotions", "dti", "canadian_weather", "cmudict", "cmu_faces", "massbank", "darcy",
     "burgers",
 )  # fmt: skip
-"""The others, whose loaders (`load_bibtex`, …) say which file to put where."""
+"""The others; errors of their loaders (`load_bibtex`, …) name the file and where to put it."""
 
 
 def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
-    """Download a data set into the data folder, once its content was verified.
+    """Download a data set into the data folder, and verify its content.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
     Returns
     -------
     list of Path
-        The files, which the set's loader reads from now on.
+        The files, which the loader of the data set reads.
 
     Examples
     --------
@@ -160,44 +160,47 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
     [PosixPath('.../usps/usps.npz')]
     """
     if name not in FETCHABLE:
-        by_hand = f" The loader says what to put where: load_{name}()." if name in BY_HAND else ""
+        loader = f" load_{name}() names the file and where to put it." if name in BY_HAND else ""
         raise ValueError(
-            f"{name!r} cannot be fetched; these can: {', '.join(sorted(FETCHABLE))}.{by_hand}"
+            f"name must be one of {', '.join(sorted(FETCHABLE))}, got {name!r}.{loader}"
         )
     remote, folder = FETCHABLE[name], data_folder(data_home)
+    if remote.parse is None:
+        return [_downloaded(remote, file, folder) for file in remote.urls]
     with TemporaryDirectory() as scratch:
-        files = {file: _downloaded(url, scratch) for file, url in remote.urls.items()}
-    if remote.parse is not None:
-        files = {remote.npz: _parsed(name, remote.parse, files, remote.content)}
-    for file, sha256 in (remote.hashes or {}).items():
-        if file_hash(files[file]) != sha256:
-            raise WrongData(f"what was sent for {file} has changed: its SHA-256 differs.")
-    for file, data in files.items():
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / file) as draft:
-            draft.write_bytes(data)
-    return [folder / file for file in files]
+        files = {
+            file: _downloaded(remote, file, Path(scratch)).read_bytes() for file in remote.urls
+        }
+    arrays = _parsed(name, remote.parse, files)
+    if remote.content is not None and content_hash(arrays) != remote.content:
+        raise WrongData(f"The page of {name} has changed: the content hash of its files differs.")
+    path = folder / remote.npz
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as draft, open(draft, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    return [path]
 
 
-def _parsed(name: str, parse: Parse, files: Mapping[str, bytes], content: str | None) -> bytes:
-    """The npz of the arrays in the files of a data set."""
+def _parsed(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
     try:
-        arrays = parse(files)
+        return parse(files)
     except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:
-        raise WrongData(f"what {name}'s page sent is not in its format: {problem}") from None
-    if content is not None and content_hash(arrays) != content:
-        raise WrongData(f"what {name}'s page sent has changed: its content hash differs.")
-    npz = io.BytesIO()
-    np.savez_compressed(npz, allow_pickle=False, **arrays)
-    return npz.getvalue()
+        raise WrongData(f"The files of {name} are not in their format: {problem}") from None
 
 
-def _downloaded(url: str, scratch: str) -> bytes:
+def _downloaded(remote: Remote, file: str, folder: Path) -> Path:
+    """Download one file into a folder; pooch compares its hash before it is kept."""
     require("pooch", "fetch")
     import pooch
 
     pooch.get_logger().setLevel("WARNING")
+    registry = {name: (remote.hashes or {}).get(name) for name in remote.urls}
     try:
-        return Path(pooch.retrieve(url, known_hash=None, path=scratch)).read_bytes()
-    except Exception as problem:  # of requests or urllib3, which have no common base
-        raise OSError(f"{url} cannot be reached: {problem!s:.200}") from None
+        found = pooch.create(folder, "", registry=registry, urls=dict(remote.urls)).fetch(file)
+    except ValueError as problem:
+        if "hash" not in str(problem):
+            raise
+        raise WrongData(f"{file} has changed at its page: its SHA-256 differs.") from None
+    except Exception as problem:  # of requests or urllib3, which have no common base class
+        raise OSError(f"{remote.urls[file]} cannot be reached: {problem!s:.200}") from None
+    return Path(found)

@@ -35,7 +35,7 @@ class Chart:
     size
         The largest number of nodes, where there are no symbols.
     seen
-        Whether a production may stand only where such a one did in a tree.
+        Whether a production is allowed only where such a one was seen in a tree.
     gains
         What each feature adds to the value of a tree; the last is that of a pair never seen.
     """

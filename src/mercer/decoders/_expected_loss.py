@@ -48,7 +48,7 @@ class ExpectedLoss:
         raise NotImplementedError
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Σ_i c_i Δ(y_t, y_i) for each row of weights and the output beside it."""
+        """Σ_i c_i Δ(y_t, y_i) for each row of weights and its output."""
         found = []
         for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
             some = take(outputs, np.arange(rows.start, rows.stop))

@@ -105,7 +105,7 @@ class FaissIndex:
         for rows in blocks(len(C), 256):
             at = place[rows]
             scores[rows] = 2.0 * np.einsum("tkd,td->tk", E[at], C[rows]) - norms[at]
-        return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than asked for
+        return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than requested
 
 
 def appended(A: Array, last: Array | float) -> Array:

@@ -171,12 +171,12 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """What decides where a production may stand: those with only leaves by their label."""
+        """What decides where a production is allowed: those with only leaves by their label."""
         made = self.grammar.productions[p]
         return made.label if made.only_leaves else p
 
     def below(self, p: int, place: int, seen: bool) -> list[int]:
-        """The productions that may stand below another: those seen there, or any of the label."""
+        """The productions allowed below another: those seen there, or any of the label."""
         grammar = self.grammar
         own = grammar.by_label.get(grammar.productions[p].children[place][1], [])
         own = [q for q in own if q in self._allowed]

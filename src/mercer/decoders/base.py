@@ -42,7 +42,7 @@ class Found:
 class Decoder(BaseEstimator):
     """The pre-image: f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y).
 
-    One of one's own implements `decode` (and `fit` where it keeps something);
+    A custom decoder implements `decode` (and `fit` where it keeps something);
     `mercer.testing.check_decoder` then says whether it finds y again from Φ(y).
 
     Examples

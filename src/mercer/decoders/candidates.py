@@ -18,7 +18,7 @@ from .._arrays import (
     take,
 )
 from .._extras import require
-from .._from_file import Lean
+from .._from_file import Reducible
 from .._parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
@@ -31,7 +31,7 @@ INDICES = (None, "faiss", "hnsw")
 
 
 @parameters
-class Candidates(Lean, Decoder):
+class Candidates(Reducible, Decoder):
     """The best of a set of candidates: one blocked matrix product and an argmax.
 
     Parameters
@@ -96,9 +96,9 @@ class Candidates(Lean, Decoder):
         self.numbers_ = None if given else numbers
         return self
 
-    def lean(self) -> Candidates:
+    def without_training_data(self) -> Candidates:
         """Without an index, which is made again, and what only left-out points ask for."""
-        bare = super().lean()
+        bare = super().without_training_data()
         for name in {"numbers_", "indexed_"} & vars(self).keys():
             setattr(bare, name, None)
         return bare
@@ -212,7 +212,7 @@ class Candidates(Lean, Decoder):
         return self.indexed_
 
     def recall(self, points: Embedding, k: int = 10) -> float:
-        """The share of the true best `k` candidates that `decode_top` finds.
+        """The fraction of the true best `k` candidates that `decode_top` finds.
 
         1 without an index and with index="faiss"; what index="hnsw" loses.
 

@@ -66,7 +66,7 @@ class Simplex(Decoder):
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Simplex:
-        """Refuse outputs that are no probabilities."""
+        """Refuse outputs that are not probabilities."""
         inner = kernel.multiple.kernel
         if not (isinstance(inner, Linear | L2 | Hellinger) and inner.features.inverse is not None):
             raise unsuited(
@@ -101,7 +101,9 @@ def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     array([[0.7, 0.3, 0. ]])
     """
     w = np.ones(V.shape[1]) if w is None else w
-    V = V - V.max(axis=1, keepdims=True)  # the same y, and 1 is not lost beside large entries
+    V = V - V.max(
+        axis=1, keepdims=True
+    )  # the same y, and 1 is not rounded away next to large entries
     order = np.argsort(-V, axis=1, kind="stable")
     top = np.take_along_axis(V, order, axis=1)
     mass = np.cumsum(w[order], axis=1)
@@ -126,7 +128,7 @@ def _refuse_others(rows: np.ndarray, w: np.ndarray) -> None:
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(
-            f"output {i} of y is no probability: its entries sum to {totals[i]:.6g} and the least "
-            f"is {rows[i].min():.3g}. Divide each output by its sum (a density by its integral), "
-            "or use the decoder Direct()."
+            f"output {i} of y is not a probability: its entries sum to {totals[i]:.6g}, the "
+            f"least is {rows[i].min():.3g}. Divide each output by its sum (a density by its "
+            "integral), or use the decoder Direct()."
         )

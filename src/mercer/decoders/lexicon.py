@@ -57,9 +57,10 @@ class Lexicon(Decoder):
         says whether the word may be its output. An input that no word suits gets the best of all
         words, with a warning.
     background
-        How much of the mean Φ of the training outputs (of those that suit the input) is taken off
-        g(x) before words are scored; "auto" chooses it on left-out points. A ridge draws g(x)
-        towards what is frequent, at the cost of rare words; 0 leaves the objective as it is.
+        How much of the mean Φ of the training outputs (of those that suit the input) is
+        subtracted from g(x) before words are scored; "auto" chooses it on left-out points. A ridge
+        shrinks g(x) towards what is frequent, at the cost of rare words; 0 leaves the objective
+        unchanged.
     rarity
         A word gains rarity · Σ_p (H - log f(w_p)) by its symbols, f being their shares in the
         training outputs and H the mean of log f: Bayes' rule where the words to come are others

@@ -83,10 +83,10 @@ class NGramPath(Decoder):
         if "graph_" not in vars(self):
             return
         graph = self.graph_
-        must(isinstance(graph, PathGraph), "graph_ is no graph of n-grams")
-        must(isinstance(self.kernel_, Kernel), "kernel_ is no kernel")
+        must(isinstance(graph, PathGraph), "graph_ is not a graph of n-grams")
+        must(isinstance(self.kernel_, Kernel), "kernel_ is not a kernel")
         kernel = self._spectrum
-        must(isinstance(kernel, Spectrum), "kernel_ is no multiple of a Spectrum")
+        must(isinstance(kernel, Spectrum), "kernel_ is not a multiple of a Spectrum")
         bounded(kernel.longest_, "longest_", 1, limits.steps)
         finite(self.bonus_, "bonus_")
         # A search holds scores of edges by place, and of states by the square of the length.
@@ -201,7 +201,7 @@ class NGramPath(Decoder):
         fronts, backs = np.empty(shape), np.empty(shape)
         width_of_T = sum(sizes) * (2 * cells if width else 1)
         if T.shape[1] != width_of_T:
-            raise ValueError(f"points of {T.shape[1]} features, {width_of_T} are wanted.")
+            raise ValueError(f"points must have {width_of_T} features, got {T.shape[1]}.")
         edges = graph.known, graph.level, graph.suffix
         edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
         return fronts, backs

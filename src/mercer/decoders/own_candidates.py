@@ -74,7 +74,7 @@ class CandidateLists:
         lost = np.broadcast_to(host(lost), len(self.lists))
         ranked = []
         for start, end, shift in zip(self.ends - self.lengths, self.ends, lost, strict=True):
-            # Beside l(y, y) itself small inner products would be rounded away.
+            # Added to l(y, y) itself, small inner products would be rounded away.
             least = norms[start:end].min()
             scores = 2.0 * inner[start:end] - (norms[start:end] - least)
             order = np.argsort(-scores, kind="stable")[:k]
@@ -108,7 +108,7 @@ class CandidateLists:
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
-    """The points in the sparse features of the output kernel; None where they have none."""
+    """The points in the sparse features of the output kernel; None where it has no such ones."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:
@@ -120,14 +120,14 @@ def _in_features(points: Embedding) -> np.ndarray | None:
     except (NotImplementedError, ValueError):  # explicit coordinates, or scores
         return None
     F = features.rows(items)
-    # Features leave out what the kernel was not fitted on, as landmarks of one's own may have.
+    # Features leave out what the kernel was not fitted on, as given landmarks may have.
     complete = np.allclose(F.multiply(F).sum(axis=1), frame.kernel.diag(items))
     small = len(points) * F.shape[1] <= ENTRIES
     return host(weights) @ F if complete and small else None
 
 
 def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """⟨g_t, Φ(y_j)⟩ for points t and outputs j beside them."""
+    """⟨g_t, Φ(y_j)⟩ for pairs of points t and outputs j."""
     rows = F[own]
     owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
     terms = rows.data * T[of[owner], rows.indices]

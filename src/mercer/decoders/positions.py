@@ -191,7 +191,7 @@ class Viterbi(PlaceDecoder):
         """Learn the transitions, or take those given."""
         super().fit(kernel, y)
         if not isinstance(self.order, int) or self.order < 0:
-            raise ValueError(f"order must be a whole number ≥ 0, got {self.order!r}.")
+            raise ValueError(f"order must be an integer ≥ 0, got {self.order!r}.")
         given = self.transitions is not None
         self.transitions_ = self._given() if given else self._learnt(y)
         return self

@@ -90,7 +90,7 @@ class Refinement(Decoder):
 class Objective:
     """2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points, each at an output of its own.
 
-    m is the least l(y, y) of the outputs that points are written in: beside l(y, y) itself small
+    m is the least l(y, y) of the outputs that points are written in: added to l(y, y) itself small
     inner products would be rounded away.
     """
 

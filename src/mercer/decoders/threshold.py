@@ -17,7 +17,7 @@ from .base import Ranked
 
 MACRO = "macro"
 PRIOR = 10.0
-"""Examples that the threshold of all labels counts as, beside those that have a label."""
+"""Examples that the threshold of all labels counts as, added to those that have a label."""
 
 
 @parameters
@@ -33,10 +33,10 @@ class Threshold(LabelDecoder):
     threshold
         A number, or None.
     metric
-        What is best: "f1" (the mean over examples of 2|y ∩ ŷ| / (|y| + |ŷ|)), "hamming" (the share
-        of right entries), "subset" (the share of examples that are right as a whole) or "macro"
-        (the mean over labels of their F1: each label has a threshold of its own, drawn towards
-        that of all labels as if that had been found on ten more examples with the label).
+        What is best: "f1" (the mean over examples of 2|y ∩ ŷ| / (|y| + |ŷ|)), "hamming" (the
+        fraction of right entries), "subset" (the fraction of examples that are right as a whole)
+        or "macro" (the mean over labels of their F1: each label has its own threshold, shrunk
+        towards that of all labels as if that had been found on ten more examples with the label).
     at_least_one
         Whether the best label is predicted where none reaches the threshold, or None.
 

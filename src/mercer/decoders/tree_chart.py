@@ -46,7 +46,7 @@ class TreeChart(Decoder):
     Notes
     -----
     Let c_f be the counts of the features in a tree. With the output kernel `Productions` the score
-    is Σ_f w_f (2 g_f c_f - c_f²), and for all whole numbers c and m, c² ≥ (2m + 1) c - m (m + 1),
+    is Σ_f w_f (2 g_f c_f - c_f²), and for all integers c and m, c² ≥ (2m + 1) c - m (m + 1),
     with equality for c = m and c = m + 1. Put in for c_f², this leaves a sum over the productions
     of a tree that a chart maximises: an upper bound, reached by trees whose counts are m_f or
     m_f + 1. The search begins with m_f = ⌊g_f⌋ and goes on with the counts of the tree that it

@@ -30,7 +30,7 @@ from .._arrays import (
     own_copy,
     part,
 )
-from .._from_file import MARK, FromFile, Lean
+from .._from_file import MARK, FromFile, Reducible
 from .._parameters import whole
 from .._progress import WATCHERS, Observed, observed, untold
 from ..decoders import natural
@@ -107,7 +107,7 @@ class StructuredEstimator(
     BehindPredictions,
     FromFile,
     Observed,
-    Lean,
+    Reducible,
     MultiOutputMixin,
     RegressorMixin,
     BaseEstimator,
@@ -130,15 +130,15 @@ class StructuredEstimator(
         "fitted_": "left-out predictions and what they are made of",
     }
 
-    def lean(self) -> Any:
+    def without_training_data(self) -> Any:
         """A copy with what prediction needs: at low rank nothing is as long as the training data.
 
         The model that is saved. Gone are the training outputs, left-out predictions and, at low
         rank, the weights of predictions on the training outputs.
         """
-        bare = super().lean()
+        bare = super().without_training_data()
         if "points_" in vars(self):
-            bare.points_ = self.points_.lean()
+            bare.points_ = self.points_.without_training_data()
         if "outputs_" in vars(self):
             bare.output_shape_ = self._output_shape()
         return bare

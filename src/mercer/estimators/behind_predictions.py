@@ -206,12 +206,12 @@ class LeftOutPoints:
         made = self._probabilities()
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])  # type: ignore[attr-defined]
 
-    def lean(self) -> Any:
+    def without_training_data(self) -> Any:
         """With calibrated probabilities, which need the left-out predictions that are dropped."""
         if has_classes(self):
             with suppress(ValueError, AttributeError):  # has no left-out predictions
                 self._probabilities()
-        return super().lean()  # type: ignore[misc]
+        return super().without_training_data()  # type: ignore[misc]
 
 
 def finite_kernel(kernel: Any, why: str) -> Kernel:

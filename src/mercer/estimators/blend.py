@@ -20,7 +20,7 @@ from .base import StructuredEstimator, afresh
 from .behind_predictions import LeftOutPoints
 from .choice import calibrated
 from .one_output_kernel import with_one_output_kernel
-from .pairs import folds_of, group_labels, rows_of, sample_weights
+from .pairs import counting_rows, folds_of, group_labels, rows_of, sample_weights
 from .squares import Squares
 
 FOLDS = 10
@@ -110,10 +110,10 @@ class Blend(LeftOutPoints, StructuredEstimator):
                     "are chosen on: blend models such as KernelDependencyCV."
                 )
         weights = sample_weights(sample_weight, count(y))
-        if weights is not None and not (weights > 0).all():  # the models leave these pairs out too
-            kept = np.flatnonzero(weights > 0)
-            X, y, weights = rows_of(X, kept), rows_of(y, kept), weights[kept]
-            groups = None if groups is None else [groups[i] for i in kept]
+        kept = counting_rows(weights)
+        if kept is not None:  # the models leave the other pairs out too
+            X, y, weights = (rows_of(part, kept) for part in (X, y, weights))
+            groups = None if groups is None else rows_of(groups, kept)
         keywords = {"groups": groups, "sample_weight": weights}
         models = self.models if self.prefit else with_one_output_kernel(self.models, y, weights)
         self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
@@ -166,14 +166,16 @@ class Blend(LeftOutPoints, StructuredEstimator):
         other._weigh(given, each, self.left_out_.frame)
         return other
 
-    def lean(self) -> Any:
+    def without_training_data(self) -> Any:
         """With the maps of its models as light as they can be, and without the models."""
-        bare = super().lean()
+        bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
             bare.__dict__.pop("models_", None)
             map = self.points_.map
-            light = BlendedMap([one.lean() for one in map.maps], map.weights, map.frame)
+            light = BlendedMap(
+                [one.without_training_data() for one in map.maps], map.weights, map.frame
+            )
             bare.points_ = replace(bare.points_, map=light)
         return bare
 
@@ -227,7 +229,7 @@ class BlendedWeights(BaseEstimator):
         W = self.map.on_outputs(X)
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
-    def lean(self, map: FeatureMap) -> None:
+    def without_training_data(self, map: FeatureMap) -> None:
         """Nothing: they refer to training data."""
 
 

@@ -1,33 +1,27 @@
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._arrays import Items, count, host, take
+from .._arrays import Items, host
 from .._parameters import parameters, whole
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
-from ..kernels.base import as_output_kernel
-from ..problem import repeats
 from ..solvers import Cache
-from .base import StructuredEstimator, afresh, warn_if_constant
-from .behind_predictions import LeftOutPoints, finite_kernel
-from .choice import calibrated
-from .head import output_problem
-from .pairs import folds_of, group_labels, sample_weights
-from .trees import BITS, Forest, LeafMeans, Scaling, features_of, memberships
+from .base import afresh
+from .on_features import OnFeatures, output_problem
+from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
 DIRECTIONS = 64
 """Output directions that trees are grown on, at most: the principal ones where there are more."""
 
 
 @parameters
-class ForestDependency(LeftOutPoints, StructuredEstimator):
+class ForestDependency(OnFeatures):
     """Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
     g(x) = Σ_i c_i(x) Φ(y_i), where c_i(x) is the mean over trees of the share that y_i has in the
@@ -90,11 +84,7 @@ class ForestDependency(LeftOutPoints, StructuredEstimator):
     decoder: Decoder | None = None
     random_state: Any = None
 
-    dropped: ClassVar[dict[str, str]] = {
-        "outputs_": "the training outputs",
-        "left_out_": "left-out predictions",
-        "folds_": "the folds of left-out predictions",
-    }
+    needs_features = "trees ask about features"
 
     @afresh
     def fit(
@@ -111,40 +101,39 @@ class ForestDependency(LeftOutPoints, StructuredEstimator):
         sample_weight
             How much each pair counts.
         """
-        kernel, output = self._input_kernel(), as_output_kernel(self.output_kernel)
-        given = X
-        X, y = self._check_pairs(kernel, output, X, y)
-        labels, w = group_labels(groups, count(y)), sample_weights(sample_weight, count(y))
-        weights = np.ones(len(labels)) if w is None else w
-        counted = y if w is None else take(y, repeats(w))  # as the kernels of ridge regressions
-        self.input_kernel_, self.output_kernel_ = kernel.fit(X), clone(output).fit(counted)
-        warn_if_constant(self.output_kernel_, y)
-        self.outputs_ = y
-        V, frame = self._coordinates(y)
-        raw = features_of(self.input_kernel_, X)
-        scaling = Scaling.of(raw)
-        A, T = scaling(raw), _targets(V, self.standardize)
-        random = check_random_state(self.random_state)
-        forest = self._grown(A, T, labels, weights, random)
-        self.points_ = _point_map(self.input_kernel_, scaling, forest, V, frame)
-        if self.bootstrap:
-            C = forest.out_of_bag(_written(V, frame))
-        else:
-            C = self._by_folds(A, T, _written(V, frame), labels, weights, random)
-        self.left_out_ = Embedding(C, frame, left_out=labels, inputs=given)
-        decoder = self._fitted_decoder(self.output_kernel_, y, self.decoder)
-        self.decoder_ = calibrated(decoder, self.left_out_, y)
+        self._fit_pairs(X, y, groups, sample_weight)
         return self
 
-    def _input_kernel(self) -> Kernel:
-        return finite_kernel(self.kernel, "trees ask about features")
-
     def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
-        """The outputs in the coordinates that ridge models of the same output kernel have."""
+        """Return the coordinates that ridge models of the same output kernel have."""
         problem = output_problem(self.output_kernel_, y)
         made = Cache().outputs(problem)
         spanned = SpanFrame(self.output_kernel_, y)
         return host(made.coordinates), spanned if problem.spanned else made.frame
+
+    def _fit_coordinates(
+        self,
+        A: np.ndarray,
+        V: np.ndarray,
+        frame: Frame,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> Embedding:
+        scaling = Scaling.of(A)
+        A, T, written = scaling(A), _targets(V, self.standardize), _written(V, frame)
+        w = np.ones(len(labels)) if weights is None else weights
+        random = check_random_state(self.random_state)
+        forest = self._grown(A, T, labels, w, random)
+        self.points_ = _point_map(self.input_kernel_, scaling, forest, V, frame)
+        if self.bootstrap:
+            return Embedding(forest.out_of_bag(written), frame)
+
+        def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
+            other = self._grown(A[seen], T[seen], labels[seen], w[seen], random)
+            M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
+            return M @ other.means(written[seen]) / self.n_trees
+
+        return Embedding(self._by_folds(predict, written.shape, labels), frame)
 
     def _grown(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
@@ -159,28 +148,6 @@ class ForestDependency(LeftOutPoints, StructuredEstimator):
         if self.bootstrap:
             mass *= _bags(labels, n_trees, random)
         return Forest.grow(tree, A, T, mass, random.randint(2**31 - 1, size=n_trees))
-
-    def _by_folds(
-        self,
-        A: np.ndarray,
-        T: np.ndarray,
-        V: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        random: Any,
-    ) -> np.ndarray:
-        """Predictions of every example by a forest that did not see its fold."""
-        self.folds_ = folds = folds_of(labels, whole(self.cv, "cv"))
-        C = np.empty_like(V)
-        for fold in range(int(folds.max()) + 1):
-            seen, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            forest = self._grown(A[seen], T[seen], labels[seen], weights[seen], random)
-            M = memberships(forest.trees.leaves(A[out]), None, forest.trees.n_nodes)
-            C[out] = M @ forest.means(V[seen]) / self.n_trees
-        return C
-
-    def _scalar_kernels(self) -> list[Kernel]:
-        return [self._input_kernel()]
 
 
 def _written(V: np.ndarray, frame: Frame) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,12 +21,22 @@ from ..sources import Source, as_source, sample_size, sampled_rows
 from .base import StructuredEstimator, warn_if_constant
 from .choice import Choices, by_scalar
 from .gathered import Gathered, separated
-from .pairs import group_labels, rows_of, sample_weights, split_unlabelled, with_unlabelled
+from .pairs import (
+    counting_rows,
+    group_labels,
+    rows_of,
+    sample_weights,
+    split_unlabelled,
+    with_unlabelled,
+)
 from .refuse_symmetries import symmetry_of
 
 
 class FromPairs(StructuredEstimator):
     """An estimator of ridge problems; pairs may be in memory or streamed."""
+
+    chooses: ClassVar[bool] = False
+    """Whether it chooses between several ridges."""
 
     features: FeatureMap | None
     output_features: FeatureMap | None
@@ -74,15 +84,12 @@ class FromPairs(StructuredEstimator):
         X, y = self._check_pairs(kernels[0], output_kernel, X, y)
         warn_if_constant(output_kernel, y)
         n = given_pairs = count(y)
-        kept, w = None, None if weights is None else sample_weights(weights, n)
-        if w is not None and not (w > 0).all():
-            kept = np.flatnonzero(w > 0)
-            X, y, given = (rows_of(items, kept) for items in (X, y, given))
-            groups = None if groups is None else [groups[i] for i in kept]
-            w, n = w[kept], len(kept)
-            if n < 2:
-                raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
-            w = None if (w == 1.0).all() else w
+        w: Any = sample_weights(weights, n)
+        kept = counting_rows(w)
+        if kept is not None:
+            X, y, given, w = (rows_of(part, kept) for part in (X, y, given, w))
+            groups = None if groups is None else rows_of(groups, kept)
+            n, w = len(kept), None if (w == 1.0).all() else w
         labels = None if groups is None else group_labels(groups, n)
         sample = None
         finite = self.features is not None or all(kernel.features for kernel in kernels)
@@ -201,6 +208,19 @@ class FromPairs(StructuredEstimator):
         return [kernel.inputs for kernel in self._kernels()]
 
     # -- streams ------------------------------------------------------------------------------
+
+    def _refuse_in_streams(self, choices: Choices, unlabelled: Items | None) -> None:
+        """Refuse what needs all pairs at once.
+
+        A learnt operator is made of moments, but a choice between several would need refits.
+        """
+        learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
+        if learnt or choices.robust or unlabelled is not None or self.symmetries is not None:
+            raise ValueError(
+                "pairs that come in blocks have no robust loss, unlabelled inputs or symmetries, "
+                "nor a choice between learnt operators, which need all pairs at once: pass X and "
+                "y as arrays."
+            )
 
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
         """Read a source, and return its moments under all scalar kernels."""

@@ -1,27 +1,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._arrays import Array, Items, count, host
-from .._parameters import parameters, whole
+from .._parameters import parameters
 from ..decoders import Decoder
-from ..embedding import Embedding, PointMap
+from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap, KernelPCA
-from ..kernels import Kernel, Linear
+from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
-from ..operators import as_operator_kernel
-from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import StructuredEstimator, afresh, warn_if_constant
-from .behind_predictions import LeftOutPoints, finite_kernel
+from .base import afresh
 from .choice import calibrated
-from .pairs import folds_of, group_labels, sample_weights
+from .on_features import OnFeatures, output_problem
 from .trees import features_of
 
 RANK = 128
@@ -29,7 +26,7 @@ RANK = 128
 
 
 @parameters
-class RegressorDependency(LeftOutPoints, StructuredEstimator):
+class RegressorDependency(OnFeatures):
     """Any regressor with structured outputs: it learns output coordinates, which are decoded.
 
     Outputs become coordinates of their feature space (`targets`), a regressor of any library
@@ -79,10 +76,7 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
     kernel: Any = None
     cv: int = 5
 
-    dropped: ClassVar[dict[str, str]] = {
-        "outputs_": "the training outputs",
-        "left_out_": "left-out predictions",
-    }
+    needs_features = "a regressor sees features"
 
     @afresh
     def fit(
@@ -104,25 +98,35 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
                 "points_from(predictions of a model trained elsewhere)."
             )
-        kernel, given = self._input_kernel(), X
-        X, y = self._check_pairs(kernel, as_output_kernel(self.output_kernel), X, y)
-        self.input_kernel_ = kernel.fit(X)
-        labels, w = group_labels(groups, count(y)), sample_weights(sample_weight, count(y))
-        V = host(self._prepare(y))
-        A = features_of(self.input_kernel_, X)
-        fitted = _fitted(self.regressor, A, V, w)
-        weigher = LeastWeights(self.frame_, y)
-        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, self.frame_, weigher)
-        C = np.empty_like(V)
-        folds = folds_of(labels, whole(self.cv, "cv"))
-        for fold in range(int(folds.max()) + 1):
-            seen, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            some = _fitted(self.regressor, A[seen], V[seen], None if w is None else w[seen])
-            C[out] = _predicted(some, A[out])
-        weigh = partial(weigher.weights, None, C)
-        self.left_out_ = Embedding(C, self.frame_, labels, given, weigh=weigh)
-        self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
+        self._fit_pairs(X, y, groups, sample_weight)
         return self
+
+    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
+        """Return coordinates in finite features, or in the principal directions."""
+        problem = output_problem(self.output_kernel_, y, self.output_features)
+        if problem.spanned and count(y) > RANK:
+            problem = output_problem(self.output_kernel_, y, KernelPCA(RANK))
+        outputs = Cache().outputs(problem)
+        self.frame_ = outputs.frame
+        return host(outputs.rows), self.frame_
+
+    def _fit_coordinates(
+        self,
+        A: np.ndarray,
+        V: np.ndarray,
+        frame: Frame,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> Embedding:
+        fitted, weigher = _fitted(self.regressor, A, V, weights), LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, frame, weigher)
+
+        def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
+            w = None if weights is None else weights[seen]
+            return _predicted(_fitted(self.regressor, A[seen], V[seen], w), A[out])
+
+        C = self._by_folds(predict, V.shape, labels)
+        return Embedding(C, frame, weigh=partial(weigher.weights, None, C))
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Prepare coordinates and decoder for a model that is trained elsewhere.
@@ -136,21 +140,8 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
         outputs = kernel.as_outputs(y)
         self.flat_ = kernel.on_vectors and outputs.shape[1:] == (1,) and np.asarray(y).ndim == 1
         self.back_ = False
-        self._prepare(outputs)
+        self._fit_output_side(outputs)
         return self
-
-    def _prepare(self, y: Items) -> Array:
-        """Fit output kernel, coordinates and decoder; return the coordinates."""
-        self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(y)
-        warn_if_constant(self.output_kernel_, y)
-        self.outputs_ = y
-        problem = output_problem(self.output_kernel_, y, self.output_features)
-        if problem.spanned and count(y) > RANK:
-            problem = output_problem(self.output_kernel_, y, KernelPCA(RANK))
-        outputs = Cache().outputs(problem)
-        self.frame_ = outputs.frame
-        self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
-        return outputs.rows
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
         """Calibrate the decoder on predictions of a model trained elsewhere.
@@ -169,12 +160,6 @@ class RegressorDependency(LeftOutPoints, StructuredEstimator):
     def decode(self, predicted: Array) -> Items:
         """The outputs of predicted coordinates."""
         return self._flattened(self.decoder_.decode(self.points_from(predicted)))
-
-    def _input_kernel(self) -> Kernel:
-        return finite_kernel(self.kernel, "a regressor sees features")
-
-    def _scalar_kernels(self) -> list[Kernel]:
-        return [self._input_kernel()]
 
 
 class Predicted(FeatureMap):
@@ -195,12 +180,6 @@ class Predicted(FeatureMap):
     def transform(self, A: Items) -> Array:
         """The predictions, one row an input."""
         return _predicted(self.regressor, features_of(self.kernel, A))
-
-
-def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
-    """The problem by which outputs get the coordinates of ridge models, whatever the inputs."""
-    inputs = Side(Linear(), np.zeros((count(y), 1)))
-    return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))
 
 
 def _fitted(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:

@@ -8,7 +8,6 @@ import numpy as np
 
 from .._arrays import Items, concatenated, count, host, take
 from ..kernels import as_kernel
-from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 
 
@@ -51,27 +50,9 @@ def with_unlabelled(
     ]
 
 
-def refuse_in_streams(
-    kernels: list[OperatorKernel],
-    losses: list[Loss | None],
-    unlabelled: Items | None,
-    choice: bool = True,
-) -> None:
-    """Refuse what needs all pairs at once where pairs come in blocks.
-
-    A learnt operator is made of moments, but a choice would judge it by refits.
-    """
-    learnt = choice and any(kernel.learnt for kernel in kernels)
-    if learnt or losses != [None] or unlabelled is not None:
-        raise ValueError(
-            "pairs that come in blocks have no robust loss or unlabelled inputs, nor a choice "
-            "between learnt operators, which need all pairs at once: pass X and y as arrays."
-        )
-
-
 def _with_unlabelled(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:
     separated = kernel.separated()
-    return Separable(as_kernel(separated.scalar).informed(unlabelled), separated.operator)
+    return Separable(as_kernel(separated.scalar).with_unlabelled(unlabelled), separated.operator)
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:
@@ -127,6 +108,16 @@ def folds_of(labels: np.ndarray, number: int) -> np.ndarray:
     """The fold of each example, groups kept whole, drawn alike for all models of some data."""
     groups = int(labels.max()) + 1
     return np.random.RandomState(0).permutation(groups)[labels] % min(number, groups)
+
+
+def counting_rows(weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the pairs of positive weight; None if all pairs count."""
+    if weights is None or (weights > 0).all():
+        return None
+    kept = np.flatnonzero(weights > 0)
+    if len(kept) < 2:
+        raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
+    return kept
 
 
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:

@@ -148,7 +148,7 @@ class RidgeEstimator(LeftOutPoints, Planned):
             )
         shape = () if self.flat_ else self._output_shape()
         dtype = float if self.output_kernel_.on_vectors else object
-        light = self.lean()
+        light = self.without_training_data()
         light.__dict__.pop("stream_", None)  # which only further learning needs
         return mapped(light.predict, X, shape, dtype)
 

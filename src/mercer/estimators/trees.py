@@ -226,7 +226,7 @@ class LeafMeans(FeatureMap):
         """The same where `values` are shares of the training outputs."""
         return self.transform(X)
 
-    def lean(self, map: FeatureMap) -> Any:
+    def without_training_data(self, map: FeatureMap) -> Any:
         """Nothing where only weights on training outputs are made of it."""
         return self if map is self else None
 

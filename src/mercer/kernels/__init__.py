@@ -1,8 +1,8 @@
 """Kernels: similarity on a set, as an inner product in some feature space.
 
-Every kernel is called on batches of items (`k(A)`, `k(A, B)`), tells its diagonal, settles what
-depends on data in `fit`, and takes part in an algebra: sums, products, scalings and whole powers
-of kernels are kernels. `Kernel` says what one of your own must implement: a method.
+A kernel is called on batches of items (`k(A)`, `k(A, B)`), returns its diagonal, and determines in
+`fit` what depends on data. Sums, products, multiples and integer powers of kernels are kernels. A
+custom kernel derives from `Kernel` and implements one method.
 """
 
 from .algebra import Power, Product, Scaled, Sum

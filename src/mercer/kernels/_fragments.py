@@ -30,7 +30,7 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
 def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
     """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
     largest = int(np.diff(b).max(initial=0))
-    K = np.full((len(a) - 1, len(b) - 1), 0.0 * decay)  # complex where the derivative is wanted
+    K = np.full((len(a) - 1, len(b) - 1), 0.0 * decay)  # complex for a derivative
     _fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K)
     return K
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Items, as_items, object_array
 from .._checks import DamagedModel, Limits, must
-from .._from_file import Lean
+from .._from_file import Reducible
 from ..spaces.graphs import Edges, read_graph
 from ._bags import hashed
 
@@ -81,7 +81,7 @@ class Union:
         return np.concatenate([[0], np.cumsum(degrees)])
 
 
-class CheckedGraph(Lean):
+class CheckedGraph(Reducible):
     """A graph as it was given, with its flat forms: kernels in a sum may read other labels."""
 
     __slots__ = ("origin", "views")
@@ -94,7 +94,7 @@ class CheckedGraph(Lean):
         """No flat form comes from a file."""
         must(self.views == {}, "views is not empty")
 
-    def lean(self) -> CheckedGraph:
+    def without_training_data(self) -> CheckedGraph:
         """The graph alone: flat forms are made again."""
         return CheckedGraph(self.origin)
 

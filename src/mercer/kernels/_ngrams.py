@@ -27,8 +27,8 @@ class NGrams:
 
     def check_loaded(self, limits: Limits) -> None:
         """Every level is sorted, and extends the level before."""
-        must(isinstance(self.alphabet, Alphabet), "alphabet is no alphabet")
-        must(isinstance(self.keys, list), "keys is no list")
+        must(isinstance(self.alphabet, Alphabet), "alphabet is not an Alphabet")
+        must(isinstance(self.keys, list), "keys is not a list")
         bounded(self.n, "n", len(self.keys), len(self.keys))
         size = 1
         for level in self.keys:

@@ -1,4 +1,4 @@
-"""Batches of sequences: what counts as one, and symbols as whole numbers."""
+"""Batches of sequences: what counts as one, and symbols as integers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Alphabet:
 
     def check_loaded(self, limits: Limits) -> None:
         """Number the symbols of a file anew: loops trust the numbers."""
-        must(isinstance(self.symbols, list), "symbols is no list")
+        must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")
 
@@ -80,7 +80,9 @@ class Alphabet:
         find = self.number.get
         flat = [find(symbol, -1) for item in items for symbol in item]
         if len(flat) != starts[-1]:
-            raise ValueError("an item is no sequence: it has another length than symbols.")
+            raise ValueError(
+                "an item is not a sequence: its length differs from its number of symbols."
+            )
         return Codes(np.array(flat, dtype=np.int64), starts.astype(np.int64))
 
     @property

@@ -8,7 +8,7 @@ from .._loops import compiled, parallel
 @compiled
 def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
     """Σ a_p b_q (1 - slope |m_p - u_q|) over two sorted lists of peaks nearer than width."""
-    total = 0.0 * slope  # complex where a derivative is wanted
+    total = 0.0 * slope  # complex for a derivative
     for p in range(i, i_end):
         while j < j_end and u[j] <= m[p] - width:
             j += 1

@@ -1,4 +1,4 @@
-"""The loops of the string kernels, compiled; imported when a Gram matrix is first asked for."""
+"""The loops of the string kernels, compiled; imported with the first Gram matrix."""
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def _subsequences(s, t, n, decay, first):
 
     before[m, j] is K'_m of Lodhi et al. for the symbols of s so far and t[:j].
     """
-    levels = np.full(n + 1, 0.0 * decay)  # complex where the derivative is wanted
+    levels = np.full(n + 1, 0.0 * decay)  # complex for a derivative
     before = np.full((n, len(t) + 1), 0.0 * decay)
     before[0], square = 1.0, decay * decay
     for i in range(len(s)):

@@ -51,7 +51,7 @@ class FlatTree:
         children = mixed(kinds[self.child] ^ mixed(place.astype(np.uint64), seed=12), seed=13)
         out = np.zeros(len(self.label), dtype=np.uint64)
         if len(inner):
-            with np.errstate(over="ignore"):  # places are told apart before the sum
+            with np.errstate(over="ignore"):  # positions are mixed in before the sum
                 total = np.add.reduceat(children, self.pointer[inner])
                 out[inner] = mixed(self.label[inner], seed=14) + total
         return out

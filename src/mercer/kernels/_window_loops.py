@@ -11,7 +11,7 @@ OUTSIDE = 1 << 40
 
 @compiled
 def mixed(key, value):
-    """A 64-bit key with one more whole number in it."""
+    """A 64-bit key with one more integer in it."""
     key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 

@@ -40,9 +40,9 @@ class Kernel(BaseEstimator):
     items first. Kernels add, multiply, scale and take integer powers, and stay kernels:
     ``0.5 * RBF(1.0) + Linear() ** 2``.
 
-    A kernel of one's own implements `_gram` (and `_diag` where it is cheaper than the default), or
+    A custom kernel implements `_gram` (and `_diag` where it is cheaper than the default), or
     `features`, of which k is then the inner product;
-    `mercer.testing.check_kernel` then says whether it is one. What it can do beside (`features`,
+    `mercer.testing.check_kernel` then says whether it is one. Its optional abilities (`features`,
     `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
     `mercer.kernels.capabilities`.
 
@@ -72,7 +72,7 @@ class Kernel(BaseEstimator):
         """As one would write it: numbers of numpy's are shown as numbers."""
         return NUMPY_NUMBER.sub(r"\1", repr(self))
 
-    # -- what a kernel of one's own implements ------------------------------------------------
+    # -- what a custom kernel implements ------------------------------------------------------
 
     space: Space = Opaque()
     """The kind of item that it compares."""
@@ -124,7 +124,7 @@ class Kernel(BaseEstimator):
         return other
 
     def fit(self, A: Items) -> Kernel:
-        """Settle what depends on data, such as a length scale given as "median"."""
+        """Determine what depends on data, such as a length scale given as "median"."""
         return self
 
     @property
@@ -136,8 +136,8 @@ class Kernel(BaseEstimator):
         """
         return type(self).fit is not Kernel.fit
 
-    def informed(self, unlabelled: Items) -> Kernel:
-        """The kernel told of further inputs; itself, unless it is `semi_supervised`."""
+    def with_unlabelled(self, unlabelled: Items) -> Kernel:
+        """Return a kernel that also learns from these inputs; itself unless `semi_supervised`."""
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -155,10 +155,10 @@ class Kernel(BaseEstimator):
             return namespace(F).sum(F * F, axis=1)
         rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
         if rows and (type(rows[0]) is not np.ndarray or rows[0].shape != (1, 1)):
-            self.checked_gram(take(A, [0]))  # refuses what is no matrix
+            self.checked_gram(take(A, [0]))  # refuses what is not a matrix
         return namespace(*rows).concat([row[:, 0] for row in rows])
 
-    # -- what it can do beside: an object, or None ----------------------------------------------
+    # -- optional abilities: an object, or None -------------------------------------------------
 
     features: Any = None
     """Finite coordinates in which k is an inner product: `Features`, or None."""
@@ -220,7 +220,7 @@ class Kernel(BaseEstimator):
         if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "
-                "it, or it is no kernel on them. Rescale them, or choose another kernel."
+                "it, or it is not a kernel on them. Rescale them, or choose another kernel."
             )
         return K
 
@@ -340,8 +340,8 @@ def as_kernel(kernel: Any) -> Kernel:
 
         return Function(kernel)
     raise TypeError(
-        f"a kernel is wanted (such as mercer.kernels.RBF(1.0)), its name, or a function of two "
-        f"batches that returns their matrix; got {kernel!r}."
+        f"a kernel must be a Kernel (such as mercer.kernels.RBF(1.0)), its name, or a function of "
+        f"two batches that returns their matrix; got {kernel!r}."
     )
 
 

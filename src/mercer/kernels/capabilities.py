@@ -1,7 +1,7 @@
-"""What a kernel can do beside comparing: each an object that does it, or None.
+"""Optional abilities of a kernel: each an object, or None.
 
 Whether the object exists is decided by the parameters of an unfitted kernel; using it before a fit
-raises where it needs data. Kernels made of others map the objects of those.
+raises where it needs data. Kernels made of other kernels map their objects.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Features:
     sparse
         The same as a sparse matrix, where they are many and mostly zero.
     inverse
-        The items whose features are nearest to any given rows, where those can be told.
+        The items whose features are nearest to any given rows, where those are known.
     """
 
     transform: Callable[[Items], Array]

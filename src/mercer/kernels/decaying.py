@@ -12,7 +12,7 @@ class Decaying(Kernel):
 
     decay: float
 
-    def _settled(self) -> complex:
+    def _checked_decay(self) -> complex:
         if positive(np.real(self.decay), "decay") > 1:
             raise ValueError(
                 f"decay must be at most 1 (larger parts count less), got {self.decay!r}."

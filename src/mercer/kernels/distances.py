@@ -200,7 +200,7 @@ def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndar
     return spread * length_scale("median", D / spread, distances)
 
 
-def settled(kernel: Any) -> Any:
+def fitted_scale(kernel: Any) -> Any:
     """The length scale of a fitted kernel, or the number (or array) it was given."""
     known = vars(kernel).get("length_scale_")
     if known is not None:

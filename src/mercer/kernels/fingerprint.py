@@ -107,7 +107,7 @@ class Fingerprint(Kernel):
                 raise ValueError(f"{name} must be one of {known}, got {value!r}.")
         for number, name, least in ((self.radius, "radius", 0), (self.size, "size", 1)):
             if number is not None and not (is_whole(number) and number >= least):
-                raise ValueError(f"{name} must be a whole number from {least} on, got {number!r}.")
+                raise ValueError(f"{name} must be an integer ≥ {least}, got {number!r}.")
 
 
 @lru_cache(maxsize=2**17)
@@ -147,7 +147,7 @@ def _generator(kind: str, radius: int) -> Any:
 
 
 class Unparsable(ValueError):
-    """A string that is no molecule."""
+    """A string that is not a molecule."""
 
 
 def molecule(smiles: str) -> Any:

@@ -37,7 +37,7 @@ class Function(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Function:
-        """Refuse a function that is no kernel: nothing but its values can tell."""
+        """Refuse a function that is not a kernel, by its values."""
         check_gram(self(A), "Gram matrix of the kernel function")
         return self
 

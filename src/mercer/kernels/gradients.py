@@ -29,7 +29,7 @@ class ParameterGradient:
     Attributes
     ----------
     values
-        The positive parameters by name, as they are settled. A parameter that is zero is held.
+        The positive parameters by name, as fitted. A parameter that is zero is held fixed.
     vjp
         (A, B, C) to Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each name, a number or an array like the value.
     diag_vjp

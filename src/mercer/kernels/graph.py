@@ -133,7 +133,7 @@ class ShortestPath(GraphKernel):
     -----
     One breadth-first search from every node, compiled; the tree of shortest paths, read backwards
     from v with its edge labels, travels with it as one hash. Nodes of
-    different components form no pair, so graphs in several parts are no special case.
+    different components form no pair, so graphs in several parts need no special treatment.
 
     References
     ----------

@@ -46,7 +46,7 @@ class LaplacianRegularized(Wrapper):
     less. As it is a kernel, closed-form leave-one-out, operators, decoders and losses apply
     unchanged; what is left out is an output, its input stays in the graph.
 
-    The graph is settled at fit: n inputs, known together, take an n × n solve.
+    The graph is built at fit: n known inputs take one n × n solve.
 
     Examples
     --------
@@ -75,11 +75,11 @@ class LaplacianRegularized(Wrapper):
     def __str__(self) -> str:
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
 
-    def informed(self, unlabelled: Items) -> LaplacianRegularized:
+    def with_unlabelled(self, unlabelled: Items) -> LaplacianRegularized:
         """A copy that knows these inputs too."""
-        told = clone(self)
-        told.unlabelled = unlabelled
-        return told
+        copy = clone(self)
+        copy.unlabelled = unlabelled
+        return copy
 
     depends_on_data = True
 

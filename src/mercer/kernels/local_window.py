@@ -17,7 +17,7 @@ class LocalWindow(Decaying):
 
     k((x, i), (x', i')) = [x_i = x'_i] Σ_{-r ≤ a ≤ b ≤ r} decay^span(a, b) [x_{i+a…i+b} = x'_{i'+a…i'+b}]
 
-    A window that holds the position is a contiguous run around it; one beside it makes, with the
+    A window that holds the position is a contiguous run around it; one next to it makes, with the
     symbol at the position, a gapped pattern. span(a, b) = max(b, 0) - min(a, 0) is how far window
     and position together reach. Places beyond an end count as symbols of their own. Positions
     themselves are not compared: what is learnt at one holds at all.
@@ -32,7 +32,7 @@ class LocalWindow(Decaying):
     Notes
     -----
     Items are pairs (sequence, position). The features, one for each distinct window content, are
-    sparse: (2r + 1)(r + 1) of them an item; windows are told apart by 64-bit keys.
+    sparse: (2r + 1)(r + 1) of them an item; windows are distinguished by 64-bit keys.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class LocalWindow(Decaying):
         r = whole(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
-        return ends, np.sqrt(self._settled() ** span)
+        return ends, np.sqrt(self._checked_decay() ** span)
 
     def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """A 64-bit key for each item and window, (items, windows)."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, Items, count, object_array
 from .._checks import Limits, bounded, must
-from .._from_file import Lean
+from .._from_file import Reducible
 from ..spaces import Opaque, Rows, Space
 from .base import Kernel
 from .capabilities import Features
@@ -87,7 +87,7 @@ class After(Wrapper):
         return inner and inner.before(lambda A: self._after(self.check(A, "A")), self._undo())
 
 
-class Mapped(After, Lean):
+class Mapped(After, Reducible):
     """k(f(a), f(b)): a kernel after a function, or after a transformer of scikit-learn.
 
     Parameters
@@ -179,9 +179,9 @@ class Mapped(After, Lean):
             return self._function.inverse_transform
         return self.inverse or None
 
-    def lean(self) -> Any:
+    def without_training_data(self) -> Any:
         """With a transformer of scikit-learn as parameters and arrays, which a file can hold."""
-        bare = super().lean()
+        bare = super().without_training_data()
         for name in {"function", "function_"} & vars(bare).keys():
             bare.__dict__[name] = _by_arrays(bare.__dict__[name])
         bare.__dict__.pop("network_", None)

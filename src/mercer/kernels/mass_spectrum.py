@@ -125,7 +125,7 @@ class Sorted:
         return self.mz, self.intensity
 
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """What broke off, in order; the precursor itself lost nothing and is no loss."""
+        """What broke off, in order; the precursor itself lost nothing and does not count."""
         losses = self.precursor - self.mz[::-1]
         kept = losses > max(width, LEAST)
         return losses[kept], self.intensity[::-1][kept]

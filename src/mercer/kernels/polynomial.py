@@ -51,7 +51,7 @@ class Polynomial(VectorKernel):
 
     def _affine(self, inner: Array) -> Array:
         if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"degree must be a positive whole number, got {self.degree!r}.")
+            raise ValueError(f"degree must be a positive integer, got {self.degree!r}.")
         if np.real(self.coef0) < 0:
             raise ValueError(f"coef0 must not be negative (no kernel then), got {self.coef0!r}.")
         positive(np.real(self.gamma), "gamma")

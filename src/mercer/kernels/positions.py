@@ -35,7 +35,7 @@ class Positions(Kernel):
     Attributes
     ----------
     alphabet_, longest_
-        The symbols and the number of places that `features` tells apart.
+        The symbols and the number of places that `features` distinguishes.
 
     Notes
     -----
@@ -71,7 +71,7 @@ class Positions(Kernel):
     def check_loaded(self, limits: Limits) -> None:
         """Places that no sequence has would only take time and memory."""
         alphabet = vars(self).get("alphabet_", Alphabet(()))
-        must(isinstance(alphabet, Alphabet), "alphabet_ is no alphabet")
+        must(isinstance(alphabet, Alphabet), "alphabet_ is not an Alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
         bounded(vars(self).get("longest_", 0), "longest_", 0, most)
 
@@ -105,7 +105,7 @@ class Positions(Kernel):
         return self.kernel is not None and as_kernel(self.kernel).depends_on_data
 
     def fit(self, A: Items) -> Positions:
-        """Settle the alphabet and the number of places, or fit the kernel on vectors."""
+        """Determine the alphabet and the number of positions, or fit the kernel on vectors."""
         A = self.check(A, "A")
         self.longest_ = max(map(len, A))
         if self.kernel is None:
@@ -180,7 +180,7 @@ class Positions(Kernel):
 
     def _letters(self, A: Items) -> sparse.csr_array:
         if "alphabet_" not in vars(self):
-            raise ValueError(f"{self} has features once its alphabet is settled: call fit first.")
+            raise ValueError(f"{self} takes its alphabet from data: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
         return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))
 

@@ -54,7 +54,7 @@ class Ranking(Kernel):
 
 
 class Kendall(Ranking):
-    """Kendall's tau: the share of pairs of labels in the same order minus that in the other.
+    """Kendall's tau: the fraction of pairs of labels in the same order minus that in the other.
 
     The features are sign(σ_j - σ_i) / √(m(m - 1)/2) for i < j, 0 for a pair that is tied or not
     ranked. ``Gaussian(Kendall())`` is the Mallows kernel.
@@ -113,7 +113,7 @@ class Spearman(Ranking):
 
 
 class Hamming(Ranking):
-    """The share of labels that are at the same position.
+    """The fraction of labels that are at the same position.
 
     The features are 1/√m where label j is at position p, in column j·m + p; ties are spread evenly
     over the positions they share, and a label that is not ranked is nowhere; those behind it move

@@ -67,7 +67,7 @@ class Standardized(After):
     depends_on_data = True
 
     def fit(self, A: Items) -> Kernel:
-        """Settle the units, and fit the kernel on what is scaled."""
+        """Determine the units, and fit the kernel on what is scaled."""
         A = self.check(A, "A")
         self.mean_, spread = _moments(A)
         self.spread_ = self._spread(spread)
@@ -167,7 +167,7 @@ def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
     else:
         A = host(A)
         top = np.abs(A).max(axis=0)
-        unit = np.where(top > 0, top, 1.0)  # squares of tiny or huge entries are no numbers
+        unit = np.where(top > 0, top, 1.0)  # squares of tiny or huge entries overflow
         mean, spread = (A / unit).mean(axis=0), (A / unit).std(axis=0)
     return mean * unit, np.where(spread > CONSTANT, spread, 0.0) * unit
 
@@ -241,7 +241,7 @@ class Smoothed(After):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside; the width too, where that kernel tells item gradients."""
+        """Those of the kernel inside; the width too, where that kernel has item gradients."""
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside

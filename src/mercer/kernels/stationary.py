@@ -16,7 +16,7 @@ from .._arrays import Array, Items, dense, like, namespace
 from .._parameters import parameters
 from .base import VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
-from .distances import absolute, exp, length_scale, scales_by_feature, settled, squared
+from .distances import absolute, exp, fitted_scale, length_scale, scales_by_feature, squared
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
 ROUGHEST, SMOOTHEST = 0.5, 20.5
@@ -45,13 +45,13 @@ class Stationary(VectorKernel):
     @property
     def _ell(self) -> float:
         """The length scale of what `_scaled` returns."""
-        return 1.0 if self.by_feature else settled(self)
+        return 1.0 if self.by_feature else fitted_scale(self)
 
     def _over(self, A: Array) -> Array:
         """Features over their own length scales, where each has one."""
         if not self.by_feature:
             return A
-        scales = settled(self)
+        scales = fitted_scale(self)
         if A.shape[1] != len(scales):
             raise ValueError(
                 f"length_scale has {len(scales)} numbers, but the items have {A.shape[1]} "
@@ -61,7 +61,7 @@ class Stationary(VectorKernel):
 
     def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
         """Both batches over the features' own length scales, and the one that is left for all."""
-        ell: Any = self.length_scale_ if "length_scale_" in vars(self) else settled(self)
+        ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
         left = self._over(A)
@@ -70,7 +70,7 @@ class Stationary(VectorKernel):
     def distance(self, A: Array, B: Array) -> Array:
         """The distance whose median is the default length scale."""
         largest = abs(A).max() if issparse(A) else namespace(A).max(namespace(A).abs(A))
-        unit = float(largest) or 1.0  # squares of tiny or huge entries are no numbers
+        unit = float(largest) or 1.0  # squares of tiny or huge entries overflow
         D2 = squared(A / unit, B / unit)
         return namespace(D2).sqrt(D2) * unit
 
@@ -98,7 +98,7 @@ class Stationary(VectorKernel):
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i); k(a, a) = 1 has none."""
+        """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i); k(a, a) = 1 is constant."""
         known = self._of_squares is not None
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
@@ -125,17 +125,19 @@ class Stationary(VectorKernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of the length scale, or of those of all features; k(a, a) = 1 has none."""
-        return ParameterGradient({"length_scale": settled(self)}, self._scale_vjp, lambda A, c: {})
+        """Of the length scale, or of those of all features; k(a, a) = 1 is constant."""
+        return ParameterGradient(
+            {"length_scale": fitted_scale(self)}, self._scale_vjp, lambda A, c: {}
+        )
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        """2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the share of feature p in d²."""
+        """2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in d²."""
         U, W, ell = self._scaled(A, B)
         D2 = squared(U, W)
         M = 2.0 * C * self._rate(D2)
         if not self.by_feature:
             return {"length_scale": total(M * D2) / ell}
-        return {"length_scale": squares_by_feature(dense(U), dense(W), M) / settled(self)}
+        return {"length_scale": squares_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _rate(self, D2: Array) -> Array:
         """Minus the derivative in squared distances, anything finite at zero."""
@@ -152,7 +154,7 @@ class Stationary(VectorKernel):
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
         self._scale()
-        omega = random.normal(size=shape) / settled(self)
+        omega = random.normal(size=shape) / fitted_scale(self)
         if self.nu == inf:
             return omega
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
@@ -254,11 +256,11 @@ class Laplacian(Stationary):
         M = C * namespace(D).exp(D * (-1.0 / ell))
         if not self.by_feature:
             return {"length_scale": total(M * D) / ell**2}
-        return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / settled(self)}
+        return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
         """Cauchy of scale 1/ℓ in every dimension."""
-        return random.standard_cauchy(size=shape) / settled(self)
+        return random.standard_cauchy(size=shape) / fitted_scale(self)
 
 
 def gaussian(rate: Callable[[], float]) -> Radial:

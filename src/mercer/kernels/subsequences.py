@@ -59,7 +59,7 @@ class Subsequences(Decaying):
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         from ._string_loops import subsequences
 
-        (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._settled()
+        (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._checked_decay()
         out = np.empty((len(A), len(B)), type(decay))
         subsequences(
             ours.flat, ours.starts, theirs.flat, theirs.starts, n, decay, first, A is B, out
@@ -69,7 +69,7 @@ class Subsequences(Decaying):
     def _diag(self, A: np.ndarray) -> np.ndarray:
         from ._string_loops import subsequences_alone
 
-        (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._settled()
+        (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._checked_decay()
         out = np.empty(len(A), type(decay))
         subsequences_alone(codes.flat, codes.starts, n, decay, first, out)
         return out

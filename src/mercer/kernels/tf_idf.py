@@ -81,7 +81,7 @@ class TfIdf(Kernel):
         return self
 
     def _counts(self, A: Items) -> csr_array:
-        """The hashed pieces of texts; those of the last batch are kept, which is often asked for.
+        """The hashed pieces of texts; those of the last batch are kept for reuse.
 
         Strings know their hash, so that knowing a batch again takes no time.
         """

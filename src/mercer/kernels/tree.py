@@ -18,7 +18,7 @@ class TreeKernel(Decaying):
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Trees in flat form."""
-        self._settled()
+        self._checked_decay()
         return flattened(A, name)
 
     def _bags(self, A: Items) -> Bags:
@@ -65,7 +65,7 @@ class Subtree(TreeKernel):
 
     def _bags(self, A: Items) -> Bags:
         parts = (tree.subtrees() for tree in A)
-        return Bags.of((hashes, self._settled() ** (size / 2.0)) for hashes, size in parts)
+        return Bags.of((hashes, self._checked_decay() ** (size / 2.0)) for hashes, size in parts)
 
 
 class Productions(TreeKernel):
@@ -110,7 +110,7 @@ class Productions(TreeKernel):
         if self.height == 1:
             return made, np.ones(len(made))
         pairs = tree.pairs()
-        weights = np.repeat([1.0, self._settled() ** 0.5], [len(made), len(pairs)])
+        weights = np.repeat([1.0, self._checked_decay() ** 0.5], [len(made), len(pairs)])
         return np.concatenate([made, pairs]), weights
 
 
@@ -152,12 +152,12 @@ class SubsetTree(TreeKernel):
 
         left = _flat_batch(A)
         right = left if B is A else _flat_batch(B)
-        return np.asarray(fragments(*left, *right, self._settled(), A is B))
+        return np.asarray(fragments(*left, *right, self._checked_decay(), A is B))
 
     def _diag(self, A: Items) -> Array:
         from ._fragments import own_fragments
 
-        return np.asarray(own_fragments(*_flat_batch(A), self._settled()))
+        return np.asarray(own_fragments(*_flat_batch(A), self._checked_decay()))
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

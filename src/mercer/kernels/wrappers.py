@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from .._arrays import Array, Items, namespace, take
 from .base import Kernel
 from .capabilities import Features, Fourier, Multiple, Radial
-from .distances import exp, length_scale, settled, squared
+from .distances import exp, fitted_scale, length_scale, squared
 from .gradients import ParameterGradient, Values, total
 from .wrapper import OfValues
 
@@ -107,7 +107,7 @@ class Gaussian(OfValues):
         return isinstance(self.length_scale, str) or self._given().depends_on_data
 
     def fit(self, A: Items) -> Gaussian:
-        """Fit the kernel inside and settle the length scale."""
+        """Fit the kernel inside and determine the length scale."""
         super().fit(A)
         self.length_scale_ = length_scale(
             self.length_scale, self.check(A, "A"), lambda a, b: _sqrt(self._squared(a, b))
@@ -128,20 +128,20 @@ class Gaussian(OfValues):
 
     def _gram(self, A: Items, B: Items) -> Array:
         D2 = self._squared(A, B)
-        D2 *= -0.5 / settled(self) ** 2
+        D2 *= -0.5 / fitted_scale(self) ** 2
         return exp(D2)
 
     def _diag(self, A: Items) -> Array:
         return self.inner._diag(A) * 0.0 + 1.0
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        M, xp = C * self._gram(A, B) / settled(self) ** 2, namespace(C)
+        M, xp = C * self._gram(A, B) / fitted_scale(self) ** 2, namespace(C)
         return M, -0.5 * xp.sum(M, axis=1), -0.5 * xp.sum(M, axis=0)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
         """The length scale, and the parameters of the distance."""
-        ell = settled(self)
+        ell = fitted_scale(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             D2 = self._squared(A, B)

@@ -15,12 +15,12 @@ from .._parameters import positive, whole
 class Loss(BaseEstimator):
     """A convex function h of the length of a residual, h(r) = r² being the square loss.
 
-    One of one's own implements `value`, `proximal` and `_threshold`.
+    A custom loss implements `value`, `proximal` and `_threshold`.
 
     Attributes
     ----------
     threshold_
-        The length from which on the loss departs from what it is near zero, as settled.
+        The length from which on the loss departs from what it is near zero, as fitted.
 
     Examples
     --------
@@ -38,10 +38,10 @@ class Loss(BaseEstimator):
     threshold_: float
 
     def settle(self, lengths: Array) -> Loss:
-        """A copy with its threshold settled, given the lengths of left-out residuals."""
-        settled = copy.copy(self)
-        settled.threshold_ = self._threshold(lengths)
-        return settled
+        """Return a copy whose threshold is determined from the lengths of left-out residuals."""
+        fitted = copy.copy(self)
+        fitted.threshold_ = self._threshold(lengths)
+        return fitted
 
     def _threshold(self, lengths: Array) -> float:
         if not self.LENGTH:

@@ -17,11 +17,11 @@ class Huber(Loss):
     ----------
     delta
         A length in the output feature space; "median" is `factor` times the median length of the
-        left-out residuals, settled anew at every alpha.
+        left-out residuals, determined for each alpha.
     factor
         What the median is multiplied by.
     max_iter, tol
-        Of the iteration: how many steps at most, and how exact as a share of the outputs.
+        Of the iteration: how many steps at most, and how exact as a fraction of the outputs.
 
     References
     ----------
@@ -59,18 +59,18 @@ class Huber(Loss):
 class EpsilonInsensitive(Loss):
     """h(r) = max(r - epsilon, 0): support vector regression on the length of the residual.
 
-    Residuals shorter than epsilon cost nothing, longer ones linearly. As the loss is no square,
+    Residuals shorter than epsilon cost nothing, longer ones linearly. As the loss is not a square,
     alpha is on another scale than elsewhere: by about the length of a typical residual.
 
     Parameters
     ----------
     epsilon
         A length in the output feature space; "median" is `factor` times the median length of the
-        left-out residuals, settled anew at every alpha.
+        left-out residuals, determined for each alpha.
     factor
         What the median is multiplied by.
     max_iter, tol
-        Of the iteration: how many steps at most, and how exact as a share of the outputs.
+        Of the iteration: how many steps at most, and how exact as a fraction of the outputs.
 
     References
     ----------

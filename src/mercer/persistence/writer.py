@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arrays import host, is_foreign
-from .._from_file import MARK, Lean
+from .._from_file import MARK, Reducible
 from ..kernels.networks import is_module
 from .making import slots
 from .parts import part_name
@@ -117,7 +117,7 @@ class Writer:
         name = part_name(type(value))
         if name is None or isinstance(value, type | tuple | list):  # what they hold is no attribute
             raise TypeError(_refusal(path, value))
-        state = _state(value.lean() if isinstance(value, Lean) else value)
+        state = _state(value.without_training_data() if isinstance(value, Reducible) else value)
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
 
 

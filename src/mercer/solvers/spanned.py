@@ -62,7 +62,7 @@ class LowRankWeights(FeatureMap):
         """As a weigher: the coordinates are the weights."""
         return C
 
-    def lean(self, map: FeatureMap) -> LowRankWeights:
+    def without_training_data(self, map: FeatureMap) -> LowRankWeights:
         """Kept: it is the map itself."""
         return self
 

@@ -102,7 +102,7 @@ class DualWeights(FeatureMap):
         """As a weigher: the same."""
         return self.transform(X)
 
-    def lean(self, map: FeatureMap) -> DualWeights:
+    def without_training_data(self, map: FeatureMap) -> DualWeights:
         """Kept: the map stands on the same inputs."""
         return self
 
@@ -122,7 +122,7 @@ class LeastWeights:
         xp = namespace(V)
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
-    def lean(self, map: FeatureMap) -> LeastWeights | None:
+    def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
         """Kept where the map has a row for every training example anyway."""
         coefficients = getattr(map, "coefficients", None)  # not every map is linear
         kept = coefficients is None or coefficients.shape[0] >= count(self.y)
@@ -139,7 +139,7 @@ class NoWeights:
             "whole for points.weights and points.expect."
         )
 
-    def lean(self, map: FeatureMap) -> NoWeights:
+    def without_training_data(self, map: FeatureMap) -> NoWeights:
         """Nothing to drop."""
         return self
 

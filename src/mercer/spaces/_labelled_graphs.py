@@ -13,7 +13,7 @@ from .._extras import require
 from .graphs import read_graph
 
 ROUNDS = 50
-"""Steps of conditional gradient: a matching of small graphs settles in ten, or circles."""
+"""Steps of conditional gradient: a matching of small graphs converges in ten, or cycles."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Space(BaseEstimator):
     # -- batches ------------------------------------------------------------------------------
 
     def check(self, A: Items, name: str = "y") -> Items:
-        """Refuse what is no batch of such items; the items as given, in a container of theirs."""
+        """Check a batch of items; return them as given, in an array or a list of objects."""
         return as_items(A, name)
 
     def take(self, items: Items, index: Array) -> Items:
@@ -137,7 +137,7 @@ class Space(BaseEstimator):
 
 
 class Opaque(Space):
-    """Items of any kind, of which nothing is known but equality: the space of one's own kernels.
+    """Items of any kind, of which nothing is known but equality: the space of custom kernels.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Fields(Vectors):
             raise ValueError(f"fields on {len(points)} points have that many values, got {size}.")
         if not 1 <= dimensions <= 3 or len(size) > 3:
             raise ValueError(
-                f"a field has one to three axes beside its channels, got {len(size)}. "
+                f"a field has one to three axes before its channels, got {len(size)}. "
                 "Say channels= if the last axis holds channels."
             )
         axes = self.grid_axes(dimensions)

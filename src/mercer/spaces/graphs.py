@@ -41,7 +41,7 @@ class Graphs(Space):
         """Nodes, edges and all that they carry."""
         if not is_networkx(item):
             return super().key(item)
-        # networkx keeps views in a graph once they were asked for: take its content alone
+        # networkx keeps views in a graph once they were used: take its content alone
         content = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
         if _is_plain(content):
             return repr([content[0], *map(_in_order, content[1:])])  # a digest takes ten times that
@@ -79,7 +79,7 @@ Edges = list[tuple[int, int, Any]]
 def read_graph(
     item: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
-    """The labels of the nodes, None where they have none, and the edges with theirs."""
+    """The labels of the nodes, None where there are none, and the edges with theirs."""
     if hasattr(item, "nodes") and hasattr(item, "edges"):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:
@@ -94,8 +94,8 @@ def _from_networkx(
 ) -> tuple[list, Edges]:
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError(
-            f"{name} is a {type(graph).__name__}: undirected graphs with at most one edge between "
-            "two nodes are wanted. Convert it by networkx.Graph(graph)."
+            f"{name} is a {type(graph).__name__}: expected an undirected graph with at most one "
+            "edge between two nodes. Convert it by networkx.Graph(graph)."
         )
     number = {node: i for i, node in enumerate(graph)}
     labels = [data.get(node_label) for _, data in graph.nodes(data=True)]
@@ -108,8 +108,8 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
     n = 0 if A.shape == (1, 0) else A.shape[0]
     if n and (A.shape != (n, n) or (A != A.T).nnz):
         raise ValueError(
-            f"{name} needs a symmetric square adjacency matrix, got shape {A.shape}: undirected "
-            "graphs are wanted, symmetrise it by A + A.T."
+            f"{name} needs a symmetric square adjacency matrix, got shape {A.shape}: expected an "
+            "undirected graph. Symmetrise it by A + A.T."
         )
     if labels is not None and len(labels) != n:
         raise ValueError(f"{name} has {n} nodes but {len(labels)} labels.")

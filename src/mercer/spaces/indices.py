@@ -10,7 +10,7 @@ from .vectors import Vectors
 
 
 class Indices(Space):
-    """Whole numbers: rows of the Gram matrix that `Precomputed` was given.
+    """Integers: rows of the Gram matrix that `Precomputed` was given.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ class Indices(Space):
         self.size = size
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Whole numbers from 0 to size - 1."""
+        """Integers from 0 to size - 1."""
         refuse_masked(A, name)
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":
             whole = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))
             if not whole:
                 raise ValueError(
-                    f"{name} must hold whole numbers, rows of the Gram matrix that Precomputed was "
+                    f"{name} must hold integers, rows of the Gram matrix that Precomputed was "
                     f"given; got {index.dtype} values. Pass np.arange(n) and its slices."
                 )
         refuse_empty(index.size, name)

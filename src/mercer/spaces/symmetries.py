@@ -39,7 +39,7 @@ class Action:
 
     @property
     def key(self) -> bytes:
-        """What tells it from others."""
+        """A key that is equal for equal actions."""
         return self.source.tobytes() + self.sign.tobytes()
 
 
@@ -82,7 +82,7 @@ def group_of(
     """The group that some symmetries generate on fields of given shapes.
 
     A name is "transpose", "mirror:axis", "rotate" or "shift:axis", and after commas what happens
-    to channels: "-c" changes the sign of channel c, "c~d" exchanges two. Channels are told by
+    to channels: "-c" changes the sign of channel c, "c~d" exchanges two. Channels are named by
     number; of a single channel any name will do.
     """
     if isinstance(names, str) or not names:

@@ -1,4 +1,4 @@
-"""The kind of a column, guessed from its cells: the one place that tells kinds apart."""
+"""The kind of a column, guessed from its cells, in one place."""
 
 from __future__ import annotations
 

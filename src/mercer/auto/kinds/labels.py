@@ -105,7 +105,7 @@ class LabelCells(Cells):
 def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
     """Return the separator of labels in cells, if there is one: labels repeat, and are short.
 
-    `certain` says that the cells hold labels, of which "|" and ";" are no parts.
+    `certain` says that the cells hold labels, which do not contain "|" or ";".
 
     A comma separates labels only if they move: in "New York, NY" the state always comes second.
     """

@@ -56,7 +56,7 @@ def _parsed(text: str, where: str) -> Any:
         raise BadTable(f"{where}: the JSON is nested too deeply to be a row of a table.") from None
     except UnicodeEncodeError:
         raise BadTable(f"{where}: half a character (a lone surrogate): write it again.") from None
-    except ValueError:  # a whole number of thousands of digits
+    except ValueError:  # an integer of thousands of digits
         raise BadTable(f"{where}: a number has too many digits to be read.") from None
     return value
 

@@ -25,7 +25,7 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
     """Return the table in a text of separated cells; `header` is that of `with_header`."""
     if separator is None:
         separator = _separator(text)
-        if separator == BLANK:  # of which several may stand between two numbers
+        if separator == BLANK:  # several of them may separate two numbers
             text = "\n".join(" ".join(line.split()) for line in text.splitlines())
     cells = text.count(separator) + text.count("\n")
     check_room(name, BYTES * cells + 3 * len(text))

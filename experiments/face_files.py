@@ -1,4 +1,4 @@
-"""Faces of one's own: array files of subjects by views, and folders of images."""
+"""Your own faces: array files of subjects by views, and folders of images."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from .._extras import require
-from .._files import NO_ARCHIVE
-from ._files import DataNotFound, WrongData
-from .faces import Faces
+from mercer._extras import require
+from mercer._files import NO_ARCHIVE
+from mercer.datasets import DataNotFound, Faces, WrongData
 
 IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff"}
 
 
 def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
-    """Faces of one's own: an array file of subjects by views, or a folder of images.
+    """Read faces from an array file of subjects by views, or from a folder of images.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
 
     Examples
     --------
-    >>> from mercer.datasets import load_faces
+    >>> from experiments.face_files import load_faces
     >>> faces = load_faces("faces/")  # doctest: +SKIP
     >>> faces.images.shape  # doctest: +SKIP
     (60, 32, 32)
@@ -61,7 +60,7 @@ def load_mpi_faces(folder: str | Path, frontal: str = "0") -> Faces:
 
     Examples
     --------
-    >>> from mercer.datasets import load_mpi_faces
+    >>> from experiments.face_files import load_mpi_faces
     >>> faces = load_mpi_faces("mpi/")  # doctest: +SKIP
     >>> faces.images.shape  # doctest: +SKIP
     (1400, 64, 64)

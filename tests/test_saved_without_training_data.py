@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 import mercer
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer._from_file import Lean
+from mercer._from_file import Reducible
 from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Kendall, Labels
@@ -111,7 +111,7 @@ def test_candidates_of_each_input_are_given_to_a_loaded_model(pairs, tmp_path):
     assert loaded.decoder_.numbers_ is None
 
 
-def test_models_inside_others_are_lean_too(pairs, tmp_path):
+def test_models_inside_others_are_reduced_too(pairs, tmp_path):
     X, Y = pairs
     inner = KernelDependencyCV(RBF(), features=IncompleteCholesky(RANK), alphas=[1.0])
     sets = ConformalSets(inner).fit(X, Y)
@@ -130,7 +130,7 @@ def test_transducers_do_not_carry_the_words_they_learnt_from(tmp_path):
     assert model.aligned(0)[0] == ("c", "C")
 
 
-class Shy(Lean):
+class Shy(Reducible):
     @property
     def hidden(self):
         raise AttributeError("hidden for a reason")
