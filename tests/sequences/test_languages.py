@@ -76,3 +76,42 @@ def test_unseen_letters_are_copied(plurals, tmp_path):
     assert plurals.predict(["quiz"], candidates=[["quip", "quizs", "quits"]])[0] == "quizs"
     (best, probability), *_ = plurals.predict_proba(["quiz"])[0]
     assert best == "quizs" and probability > 0.9
+
+
+# -- order ------------------------------------------------------------------------------------
+
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+
+def dates(n, seed):
+    """Return dates in two formats, and in that of ISO 8601."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        year, month, day = (int(rng.integers(*span)) for span in ((1950, 2030), (1, 13), (10, 29)))
+        name = MONTHS[month - 1]
+        X.append(f"{name} {day}, {year}" if rng.integers(2) else f"{day}.{month}.{year}")
+        y.append(f"{year}-{month:02}-{day}")
+    return X, y
+
+
+def test_pieces_are_put_into_the_order_of_the_output(tmp_path):
+    (X, y), (new, wanted) = dates(200, 0), dates(60, 1)
+    model = SequenceTransducer(direction="forward", folds=3).fit(X, y)
+    assert model.order_.orders == {"A 9, 9999": (2, 0, 1), "9.9.9999": (2, 1, 0)}
+    assert model.score(new, wanted) > 0.95
+    save(model, tmp_path / "dates.mercer")
+    assert list(load(tmp_path / "dates.mercer").predict(new)) == list(model.predict(new))
+
+
+def test_inputs_in_order_stay_as_they_are():
+    X, _ = dates(60, 0)
+    model = SequenceTransducer(direction="forward", folds=2).fit(X, [x.upper() for x in X])
+    assert model.order_ is None
+
+
+def test_outputs_in_another_order_are_warned_about():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abcdefghik"), 6, replace=False)) for _ in range(60)]
+    with pytest.warns(UserWarning, match=r"in another order.*left-out accuracy is 0\.\d\d"):
+        SequenceTransducer(direction="forward", folds=2).fit(X, [x[::-1] for x in X])

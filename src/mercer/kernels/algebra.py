@@ -128,8 +128,10 @@ class Sum(Pair):
     def features(self) -> Features | None:
         """The features of both, side by side; undone where both are of one kernel."""
         both = self._both("features", self._side_by_side)
+        if both is None:
+            return None
         alone = self.multiple
-        if both is None or alone.kernel is self or alone.kernel.features.inverse is None:
+        if alone.kernel is self or alone.kernel.features.inverse is None:
             return both
         undo = alone.kernel.features.inverse
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))

@@ -33,6 +33,7 @@ class TransducerPrediction:
     sample_: Any
     coder_: Any
     backward_: Any
+    order_: Any
     confidence_: Any
     joint_weight_: float
 
@@ -101,6 +102,7 @@ class TransducerPrediction:
             return []
         candidates = checked_candidates(candidates)
         decoder, X = self._decoding, as_sequences(X)
+        X = X if self.order_ is None else self.order_.apply(X)
         context = None if context is None else as_context(context, len(X))
         decoder.check(X, context, candidates, lexicon)
         if context is not None and (new := self.coder_.unknown_labels(context)):

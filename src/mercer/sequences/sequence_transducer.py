@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +15,16 @@ from .._progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction
+from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrated
 from .transduction.checks import checked_kernel, checked_pairs
 from .transduction.decoding import Decoding
+from .transduction.reordering import PieceOrder, crossed
 from .transduction.side_information import as_context
 from .transduction.task import Task, equal_pairs
+
+LOW = 0.5
+"""Left-out accuracy below which a fit says that alignments cross."""
 
 
 @parameters
@@ -79,6 +86,9 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, Ba
     left_out_accuracy_
         The share of exact matches on the pairs left out, with these, by the forward model alone
         where there are both; None where nothing was left out.
+    order_
+        The order into which the pieces of inputs (runs of letters and of digits) are put before
+        anything else; None where the order of the inputs is better on left-out pairs.
     alignment_
         The alignment, with its chunk probabilities and log-likelihoods.
     skipped_
@@ -166,11 +176,10 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, Ba
         labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
         outputs = None if outputs is None else as_sequences(outputs, "outputs")
         task = Task(self, X, y, labels, context, outputs, window, operator)
-        backward = self.direction == "backward"
-        (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
-        chosen = calibrated(self, pairs, steps)
+        order, task, pairs, chosen = self._ordered(task, steps)
         (model,) = (each.fit() for each in steps([pairs], "fitting"))
         return {
+            "order_": order,
             "backward_": self._backward(task, chosen),
             "alignment_": pairs.alignment,
             "model_": model,
@@ -187,6 +196,29 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, Ba
             "beam_": self.beam,
         }
 
+    def _ordered(
+        self, task: Task, steps: Steps
+    ) -> tuple[PieceOrder | None, Task, Aligned, Calibration]:
+        """Align and calibrate, with the pieces of inputs in another order where that is better."""
+        backward = self.direction == "backward"
+        (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
+        chosen = calibrated(self, pairs, steps)
+        order = None if chosen.accuracy is None else PieceOrder.of(task.X, task.y)
+        if order is not None:
+            ordered = replace(task, X=order.apply(task.X))
+            (others,) = (ordered.aligned(each) for each in steps([backward], "aligning"))
+            calibration = calibrated(self, others, steps)
+            if (calibration.accuracy or 0.0) > (chosen.accuracy or 0.0):
+                return order, ordered, others, calibration
+        if chosen.accuracy is not None and chosen.accuracy < LOW and crossed(task.X, task.y):
+            warnings.warn(
+                "outputs have symbols of the inputs in another order, which SequenceTransducer "
+                f"cannot follow: its left-out accuracy is {chosen.accuracy:.2f}. Bring the inputs "
+                "into that order before the fit.",
+                stacklevel=6,
+            )
+        return None, task, pairs, chosen
+
     def _backward(self, task: Task, chosen: Calibration) -> Decoding | None:
         """Fit the model that reads from the end; None if only one direction is requested."""
         if self.direction != "both":
@@ -196,6 +228,11 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, Ba
             pairs.fit(), pairs.coder, chosen.temperature, chosen.weight, self.beam, task.y[0],
             chosen.joint_weight,
         )  # fmt: skip
+
+    @property
+    def parameters_for_sets(self) -> dict[str, Any]:
+        """The parameters that `ConformalSets` changes: it calibrates on pairs of its own."""
+        return {"folds": None} if isinstance(self.folds, str) else {}
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
         """The input symbols of training pair `i`, each with the chunk it was aligned to."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._checks import Limits, bounded, must
+from ..._checks import Limits, array, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
@@ -72,19 +72,23 @@ class Contexts:
         How many of the first and of the last symbols of a sequence each position sees.
     backward
         Whether sequences are read from their end.
+    separators
+        Whether each input symbol, and last the unknown one, separates words.
     """
 
     kernel: LocalWindow
     history: int
-    tiers: Tiers | None = None
-    ends: int = 0
-    backward: bool = False
+    tiers: Tiers | None
+    ends: int
+    backward: bool
+    separators: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
         """Windows, and a history that is not too long."""
         must(isinstance(self.kernel, LocalWindow), "kernel is no LocalWindow")
         bounded(self.history, "history", 0, limits.steps)
         bounded(self.ends, "ends", 0, limits.steps)
+        array(self.separators, "separators", bool, None)
 
     def columns(self, inputs: Inputs) -> Columns:
         """Return the features that the input alone has."""
@@ -105,7 +109,7 @@ class Contexts:
         """Return the features of positions that do not name their letter."""
         symbols = int(inputs.source.flat.max(initial=0)) + 2
         vowels = np.zeros(symbols, bool) if self.tiers is None else self.tiers.source.any(axis=1)
-        return shared_keys(inputs, vowels)
+        return shared_keys(inputs, vowels, self.separators)
 
     def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         """(number of the history, kind) of each feature of the output so far; weights."""

@@ -117,6 +117,12 @@ class InputCoder:
         number = self.targets.number
         return np.array([number.get(s, -1) for s in self.symbols.symbols], dtype=np.int64)
 
+    @cached_property
+    def separators(self) -> np.ndarray:
+        """Whether each token, and last the unknown one, is a character between words."""
+        symbols = [isinstance(s, str) and not s.isalnum() for s in self.symbols.symbols]
+        return np.array([*symbols, False])
+
     def _copied(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, list]:
         """Return the output symbol that copying each token gives, and the symbols that are new."""
         copied, new = np.append(self.copies, -1)[codes.flat], {}

@@ -63,12 +63,12 @@ class SharedMap:
         return np.hstack([U @ self.coef, np.zeros((len(keys), 1), np.float32)])
 
 
-def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
+def shared_keys(inputs: Inputs, vowels: np.ndarray, separators: np.ndarray) -> np.ndarray:
     """Return the features of positions that do not name their letter, (positions, kinds).
 
-    They are the letters around the position, whether it is a vowel (`vowels` has a row for each
-    input symbol), the distance to the ends, and products with the context. Tokens that are not
-    letters have none.
+    They are the letters around the position, whether it is a vowel, the distance to the ends, the
+    word and the place in it, and products with the context. Tokens that are not letters have none.
+    `vowels` and `separators` say for each input symbol whether it is one.
     """
     codes, rows = inputs.source, inputs.source.rows
     padded = np.concatenate([np.full(3, -9), codes.flat, np.full(3, -9)])
@@ -79,11 +79,17 @@ def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
         around[offset] = np.where(inside, padded[3 + offset :][: len(codes.flat)], -9) + 10
     vowel = vowels[codes.flat].astype(np.int64)
     to_end = np.minimum(inputs.last[rows] - codes.positions, FAR)
+    between = separators[codes.flat]
+    before = np.concatenate([[0], np.cumsum(between)])
+    word = np.minimum((before[1:] - before[codes.starts[rows]]) + 1, FAR)
+    breaks = np.where(between | (codes.positions == 0), np.arange(len(between)), 0)
+    in_word = np.minimum(np.arange(len(between)) - np.maximum.accumulate(breaks), 3)
     to_begin = np.minimum(codes.positions - inputs.first[rows], FAR)
     kinds = [
         (), (to_end,), (around[1],), (around[1], around[2]),
         (vowel,), (around[1], around[2], around[3]), (around[-1],), (around[-1], around[-2]),
         (around[-1], around[1]), (vowel, around[1]), (vowel, around[-1]), (to_begin,),
+        (word,), (word, in_word), (word, around[1]),
     ]  # fmt: skip
     keys = []
     for kind, parts in enumerate(kinds):

@@ -71,7 +71,7 @@ class Task:
         if model.tiers is not None:
             words = coder.symbols.encode(self.X)
             tiers = make_tiers(model.tiers, coder.symbols, targets, words, target)
-        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward)
+        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, coder.separators)
         check_features(contexts, inputs.source, inputs.context.shape[1])
         return Aligned(
             alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,
