@@ -75,18 +75,11 @@ def _of_several(table: Table, names: Sequence[Name]) -> str:
     if places(_some_rows(table), names):
         return "ranking"
     kinds = {name: output_kind(table, [name]) for name in names}
-    if set(kinds.values()) <= {"number", "class"} and _numeric_classes(table, kinds):
-        return "number"
     found = ", ".join(f"{name!r:.40} ({kind})" for name, kind in list(kinds.items())[:6])
     raise BadTable(
         f"{table.source}: several output columns must be numbers, labels (0 and 1) or the places "
         f"of a ranking, got {found}. Fit one AutoDependency for each kind of output."
     )
-
-
-def _numeric_classes(table: Table, kinds: dict[Name, str]) -> bool:
-    """Return whether columns that look like classes are counts, which can be numbers."""
-    return all(is_numeric(table, name) for name, kind in kinds.items() if kind == "class")
 
 
 def _are_few(cells: Any, most: int) -> bool:
