@@ -225,10 +225,12 @@ CASES = {
         CurlFree(1.0) + RBF(0.7) * Identity(), operator_features, data=cases.fields,
         params={"features": RandomOperatorFourier(8, 0)}, coupled=(np.ones(1),),
     ),
-    "shared": Case(Shared(RBF(2.0), None, 1.0, 0.1, **WINDOWS), shared, data=rings),
+    "shared": Case(
+        Shared(RBF(2.0), None, 1.0, 0.1, **WINDOWS), shared, data=rings, coupled=(np.ones(1),)
+    ),
     "shared, channels": Case(
         Shared(RBF(2.0), None, 1.0, 0.1, operator=CHANNELS, **WINDOWS | TWO), shared,
-        data=two_channels,
+        data=two_channels, coupled=tuple(np.linalg.eigh(CHANNELS)[1].T),
     ),
     "shifts": Case(
         RBF(3.0), terms((literal.rbf(3.0), literal.identity)), data=rings, images=SHIFTS,
@@ -316,7 +318,8 @@ class Posed:
     @cached_property
     def factorization(self) -> Any:
         """The problem of the fitted model, factored by the route."""
-        return self._factor(self.fitted.fitted_.problem)
+        fitted = self.fitted.fitted_
+        return fitted.factorization if self._factor is None else self._factor(fitted.problem)
 
     @property
     def kernel(self) -> Any:
@@ -458,17 +461,8 @@ ROUTES = {
         weighted={"evidence": "evidence of weighted pairs"},
     ),
     "operator features": Route(OperatorFeatures, "operator features"),
-    "places": Route(
-        Places, "shared",
-        refuses=refusing("without", "evidence", "density", gcv="needs no groups"), error=1e-6,
-    ),
-    "places, channels": Route(
-        Places, "shared, channels",
-        refuses=refusing(
-            "without", "evidence", "density", gcv="needs no groups", moves="operator over channels",
-            variance="operator over channels",
-        ), error=1e-6,
-    ),
+    "places": Route(Places, "shared", error=1e-6),
+    "places, channels": Route(Places, "shared, channels", error=1e-6),
     "characters": Route(
         Characters, "shifts",
         refuses=refusing(

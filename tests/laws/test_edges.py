@@ -18,7 +18,7 @@ from mercer.kernels import (
     VectorKernel,
 )
 from mercer.losses import Huber
-from mercer.operators import Covariance, CurlFree, Identity, LearnedOperator, Shared
+from mercer.operators import Covariance, CurlFree, Identity, LearnedOperator
 
 
 @pytest.mark.parametrize("operator", [Identity(), Covariance()])
@@ -127,14 +127,6 @@ def test_coupled_kernels_have_no_draws():
     model = KernelDependency(CurlFree(1.0), alpha=0.1).fit(INPUTS, OUTPUTS - FAR)
     with pytest.raises(ValueError, match="draws are for a scalar kernel times an operator"):
         model.embed(INPUTS).sample()
-
-
-def test_kernels_at_places_have_one_noise():
-    X = np.random.default_rng(0).normal(size=(6, 4, 4))
-    model = KernelDependency(Shared(RBF(2.0), RBF(2.0), 1.0, 0.1, rank=40)).fit(X, X[:, ::-1])
-    assert np.all(model.embed(X).variance() > 0)
-    with pytest.raises(ValueError, match='noise="left out" is not known'):
-        model.embed(X).variance(noise="left out")
 
 
 # -- kernels of other people -------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Every route and every quantity that it offers equal the dense reference."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -95,12 +96,12 @@ def test_equals_the_dense_reference(name, condition):
 
 # -- the posterior of a fitted model, before and after it is saved --------------------------------
 
-UNCOUPLED = [
+POSTERIORS = [
     "identity", "covariance", "conditional", "sum", "local", "low rank", "low rank, matrix",
-    "mirrors", "mirrors, local", "shifts",
+    "mirrors", "mirrors, local", "shifts", "coupled", "operator features", "shared",
+    "shared, channels",
 ]  # fmt: skip
-"""Cases whose output directions do not depend on each other: each has a noise of its own."""
-COUPLED = ["shared"]
+"""Cases whose outputs are vectors, so that each component has a variance."""
 KINDS = ("outputs", "directions", "total")
 
 
@@ -112,20 +113,13 @@ def expected_variance(at, noise, observed):
     total = 0.0
     for direction in at.directions:
         one = dense.along(direction)
-        total = (
-            total
-            + one.left_out_noise(at.all_labels)[0] * (one.variance() + observed) @ (direction**2).T
-        )
+        sigma2 = one.left_out_noise(at.all_labels)[0]
+        total = total + sigma2 * (one.variance() + observed) @ (direction**2).T
     return total
 
 
-def asked(name):
-    noises = ("evidence", "left out") if name in UNCOUPLED else ("evidence",)
-    return [(observed, noise) for observed in (False, True) for noise in noises]
-
-
 @pytest.mark.parametrize("condition", CONDITIONS)
-@pytest.mark.parametrize("name", UNCOUPLED + COUPLED)
+@pytest.mark.parametrize("name", POSTERIORS)
 def test_posterior_variance(name, condition, tmp_path):
     """In every form, also after the model was saved and loaded."""
     at = Posed(CASES[name], CONDITIONS[condition])
@@ -133,7 +127,7 @@ def test_posterior_variance(name, condition, tmp_path):
     mercer.save(at.fitted, tmp_path / "model.mercer", variance=True)
     loaded = mercer.load(tmp_path / "model.mercer").embed(at.X_new)
     assert off(loaded.inner(at.Y), points.inner(at.Y)) <= 1e-12
-    for observed, noise in asked(name):
+    for observed, noise in product((False, True), ("evidence", "left out")):
         wanted = expected_variance(at, noise, observed)
         found = {kind: points.variance(kind, observed, noise) for kind in KINDS}
         assert off(found["outputs"].reshape(M, -1), wanted) <= 1e-8
@@ -165,5 +159,5 @@ def test_a_factor_changes_nothing(name, factor):
     assert type(left) is type(right)
     assert off(*(m.embed(at.X_new).inner(at.Y) for m in (at.fitted, again))) <= 1e-12
     assert off(*(m.loo_embed().inner(at.Y) for m in (at.fitted, again))) <= 1e-10
-    if name in UNCOUPLED + COUPLED:
+    if name in POSTERIORS:
         assert off(*(m.embed(at.X_new).variance() for m in (at.fitted, again))) <= 1e-10

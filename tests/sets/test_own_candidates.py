@@ -1,11 +1,14 @@
 """Sets drawn from the list of each input, sets with a context, and intervals of single values."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from mercer import ConformalSets, KernelDependency, SequenceTransducer, load, save
 from mercer.decoders import Candidates
 from mercer.kernels import RBF, Linear, Spectrum
+from mercer.sequences.transduction.aligned import Aligned
 from mercer.sets import Bands, LeftOutSets
 
 # -- lists of candidates ----------------------------------------------------------------------
@@ -64,6 +67,23 @@ def test_a_transducer_is_told_the_context():
     assert [some[0] for some in sets.predict_set(X[50:], context=context[50:])] == y[50:]
     with pytest.raises(TypeError, match="context= is for models whose fit takes a context"):
         ConformalSets(KernelDependency(), 0.8).fit(np.eye(20), np.eye(20), context=context[:20])
+
+
+@pytest.mark.parametrize(("direction", "fits"), [("forward", 1), ("both", 2)])
+def test_calibrating_a_transducer_fits_it_once(direction, fits, monkeypatch):
+    fitted, fit = [], Aligned.fit
+
+    def counted(self, *rows):
+        fitted.append(rows)
+        return fit(self, *rows)
+
+    monkeypatch.setattr(Aligned, "fit", counted)
+    X = ["".join(word) for word in product("abc", repeat=4)]
+    sets = ConformalSets(SequenceTransducer(direction=direction), 0.8)
+    sets.fit(X, [x.upper() for x in X])
+    assert len(fitted) == fits
+    assert sets.model_.get_params()["folds"] is None
+    assert sets.model.folds == "auto"  # the one given is unchanged
 
 
 # -- vectors ----------------------------------------------------------------------------------

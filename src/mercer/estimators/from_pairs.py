@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from .refuse_symmetries import symmetry_of
 
 class FromPairs(StructuredEstimator):
     """An estimator of ridge problems; pairs may be in memory or streamed."""
+
+    chooses: ClassVar[bool] = False
+    """Whether it chooses between several ridges."""
 
     features: FeatureMap | None
     output_features: FeatureMap | None
@@ -205,6 +208,19 @@ class FromPairs(StructuredEstimator):
         return [kernel.inputs for kernel in self._kernels()]
 
     # -- streams ------------------------------------------------------------------------------
+
+    def _refuse_in_streams(self, choices: Choices, unlabelled: Items | None) -> None:
+        """Refuse what needs all pairs at once.
+
+        A learnt operator is made of moments, but a choice between several would need refits.
+        """
+        learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
+        if learnt or choices.robust or unlabelled is not None or self.symmetries is not None:
+            raise ValueError(
+                "pairs that come in blocks have no robust loss, unlabelled inputs or symmetries, "
+                "nor a choice between learnt operators, which need all pairs at once: pass X and "
+                "y as arrays."
+            )
 
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
         """Read a source, and return its moments under all scalar kernels."""

@@ -21,7 +21,6 @@ from ..sources import Stream
 from .base import afresh
 from .choice import Choices
 from .gathered import Gathered, streamless
-from .pairs import refuse_in_streams
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -156,7 +155,7 @@ class KernelDependency(RidgeEstimator):
             self._solve(problem, want)
             return self
         choices = self._choices()
-        refuse_in_streams(choices.kernels, choices.losses, unlabelled, choice=False)
+        self._refuse_in_streams(choices, unlabelled)
         with source.running():
             self._learn(self._gathered(source, choices))
         return self
@@ -207,6 +206,7 @@ class KernelDependency(RidgeEstimator):
         """
         X, y, sample_weight = map(own_copy, (X, y, sample_weight))
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
+        self._refuse_in_streams(self._choices(), None)
         if "points_" in vars(self):
             gathered = self._gathered_before().plus(block)
         else:
@@ -226,7 +226,6 @@ class KernelDependency(RidgeEstimator):
                 "to add to: fit it on a stream, such as fit([(X, y)]), before it is saved."
             )
         held = self.fitted_.problem
-        refuse_in_streams([held.kernel], [held.loss], None, choice=False)
         y = self._flattened(held.outputs.items)
         block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
         return Gathered.of_fitted(held, block, self)

@@ -24,7 +24,7 @@ from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import check_stream_choice, held_out, stream_trials
 from .judge import Judge, nested_score
-from .pairs import refuse_in_streams, split_unlabelled
+from .pairs import split_unlabelled
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -194,7 +194,7 @@ class KernelDependencyCV(RidgeEstimator):
             source = Stream([(X, y) if sample_weight is None else (X, y, sample_weight)])
         choices.check(self, groups)
         if source is not None:
-            refuse_in_streams(choices.kernels, choices.losses, unlabelled)
+            self._refuse_in_streams(choices, unlabelled)
             check_stream_choice(self, choices, validation)
             with source.running():
                 self._fit_source(source, choices, validation)

@@ -8,7 +8,6 @@ import numpy as np
 
 from .._arrays import Items, concatenated, count, host, take
 from ..kernels import as_kernel
-from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 
 
@@ -49,24 +48,6 @@ def with_unlabelled(
     return [
         _with_unlabelled(kernel, unlabelled) if kernel.separable else kernel for kernel in kernels
     ]
-
-
-def refuse_in_streams(
-    kernels: list[OperatorKernel],
-    losses: list[Loss | None],
-    unlabelled: Items | None,
-    choice: bool = True,
-) -> None:
-    """Refuse what needs all pairs at once where pairs come in blocks.
-
-    A learnt operator is made of moments, but a choice would judge it by refits.
-    """
-    learnt = choice and any(kernel.learnt for kernel in kernels)
-    if learnt or losses != [None] or unlabelled is not None:
-        raise ValueError(
-            "pairs that come in blocks have no robust loss or unlabelled inputs, nor a choice "
-            "between learnt operators, which need all pairs at once: pass X and y as arrays."
-        )
 
 
 def _with_unlabelled(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:

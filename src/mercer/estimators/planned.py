@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import ClassVar
 
 from .._arrays import Items
 from .._parameters import whole
@@ -17,9 +16,6 @@ from .from_pairs import FromPairs
 
 class Planned(FromPairs):
     """An estimator that tells what its routes cost."""
-
-    chooses: ClassVar[bool] = False
-    """Whether it chooses between several ridges."""
 
     def plan(
         self,

@@ -229,6 +229,11 @@ class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, Ba
             chosen.joint_weight,
         )  # fmt: skip
 
+    @property
+    def parameters_for_sets(self) -> dict[str, Any]:
+        """The parameters that `ConformalSets` changes: it calibrates on pairs of its own."""
+        return {"folds": None} if isinstance(self.folds, str) else {}
+
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
         """The input symbols of training pair `i`, each with the chunk it was aligned to."""
         check_is_fitted(self)

@@ -56,9 +56,13 @@ def held_out_rows(
 def fit_model(
     model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
 ) -> Any:
-    """Fit a clone of the model; with `left_out` it makes what left-out models are read from."""
+    """Fit a clone of the model; with `left_out` it makes what left-out models are read from.
+
+    A model that calibrates itself on folds says how to do without: it is then fitted once.
+    """
     grouped = labels if len(np.unique(labels)) < len(labels) else None
     fresh, given = clone(model), fit_parameters(model, grouped, context)
+    fresh.set_params(**getattr(model, "parameters_for_sets", {}))  # not every model has them
     if not left_out:
         return fresh.fit(X, y, **given)
     fresh._wants_left_out = True

@@ -20,7 +20,10 @@ def left_out_noise(parts: Any, alpha: float) -> np.ndarray:
     left-out residuals of a group have the covariance σ_j² (I - H_gg)⁻¹.
     """
     problem = parts.problem
-    found = [_noise(one, alpha, one.labels(problem))[0][None, :] for one in parts.parts]
+    found = []
+    for one in parts.parts:
+        noise = _noise(one, alpha, one.labels(problem))[0]
+        found.append(np.tile(noise, 1 if one.slots is None else one.slots.width)[None, :])
     return in_order(found, parts.order)[0]
 
 

@@ -116,6 +116,11 @@ class InputSpectrum:
         """Some rows of E."""
         return take(self.E, index)
 
+    def log_det(self, b: Array, alpha: float) -> float:
+        """Σ log(s b + α) over the coordinates of every direction."""
+        xp = namespace(self.s)
+        return float(xp.sum(xp.log(self.s[:, None] * b[None, :] + alpha)))
+
     def unit_variance(self, b: Array, X: Items, alpha: float) -> Array:
         """The variance of g(x) along directions of eigenvalues b for unit noise, a column each."""
         return unit_variance(self, b, X, alpha)

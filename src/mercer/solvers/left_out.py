@@ -52,6 +52,14 @@ class Smoother:
         """Whether arrays are of a library other than numpy."""
         return False
 
+    def small_rank(self, size: int) -> bool:
+        """Whether Woodbury's formula is shorter for groups of this size."""
+        return False
+
+    def by_woodbury(self, alphas: Sequence[float], members: np.ndarray) -> Array:
+        """(I - H_gg)⁻¹ R_g for groups of one size, by matrices as large as the rank."""
+        raise NotImplementedError
+
     def group_systems(
         self, alphas: Sequence[float], members: np.ndarray
     ) -> tuple[Array, Callable[[], list[Array]]]:
@@ -319,6 +327,32 @@ class Part(Smoother):
         extra = self._unspanned(E, members)
         return (H if extra is None else H + extra[:, None, None, :, :]), residuals
 
+    def small_rank(self, size: int) -> bool:
+        """Whether groups have more rows than the basis has columns."""
+        return not self.inputs.held and size > self.inputs.s.shape[0]
+
+    def by_woodbury(self, alphas: Sequence[float], members: np.ndarray) -> Array:
+        """The inverse of I - N_gN_gᵀ - E_g diag(f) E_gᵀ, with I - √f S √f and never with 1/f."""
+        xp, (groups, size) = namespace(self.inside), members.shape
+        turn = xp.matrix_transpose
+        E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
+        T = xp.reshape(take(self.T, members.reshape(-1)), (groups, size, -1))
+        AE = self.inputs.without_constants(members, E)
+        S, found = turn(E) @ AE, []
+        for alpha in alphas:
+            factors = -self._factors(alpha)
+            R = T - E @ (self.inside * factors)
+            AR = self.inputs.without_constants(members, R)
+            columns = []
+            for j in range(factors.shape[1]):
+                own = slice(None) if factors.shape[1] == 1 else slice(j, j + 1)
+                root = xp.sqrt(factors[:, j])
+                inner = like(np.eye(root.shape[0]), E) - root[:, None] * S * root
+                right = root[:, None] * (turn(E) @ AR[:, :, own])
+                columns.append(AR[:, :, own] + (AE * root) @ solved_systems(inner, right))
+            found.append(xp.reshape(xp.concat(columns, axis=2), (groups * size, -1)))
+        return xp.stack(found)
+
     def _unspanned(self, E: Array, members: np.ndarray) -> Array | None:
         """I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete; constants of the group alone.
 
@@ -437,6 +471,8 @@ class LeaveOneOut:
     ) -> Array:
         """(I - H_gg)⁻¹ R_g for groups of one size, (α, rows, directions), all at once."""
         groups, size = members.shape
+        if R is None and self.smoother.small_rank(size):
+            return self.smoother.by_woodbury(alphas, members)
         rest, residuals = self.smoother.group_systems(alphas, members)
         xp = namespace(rest)
         if R is None:

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import is_foreign, namespace
+from .._arrays import blocks, is_foreign, namespace
 from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
 from .factorization import Outputs
-from .place_left_out import left_out_residuals
-from .place_moments import Moments, PlaceData
+from .left_out import LeaveOneOut
+from .place_moments import Moments, PlaceData, at_once
 from .places import settled
+from .window_inputs import WindowInputs, slots_of, window_part
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -114,5 +115,16 @@ class Search:
         data = PlaceData(self.problem, made, self.outputs, self.rows)
         moments = Moments(data, data.marks)
         alphas = [ridge * moments.scale * data.n for ridge in RIDGES]
-        found = left_out_residuals(data, moments, alphas, [self.scored])
-        return min(float(namespace(E).mean(E * E)) for E in found)
+        slots = slots_of(made, data.n, int(data.T.shape[2]))
+        T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
+        b = namespace(T).ones_like(T[0, :])
+        inputs = WindowInputs.spectral(data, moments, slots)
+        part = window_part(inputs, T, moments.b, b)
+        members = np.stack([slots.of_items(field) for field in self.scored])
+        loo = LeaveOneOut(part)
+        step = at_once(data.X, members.shape[1] * max(members.shape[1], self.rank))
+        found = [
+            loo.solved_groups(None, alphas, members[rows]) for rows in blocks(len(members), step)
+        ]
+        E = namespace(T).concat(found, axis=1)
+        return min(float(namespace(T).mean(E[i, :, :] ** 2)) for i in range(len(alphas)))

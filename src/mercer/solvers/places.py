@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace
-from .._linalg import PositiveDefinite, solve_triangular
+from .._arrays import Array, Items, host, is_foreign, like, namespace
+from .._linalg import PositiveDefinite
+from ..embedding import Embedding
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
-from ..operators.views import View
 from ..problem import Problem, Want
-from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
-from .left_out import members_by_size
-from .place_left_out import left_out_residuals
-from .place_moments import Moments, PlaceData, PlaceMap, at_once, joined, stacked
+from .factorization import (
+    Cache,
+    Factorization,
+    LeftOut,
+    LeftOutModels,
+    Outputs,
+    Solution,
+    Variances,
+)
+from .place_moments import Moments, PlaceData, PlaceMap, joined
+from .spectral import Spectral
+from .window_inputs import WindowInputs, slots_of, window_part
 
 CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
@@ -41,6 +48,7 @@ class Places(Factorization):
         self.problem, self.kernel, self.outputs = problem, kernel, outputs
         self.data = PlaceData(problem, kernel, outputs)
         self.rank = int(self.data.marks.shown.shape[0])
+        self.known: dict[float, Spectral] = {}
 
     @classmethod
     def accepts(cls, problem: Problem, want: Want) -> str | None:
@@ -118,144 +126,95 @@ class Places(Factorization):
             columns.append(PositiveDefinite(full.at(alpha / b)).solve(own))
         return xp.concat(columns, axis=1) @ xp.matrix_transpose(Q)
 
-    def _by_place(self, alphas: list[float], moments: Moments) -> list[Array]:
-        """Left-out residuals for every α, (n, places, channels)."""
-        groups = members_by_size(self.problem.left_out_labels)
+    # -- by parts: one ridge at the full rank, several at that of a choice ------------------------
+
+    def at(self, alpha: float) -> Spectral:
+        """The factorisation at one ridge, at the full rank; the last one is kept."""
+        if alpha not in self.known:
+            self.known = {alpha: self._parts(self.full, alpha)}
+        return self.known[alpha]
+
+    @cached_property
+    def path(self) -> Spectral:
+        """The factorisation for every ridge, at the rank of a choice."""
+        return self._parts(self.small)
+
+    def _parts(self, moments: Moments, alpha: float | None = None) -> Spectral:
+        """One part for each eigenvalue of the operator over channels."""
+        data, grid = self.data, self.data.grid
+        T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
         if self.channels is None:
-            return left_out_residuals(self.data, moments, alphas, groups)
-        Q, values = self.channels
-        xp, found = namespace(Q), []
-        for j, b in enumerate(values):
-            data, own = copy.copy(self.data), copy.copy(moments)
-            data.T, own.b = (self.data.T @ Q)[:, :, j : j + 1], (moments.b @ Q)[:, j : j + 1]
-            found.append(left_out_residuals(data, own, [alpha / b for alpha in alphas], groups))
-        turned = xp.matrix_transpose(Q)
-        return [xp.concat(parts, axis=2) @ turned for parts in zip(*found, strict=True)]
+            scales, sets, Q = [self.kernel.scale], [slice(None)], None
+            cross = moments.b
+        else:
+            turn, scales = self.channels
+            sets = [slice(j, j + 1) for j in range(len(scales))]
+            T, cross = T @ turn, moments.b @ turn
+            Q = like(np.kron(np.eye(grid.size), host(turn)), T)
+        parts = []
+        for b, own in zip(scales, sets, strict=True):
+            mine = T[:, own]
+            slots = slots_of(self.kernel, data.n, int(mine.shape[1]))
+            if alpha is None:
+                inputs = WindowInputs.spectral(data, moments, slots)
+            else:
+                inputs = WindowInputs.at_ridge(data, moments, slots, alpha, b)
+            columns = None if Q is None else np.arange(own.start, Q.shape[0], len(sets))
+            scale = b * namespace(mine).ones_like(mine[0, :])
+            parts.append(window_part(inputs, mine, cross[:, own], scale, columns))
+        return Spectral(self.problem, self.kernel, self.outputs, parts, Q)
 
-    # -- the Gaussian-process view ------------------------------------------------------------
-
-    def noise(self, alpha: float) -> float:
-        """The variance of the noise that makes the outputs most likely, profiled."""
-        full, T = self.full, self.data.T
-        xp = namespace(T)
-        self._refuse_operator()
-        explained = full.b * PositiveDefinite(full.at(self._ridge(alpha))).solve(full.b)
-        rows = (self.data.n - self.problem.intercept) * int(T.shape[1]) * int(T.shape[2])
-        return (float(xp.sum(T * T)) - float(xp.sum(explained))) / rows
-
-    # -- left out -----------------------------------------------------------------------------
+    @property
+    def Q(self) -> Array | None:  # type: ignore[override]
+        """The directions of the operator over channels at every location."""
+        if self.channels is None:
+            return None
+        return like(np.kron(np.eye(self.data.grid.size), host(self.channels[0])), self.data.T)
 
     def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """Those of all places of a field (or group) together.
+        """Those of all locations of a field (or group) together."""
+        if len(alphas) == 1:
+            return self.at(alphas[0]).residuals(alphas, averaged)
+        return self.path.residuals(alphas, averaged)
 
-        One ridge is judged at the full rank, several at that of a choice.
-        """
-        if averaged:
-            raise ValueError('generalised cross-validation needs no groups of places: use "loo".')
-        return self._residuals(list(alphas), self.full if len(alphas) == 1 else self.small)
+    def left_out_points(self, E: Array) -> Embedding:
+        """Points whose left-out residuals are E in the directions of the operator."""
+        directions = self.Q
+        if directions is not None:
+            E = E @ namespace(E).matrix_transpose(directions)
+        return self.outputs.points(self.outputs.coordinates - E, self.problem)
 
     def left_out_quickly(self, alpha: float) -> LeftOut:
         """Left-out predictions at the rank of a choice."""
-        return self._left_out_at(alpha, next(self._residuals([alpha], self.small)))
-
-    def _residuals(self, alphas: list[float], moments: Moments) -> Iterator[Array]:
-        """Left-out residuals for every α, as rows of coordinates."""
-        for E in self._by_place([self._ridge(alpha) for alpha in alphas], moments):
-            yield self.outputs.unweighted(joined(E, self.data.grid))
+        return self._left_out_at(alpha, next(self.path.residuals([alpha])))
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
-        """Σ_{i∈G} over all places of what each left-out residual adds at new inputs."""
-        self._refuse_operator()
-        full, data, alpha = self.full, self.data, self._ridge(alpha)
-        (M, d), xp = next(full.basis([alpha])), namespace(data.X)
-        labels = self.problem.left_out_labels
-        (E,) = left_out_residuals(data, full, [alpha], members_by_size(labels))
-        pulls = []  # of each field on the coordinates of g
-        few = at_once(data.X, self.rank * int(data.T.shape[1]))
-        for rows in blocks(data.n, few):
-            Z = self._centred(data.by_place(np.arange(rows.start, rows.stop), full.marks), rows)
-            pulls.append(xp.matrix_transpose((Z @ M) * d) @ E[rows, ...])
-        pull = xp.concat(pulls)
-        constant = E * like(np.sqrt(data.w)[:, None, None] / data.w.sum(), E)
-        if self.problem.groups is not None:
-            together = like((labels[:, None] == labels[None, :]).astype(float), E)
-            n = data.n
-            pull, constant = (
-                xp.reshape(together @ xp.reshape(A, (n, -1)), A.shape) for A in (pull, constant)
-            )
-        A = data.view.inputs.split(like(X, data.X))
-        for rows in blocks(count(A), max(1, few // data.n)):
-            K = stacked(data.view.values(A[rows, ...], full.marks))
-            K = K if full.means is None else K - full.means[None, :, :]
-            D = (K @ M)[:, None, :, :] @ pull[None, :, :, :]
-            D = D + constant[None, :, :, :] if self.problem.intercept else D
-            flat = joined(xp.reshape(D, (-1, *D.shape[2:])), data.grid)
-            yield rows, xp.reshape(flat, (D.shape[0], data.n, -1))
+        """How leaving each field's group out moves the points of new inputs."""
+        return self.at(alpha).moves(X, alpha)
 
-    def _refuse_operator(self) -> None:
-        if self.channels is not None:
-            raise Refused(
-                f"{self.kernel} with an operator over channels has no closed form for it."
-            )
+    def without(self, alpha: float) -> LeftOutModels:
+        """Points of new inputs by models that leave fields out, each input its own."""
+        return self.at(alpha).points_without(alpha, self.solve(alpha).points)
 
-    def _centred(self, K: Array, rows: slice) -> Array:
-        """Kernel values of training fields less the means of their places."""
-        if self.full.means is None:
-            return K
-        roots = like(np.sqrt(self.data.w[rows])[:, None, None], K)
-        return K - roots * self.full.means[None, :, :]
-
-    def variances(self, alpha: float) -> PlaceVariances:
+    def variances(self, alpha: float) -> Variances:
         """The posterior variance of every output component, for unit noise."""
-        self._refuse_operator()
-        full, p, alpha = self.full, self.problem, self._ridge(alpha)
-        return PlaceVariances(
-            self.kernel, full.marks, full.means, full.root, full.at(alpha), alpha,
-            p.intercept / p.total,
-        )  # fmt: skip
+        return self.at(alpha).variances(alpha)
 
+    def noise(self, alpha: float) -> float:
+        """The variance of the noise that makes the outputs most likely."""
+        return self.at(alpha).noise(alpha)
 
-@dataclass(frozen=True)
-class PlaceVariances:
-    """(k(x,x) - k_m K⁻¹ k_m) / α + k_m (K_mn K_nm + αK)⁻¹ k_m, and 1/Σw for an intercept.
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """The variance of the noise along each direction, as left-out predictions show it."""
+        return self.at(alpha).left_out_noises(alpha)
 
-    Attributes
-    ----------
-    kernel
-        The fitted kernel.
-    marks, means
-        The landmarks, and the mean kernel values at every location; None without an intercept.
-    root, ridged
-        The Cholesky factors of K and of K_mn K_nm + αK.
-    alpha
-        The ridge.
-    constant
-        The variance of the intercept.
-    """
+    def evidence(self, alpha: float) -> float:
+        """The log evidence of the ridge, as at low rank."""
+        return self.at(alpha).evidence(alpha)
 
-    kernel: Any
-    marks: Any
-    means: Any
-    root: Any
-    ridged: Any
-    alpha: float
-    constant: float
-
-    def __call__(self, X: Items) -> Array:
-        """One row a field, one column an output component."""
-        kernel, marks, columns = self.kernel, self.marks, []
-        view, xp = View(kernel, kernel.input_grid, kernel.output_grid), namespace(self.root)
-        X = view.inputs.split(like(X, self.root))
-        prior = view.diagonal()
-        for p, K in sorted(view.values(X, marks), key=lambda pair: pair[0]):
-            Kt = xp.matrix_transpose(K)
-            lost = prior[p] - xp.sum(solve_triangular(self.root, Kt) ** 2, axis=0)
-            if self.means is not None:
-                Kt = Kt - self.means[p, :][:, None]
-            known = xp.sum(solve_triangular(self.ridged, Kt) ** 2, axis=0) + self.constant
-            columns.append(xp.where(lost > 0, lost, xp.zeros_like(lost)) / self.alpha + known)
-        V = xp.stack(columns, axis=1)[:, :, None]
-        return joined(V * like(np.ones(kernel.output_grid.channels), V), kernel.output_grid)
+    def density(self, alpha: float) -> float:
+        """The log density of the outputs of every field given all others."""
+        return self.at(alpha).density(alpha)
 
 
 def settled(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:

@@ -95,6 +95,20 @@ class SlotInputs(InputSpectrum):
         alone = same.sum(axis=2) >= rows[places]
         return like(products, self.s), like(products * alone[:, :, None], self.s)
 
+    def without_constants(self, members: np.ndarray, A: Array) -> Array:
+        """(I - N_gN_gᵀ)⁻¹ A for groups of rows; components that no other row has are not fitted."""
+        if self.shares is None:
+            return A
+        places, levels = self.slots.places[members], self._levels(members)
+        at = (places[:, None, :] == np.arange(self.slots.width)[:, None]) * levels[:, None, :]
+        mass = (at**2).sum(axis=2)
+        rows = np.bincount(self.slots.places, minlength=self.slots.width)
+        known = (at > 0).sum(axis=2) < rows
+        gain = np.where(known, 1.0 / np.where(known, 1.0 - mass, 1.0), 0.0)
+        N = like(at, A)
+        inner = like(gain[:, :, None], A) * (N @ A)
+        return A + namespace(A).matrix_transpose(N) @ inner
+
     def unit_variance(self, b: Array, X: Items, alpha: float) -> Array:
         """The variance of every output component for unit noise."""
         at = self.located(X, prior=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arrays import Array, Items, blocks, like, namespace
 from .._plan import SPECTRAL_SQUARES
-from ..embedding import Embedding
+from ..embedding import Embedding, PointMap
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
@@ -152,7 +152,7 @@ class Spectral(Factorization):
         is less by that.
         """
         if self.parts[0].slots is not None:
-            yield from slot_moves(self.parts[0], self.problem.left_out_labels, X, alpha)
+            yield from self._slot_moves(X, alpha)
             return
         E = next(self.residuals([alpha]))
         E = E if self.outputs.roots is None else E * self.outputs.roots
@@ -169,6 +169,15 @@ class Spectral(Factorization):
             D = namespace(E).stack(moves, axis=-1)
             yield rows, self._turned_back(D)
 
+    def _slot_moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
+        """The same where the rows of parts are slots."""
+        labels = self.problem.left_out_labels
+        paths = [slot_moves(part, labels, X, alpha) for part in self.parts]
+        for found in zip(*paths, strict=True):
+            (rows, D), xp = found[0], namespace(found[0][1])
+            flat = self._in_order([xp.reshape(A, (-1, A.shape[2])) for _, A in found])
+            yield rows, xp.reshape(self._turned_back(flat), (*D.shape[:2], -1))
+
     def weights_along(self, projections: list[Array], alpha: float) -> list[Array]:
         """The weights of training outputs in g(x), one array a direction, in order."""
         found: dict[int, Array] = {}
@@ -181,7 +190,10 @@ class Spectral(Factorization):
 
     def without(self, alpha: float) -> LeftOutModels:
         """Points of new inputs by models that leave training examples out, each input its own."""
-        map = self.solve(alpha).points
+        return self.points_without(alpha, self.solve(alpha).points)
+
+    def points_without(self, alpha: float, map: PointMap) -> LeftOutModels:
+        """The same for a map that was solved already."""
         residuals = [part.residuals(alpha) for part in self.parts]
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
@@ -227,7 +239,7 @@ class Spectral(Factorization):
             D = part.inputs.s[:, None] * part.b[None, :] + alpha
             # directions that no feature reaches have eigenvalue α
             misfit += float(xp.sum(C * C / D)) + part.missed / alpha
-            logs += float(xp.sum(xp.log(D))) + (part.number - r) * q * log(alpha)
+            logs += part.inputs.log_det(part.b, alpha) + (part.number - r) * q * log(alpha)
             number += part.number * q
             extra += 0.5 * q * part.log_weights(weights)
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._loops import compiled
+from ..._loops import compiled, inlined
 
 
-@compiled
+@inlined
 def slot(key, size):
     """Return the place in a hash table where the search for a key begins."""
     return (key ^ (key >> np.uint64(32))) & np.uint64(size - 1)
 
 
-@compiled
+@inlined
 def place_of(keys, table, key):
     """Return the place of a key in a table, or the free one where it belongs."""
     at = slot(key, len(table))
@@ -31,7 +31,7 @@ def hash_table(keys, size):
     return table
 
 
-@compiled
+@inlined
 def found(keys, table, key):
     """Return the number of a key, or -1."""
     return table[place_of(keys, table, key)]

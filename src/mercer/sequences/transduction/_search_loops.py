@@ -31,7 +31,7 @@ Language = namedtuple("Language", "logp nexts start histories tier closing weigh
 """Properties of outputs: n-gram model with its weight and histories, tier, and a trie or none."""
 
 
-@compiled
+@inlined
 def add_row(key, weight, keys, table, offset, coef, scores):
     """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
     row = found(keys, table, key)
