@@ -244,7 +244,8 @@ def fit_emissions(
         spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), TOLERANCE
         if base is not None:
             V -= base[rows][:, shared.column[own]]
-            tolerance = min(TOLERANCE * length / max(np.linalg.norm(V), 1e-30), 0.1)
+            left = max(float(np.linalg.norm(V)), 1e-30)
+            tolerance = min(TOLERANCE * float(length) / left, 0.1)
         coef = ConjugateGradient(tolerance).solve(U, V, alpha, spectrum)
         kept = abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= SMALL
         return keys[kept], coef[kept]
