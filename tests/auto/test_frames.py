@@ -1,6 +1,6 @@
 """Frames as users have them: every column type is read, or refused with a sentence."""
 
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 
 import numpy as np
 import pandas as pd
@@ -79,6 +79,38 @@ def test_durations_and_moments_come_back_as_they_are():
     assert fitted({"x": hours, "y": days}).predict({"x": [3.0]})["y"] == [days[3]]
     model = fitted({"x": hours, "y": np.array(days, "M8[D]")})
     assert model.predict({"x": [3.0]})["y"][0] == days[3]
+
+
+def test_periods_times_and_empty_columns():
+    frame = pd.DataFrame({
+        "month": pd.period_range("2020-01", periods=N, freq="M"),
+        "start": [time(i % 24, 30) for i in range(N)],
+        "nothing": [None] * N,
+        "gaps": np.full(N, np.nan),
+        "y": x,
+    })  # fmt: skip
+    model = fitted(frame)
+    assert model.spaces_ == {
+        "month": "number", "start": "number", "nothing": "nothing", "gaps": "nothing",
+        "y": "number",
+    }  # fmt: skip
+    assert model.found_["month"] == "dates from 2020-01-01 to 2023-04-01"
+    assert model.predict(frame)["y"].shape == (N,)
+    with pytest.raises(ValueError, match="has 0 rows: at least 1 is needed to predict"):
+        model.predict(frame[:0])
+    with pytest.raises(ValueError, match="must not hold complex numbers"):
+        fitted({"a": x + 1j, "y": x})
+    with pytest.raises(ValueError, match="must not hold complex numbers"):
+        fitted(pd.DataFrame({"a": x + 1j, "y": x}))
+
+
+def test_lists_of_integers_are_labels_and_stay_integers():
+    sets = [[1, 2] if v > 0 else [1] for v in x]
+    model = AutoDependency(random_state=0).fit(x[:, None], sets)
+    assert model.spaces_["y"] == "labels"
+    assert model.predict([[1.0], [-1.0]]).tolist() == [[1, 2], [1]]
+    assert model.classes_.tolist() == [1, 2]
+    assert fitted({"tags": sets, "y": x}).spaces_["tags"] == "labels"
 
 
 def test_a_text_column_may_be_called_numbers():

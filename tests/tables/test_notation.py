@@ -1,6 +1,6 @@
 """Numbers and dates in the notations of many countries, and what is one of two things."""
 
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 
 import numpy as np
 import pytest
@@ -142,6 +142,7 @@ def test_dates_are_learnt_and_predicted(file, tmp_path):
         (["08:30", "23:00:15"], [8.5 / 24, (23 + 15 / 3600) / 24], ["08:30", "23:00:15"]),
         (["2 days 03:00:00", "-1 days +12:00:00"], [2.125, -0.5], None),
         (["PT5M", "P1DT2H"], [5 / 1440, 26 / 24], ["0 days 00:05:00", "1 days 02:00:00"]),
+        ([time(8, 30), time(12)], [8.5 / 24, 0.5], [time(8, 30), time(12)]),
         ([timedelta(hours=3), timedelta(1)], [0.125, 1.0], [timedelta(hours=3), timedelta(1)]),
     ],
 )

@@ -27,7 +27,7 @@ from .measures import diagnosis, measures, scorer_of
 from .outputs import ARRAYS, Outputs, set_columns
 from .search import Pairs
 from .tables.frames import as_table, in_kind
-from .tables.table import Table
+from .tables.table import BadTable, Table
 
 
 class Training(NamedTuple):
@@ -98,6 +98,8 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         """Return a table, and its rows as models take them."""
         check_is_fitted(self)
         table = as_table(X)
+        if not len(table):
+            raise BadTable(f"{table.source} has 0 rows: at least 1 is needed to predict.")
         return table, self.inputs_.transform(table)
 
     def _form(self, item: Any) -> Any:

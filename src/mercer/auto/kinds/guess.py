@@ -34,10 +34,10 @@ OUTPUTS = (
 def input_kind(table: Table, name: Name) -> str:
     """Return the kind of an input column."""
     column = Column.of(table, name)
+    if not len(column.cells) or (not column.array and _counts_rows(name, column.cells)):
+        return "nothing"
     if column.array:
         return "number"
-    if not column.cells or _counts_rows(name, column.cells):
-        return "nothing"
     if column.is_numeric:
         return "number"
     column.refuse_mixed()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class NumberCells(Cells):
         The shape of one array, for a column of arrays.
     forms_
         How dates and durations come back, by column: the type of an array, "text", "clock" (8:30),
-        "date", "datetime", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
+        "date", "datetime", "time", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
     moments_
         Whether a column of dates has times of the day.
     """
@@ -112,8 +112,8 @@ def _form(cells: Any) -> str:
         return "datetime" if first.tzinfo is None else f"{unit} {first.tzinfo}"
     if isinstance(first, date):
         return "date"
-    if isinstance(first, timedelta):
-        return "timedelta"
+    if isinstance(first, timedelta | time):
+        return "time" if isinstance(first, time) else "timedelta"
     clock = all(isinstance(cell, str) and CLOCK.fullmatch(cell.strip()) for cell in cells)
     return "clock" if clock else "text"
 
@@ -156,6 +156,8 @@ def written_durations(values: np.ndarray, form: str) -> Any:
         return spans.astype(form)
     if form == "timedelta":
         return spans.tolist()
+    if form == "time":
+        return [(datetime.min + span % timedelta(days=1)).time() for span in spans.tolist()]
     if form == "clock":
         return [_clock(int(span)) for span in spans.astype("int64")]
     return [str(pd.Timedelta(span)) for span in spans]

@@ -98,6 +98,8 @@ def _cells(values: Any) -> Any:
         values = _plain(series)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufMm":
         return values
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise BadTable("columns must not hold complex numbers: use a real and an imaginary part.")
     cells = values if isinstance(values, np.ndarray) and values.ndim > 1 else list(values)
     if not isinstance(cells, list):
         return cells
@@ -106,7 +108,12 @@ def _cells(values: Any) -> Any:
         return np.array(cells, dtype=None if whole and cells else float)
     if _are_arrays(cells):
         return np.array(cells, dtype=float)
-    return [None if _is_missing(c) else c for c in cells]
+    return [None if _is_missing(c) else _moment(c) for c in cells]
+
+
+def _moment(cell: Any) -> Any:
+    """Return the start of a period of pandas, and other cells unchanged."""
+    return cell.start_time if isinstance(cell, pd.Period) else cell
 
 
 def _plain(series: nw.Series) -> Any:
@@ -117,6 +124,8 @@ def _plain(series: nw.Series) -> Any:
         return (series.cast(nw.Float64) if gaps else series).to_numpy()
     if isinstance(kind, nw.Duration) or (isinstance(kind, nw.Datetime) and not kind.time_zone):
         return series.to_numpy()
+    if isinstance(kind, nw.Unknown) and series.to_numpy().dtype.kind == "c":
+        return series.to_numpy()  # complex numbers, which are refused
     return series.to_list()  # with a time zone, as datetimes that know it
 
 

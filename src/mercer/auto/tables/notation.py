@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -122,8 +122,15 @@ def duration(text: str) -> float | None:
     if rest and clock is None:
         return None
     hours, minutes, seconds = (float(part or 0) for part in clock.groups()) if clock else (0, 0, 0)
-    time = (hours + minutes / 60 + seconds / 3600) / 24
-    return float(match["days"] or 0) + (-time if match["sign"] else time)
+    part = (hours + minutes / 60 + seconds / 3600) / 24
+    return float(match["days"] or 0) + (-part if match["sign"] else part)
+
+
+def _span(cell: timedelta | time) -> timedelta:
+    """Return a duration, or the time since midnight."""
+    if isinstance(cell, timedelta):
+        return cell
+    return datetime.combine(date.min, cell) - datetime.combine(date.min, time(tzinfo=cell.tzinfo))
 
 
 def row(cell: Any, notation: str) -> list[float] | None:
@@ -132,8 +139,8 @@ def row(cell: Any, notation: str) -> list[float] | None:
         return _of_text(cell.strip(), notation)
     if isinstance(cell, date):  # a datetime is one too
         return [days(cell)] if is_date(notation) else None
-    if isinstance(cell, timedelta):
-        return [cell / DAY] if notation == DURATION else None
+    if isinstance(cell, timedelta | time):
+        return [_span(cell) / DAY] if notation == DURATION else None
     if notation not in NUMBERS or _is_graph(cell):
         return None
     try:
@@ -239,7 +246,7 @@ def _has_dates(cells: list[Any]) -> bool:
 
 def _has_spans(cells: list[Any]) -> bool:
     return any(
-        isinstance(cell, timedelta)
+        isinstance(cell, timedelta | time)
         or (isinstance(cell, str) and len(cell) < 40 and duration(cell.strip()) is not None)
         for cell in cells[:3]
     )

@@ -153,7 +153,7 @@ class Table:
     def _empty(self, cells: Any) -> list[int]:
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
             bad = np.isnan(cells) if cells.dtype.kind in "fc" else np.isnat(cells)
-            return np.flatnonzero(bad.reshape(len(cells), -1).any(axis=1)).tolist()
+            return np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))).tolist()
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "biu":
             return []
         texts = frozenset(self.missing)

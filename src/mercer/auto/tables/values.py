@@ -79,7 +79,11 @@ class Column:
         if misses or not self.cells:
             return False
         rows = self.rows(notation)
-        return isinstance(rows, np.ndarray) or all(values is not None for values in rows)
+        if isinstance(rows, np.ndarray):
+            return True
+        lists = isinstance(self.cells[0], list | tuple)  # of several lengths they are labels
+        widths = {None if values is None else len(values) for values in rows}
+        return None not in widths and (len(widths) == 1 or not lists)
 
     def refuse_mixed(self) -> None:
         """Raise an error that names the first cell that is not a number, if nearly all are."""
@@ -183,7 +187,7 @@ def _float(text: str) -> float | None:
 
 
 def _numbers_of(cells: np.ndarray) -> np.ndarray:
-    rows = cells.reshape(len(cells), -1)
+    rows = cells.reshape(len(cells), int(np.prod(cells.shape[1:])))
     if rows.dtype.kind in "Mm":
         return rows.astype(f"{rows.dtype.kind}8[us]").astype(float) / MICROSECONDS
     return rows.astype(float)
