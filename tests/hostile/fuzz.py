@@ -129,6 +129,8 @@ def _mutated_again(data, rng):
         kinds = list(ARRAYS)
         target = int(rng.integers(len(members.arrays)))
         return mutated(data, target, kinds[rng.integers(len(kinds))], rng)
+    if not nodes:  # the first change emptied the tree
+        return None
     return mutated(data, nodes[rng.integers(len(nodes))], int(rng.integers(len(NODES))), rng)
 
 
