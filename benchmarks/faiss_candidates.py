@@ -43,7 +43,7 @@ report(f"{T:,} inputs, {M:,} candidates, top {K}", times, "bare faiss flat", "at
 with console.status("scanning in double precision"):
     some = embedding[:200]
     best, scores = decoder._scan(some, K)
-    found, values = decoder.search(some, K)
+    found, values = decoder._search(some, K)
     bare = flat.search(queries[:200], K)[1]
     single = np.abs((queries[:200, None] * vectors[best]).sum(axis=2) - scores).max()
 print(f"answers equal to those of the scan: {bool((found == best).all())}, of 200 inputs")

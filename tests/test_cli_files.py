@@ -63,7 +63,7 @@ def test_images(run, tmp_path, rng):
     [
         (["fit", "tags.csv", "--output", "tag"], "did you mean 'tags'"),
         (["fit", "tags.csv", "-o", "no/where/m.mercer"], "not a folder"),
-        (["predict", "tags.csv", "tags.csv"], "tags.csv is no mercer model"),
+        (["predict", "tags.csv", "tags.csv"], "tags.csv is not a mercer model"),
         (["fit", "tags.csv", "--space", "vector"], "must be one of number"),
         (["fit", "tags.csv", "--space", "number"], "column 'tags': 'sea' is not a number"),
         (["fit", "tags.csv", "--space", "text=song"], "must be one of number, category"),

@@ -91,13 +91,15 @@ def test_rows_without_an_output_are_left_out_and_counted():
         ({"file": "§"}, "base64"),
         (sent(""), "t.csv is empty"),
         (sent("a,b\n1,2,3,4\n"), "t.csv"),
+        (sent("a,a\n1,2\n"), "more than once"),
         (sent("a,b\n", "../../up.csv"), "up.csv has a header and no rows"),
         (sent(",".join(f"c{i}" for i in range(400)) + "\n" + ",".join(["1"] * 400)), "takes 300"),
     ],
 )
 def test_files_that_are_no_tables(request_, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as caught:
         Tables().look(request_)
+    assert "--" not in str(caught.value)  # no options of the command line
 
 
 def test_questions_out_of_order():

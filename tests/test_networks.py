@@ -41,7 +41,7 @@ def test_gradients_are_the_same_on_torch(operator, criterion, groups, low_rank):
         model = KernelDependency((2.0 * RBF("ard") + Matern([1.0] * 6)) * operator,
                                  features=features)  # fmt: skip
         problem, _ = model._first_problem(move(X), move(Y), groups, None, weights)
-        found = ParameterSearch(problem, criterion, learn_landmarks=low_rank)
+        found = ParameterSearch(problem, criterion)
         values.append(found(found.start + 0.05))
     assert values[0][0] == pytest.approx(values[1][0], rel=1e-8)
     np.testing.assert_allclose(*(gradient for _, gradient in values), rtol=1e-6, atol=1e-7)

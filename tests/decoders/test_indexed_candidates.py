@@ -69,7 +69,7 @@ def points_of(C, kernel, outputs, map=None):
 def assert_same(kernel, outputs, points, k):
     plain = Candidates(outputs).fit(kernel, outputs)
     indexed = Candidates(outputs, index="faiss").fit(kernel, outputs)
-    for (best, scores), (found, values) in [(plain.search(points, k), indexed.search(points, k))]:
+    for (best, scores), (found, values) in [(plain._search(points, k), indexed._search(points, k))]:
         assert_array_equal(found, best)
         assert_allclose(values, scores, rtol=1e-12, atol=IDENTITY)
     assert_array_equal(indexed.decode(points), plain.decode(points))

@@ -87,7 +87,7 @@ def test_pipes(run, flats):
     model = Path("m.mercer").read_bytes()
     assert run("predict", "-", "new.csv", input=model).stdout == predicted
     assert "rent (number)" in run("info", "-", input=model).stdout
-    assert "standard input is no" in run("predict", "-", "new.csv", input=b"text", code=1).stderr
+    assert "standard input is not a" in run("predict", "-", "new.csv", input=b"text", code=1).stderr
     assert "only one of MODEL and DATA" in run("predict", "-", "-", input=model, code=1).stderr
 
 

@@ -34,6 +34,8 @@ HANG = 5.0
 MEMORY = 4 * 2**30
 """Bytes of address space that a child may take beyond what it starts with."""
 TABLES = (".npz", ".parquet", ".xlsx")
+MORE = 0.3
+"""How often a mutated file is mutated once more."""
 SHARE = 20
 """One case in so many is a table."""
 DOCUMENTED = (ValueError, TypeError, MemoryError, ImportError)
@@ -110,7 +112,26 @@ def _made(file, target, kind, rng):
     if file.suffix in TABLES:
         data = corrupted(data, rng)
         return data, len(data), "bytes"
-    return mutated(data, tuple(target) if isinstance(target, list) else target, kind, rng)
+    made = mutated(data, tuple(target) if isinstance(target, list) else target, kind, rng)
+    while made is not None and rng.random() < MORE:
+        another = _mutated_again(made[0], rng)
+        if another is None:
+            break
+        made = (*another[:2], f"{made[2]}; {another[2]}")
+    return made
+
+
+def _mutated_again(data, rng):
+    """Return a mutated file with one more change, drawn from what it holds now."""
+    members = Members(data)
+    nodes = list(places(members.tree["root"]))
+    if members.arrays and rng.random() < 0.5:
+        kinds = list(ARRAYS)
+        target = int(rng.integers(len(members.arrays)))
+        return mutated(data, target, kinds[rng.integers(len(kinds))], rng)
+    if not nodes:  # the first change emptied the tree
+        return None
+    return mutated(data, nodes[rng.integers(len(nodes))], int(rng.integers(len(NODES))), rng)
 
 
 def _outcome(file, data):

@@ -237,8 +237,10 @@ def test_flat_gram_matrices_are_refused():
 def test_polynomials_warn_where_items_lie_far_from_zero():
     Z = np.random.default_rng(0).normal(size=(60, 3))
     y = Z[:, 0] ** 2 + Z[:, 1] * Z[:, 2]
-    with pytest.warns(UserWarning, match="times their spread from zero.*Standardized"):
-        KernelDependency(Polynomial(2), fit_intercept=True).fit(1e4 + Z, y)
+    for kernel in (Polynomial(2), (2.0 * Linear()) ** 2):
+        with pytest.warns(UserWarning, match="times their spread from zero.*Standardized"):
+            KernelDependency(kernel, fit_intercept=True).fit(1e4 + Z, y)
+        assert not kernel.depends_on_data
     for kernel, X in ((Polynomial(2), 100.0 + Z), (Standardized(Polynomial(2)), 1e4 + Z)):
         model = KernelDependency(kernel, fit_intercept=True, alpha=1e-3).fit(X, y)
         assert model.score(X, y) > 0.95

@@ -271,6 +271,8 @@ class Posed:
     ----------
     weights, groups
         What fit is given besides the pairs; None where it is not.
+    smooth
+        Whether all outputs are nearly one, which windows that are alike explain almost wholly.
     w, labels
         The same in full.
     """
@@ -284,9 +286,12 @@ class Posed:
         scale: float = 1.0,
         weights: np.ndarray | None = None,
         groups: np.ndarray | None = None,
+        smooth: bool = False,
     ):
         self.case, self.intercept, self.alpha = case, condition.intercept, alpha
         (X, self.Y), X_new = case.data(N), case.data(M, seed=1)[0]
+        if smooth:  # outputs that a smooth kernel explains up to less than a thousandth
+            self.Y = 1.0 + 1e-3 * self.Y
         self.X, self.X_new, self._factor = scale * X, scale * X_new, factor
         if condition.weighted and weights is None:
             weights = 0.5 + np.arange(N) % 4

@@ -161,3 +161,16 @@ def test_a_factor_changes_nothing(name, factor):
     assert off(*(m.loo_embed().inner(at.Y) for m in (at.fitted, again))) <= 1e-10
     if name in POSTERIORS:
         assert off(*(m.embed(at.X_new).variance() for m in (at.fitted, again))) <= 1e-10
+
+
+@pytest.mark.parametrize("name", ["places", "places, channels"])
+def test_shared_kernels_that_nearly_interpolate(name):
+    """What the landmarks explain is not counted twice where nearly nothing is left.
+
+    The Gram matrix of these landmarks has a condition of 1e10: the noise, a difference that leaves
+    7e-7 of the outputs, has two digits.
+    """
+    at = ROUTES[name].posed(CONDITIONS["plain"], alpha=1e-5, scale=0.1, smooth=True)
+    found = at.factorization
+    assert found.noise(at.alpha) == pytest.approx(at.dense.noise(), rel=0.02)
+    assert found.evidence(at.alpha) == pytest.approx(at.dense.evidence(), rel=0.02)

@@ -118,7 +118,7 @@ class ByLoss(Decoder):
         def losses(columns: slice) -> np.ndarray:
             return self.expected_.pairs(part(outputs, columns))
 
-        changes = self.pool_.left_out_changes(points)
+        changes = self.pool_._left_out_changes(points)
         parts = score_blocks(-C, losses, count(outputs), changes, size)
         best, gains = best_of_blocks(parts, 1)
         self.values_ = self.bounds_ = -gains[:, 0]

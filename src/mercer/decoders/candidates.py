@@ -107,16 +107,16 @@ class Candidates(Reducible, Decoder):
         """The best candidate of each point."""
         if self.own_ is not None:
             return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
-        best, _ = self.search(points, 1)
+        best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` candidates of each point, fewer where there are fewer."""
         if self.own_ is not None:
             return self.own_.ranked(points, k)
-        return self.listed(*self.search(points, k))
+        return self._listed(*self._search(points, k))
 
-    def listed(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:
+    def _listed(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:
         """What `search` found as lists of outputs with their scores."""
         return [
             [
@@ -127,7 +127,7 @@ class Candidates(Reducible, Decoder):
             for row, values in zip(best, scores, strict=True)
         ]
 
-    def search(
+    def _search(
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and scores of the best candidates, (points, k).
@@ -164,11 +164,11 @@ class Candidates(Reducible, Decoder):
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same by looking at all of them."""
-        parts, least = self.score_blocks(points, prior)
+        parts, least = self._score_blocks(points, prior)
         best, scores = best_of_blocks(parts, k)
         return best, scores - least
 
-    def score_blocks(
+    def _score_blocks(
         self, points: Embedding, prior: Sequence[Change] = ()
     ) -> tuple[Iterator[tuple[slice, slice, Array]], float]:
         """Blocks of the scores above the least one that l(y, y) allows, and that.
@@ -183,12 +183,12 @@ class Candidates(Reducible, Decoder):
             return appended(some, excess[columns])
 
         C = appended(2.0 * points.coordinates, -1.0)
-        changes = [*self.left_out_changes(points), *prior]
+        changes = [*self._left_out_changes(points), *prior]
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
-    def left_out_changes(self, points: Embedding) -> list[Change]:
+    def _left_out_changes(self, points: Embedding) -> list[Change]:
         """What rules out the candidates that were left out with each point."""
-        owners = self.owners(points)
+        owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []
         groups = points.left_out
@@ -232,7 +232,7 @@ class Candidates(Reducible, Decoder):
         state = super().__getstate__()
         return {**state, "indexed_": None} if "indexed_" in state else state  # made again on use
 
-    def owners(self, points: Embedding) -> np.ndarray | None:
+    def _owners(self, points: Embedding) -> np.ndarray | None:
         """The group that alone has a candidate; -1 where several have it."""
         if points.left_out is None or self.numbers_ is None:
             return None

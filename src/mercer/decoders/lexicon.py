@@ -144,7 +144,7 @@ class Lexicon(Decoder):
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
         """The scores of all words, -inf where they are ruled out."""
-        parts, _ = self.pool_.score_blocks(points, self._restriction(points))
+        parts, _ = self.pool_._score_blocks(points, self._restriction(points))
         S = np.empty((len(points), len(self.words_)))
         for rows, columns, block in parts:
             S[rows, columns] = host(block)
@@ -152,12 +152,12 @@ class Lexicon(Decoder):
 
     def decode(self, points: Embedding) -> Items:
         """The best word of each point."""
-        best, _ = self.pool_.search(points, 1, self._prior(points))
+        best, _ = self.pool_._search(points, 1, self._prior(points))
         return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """The best `k` words of each point, fewer where fewer suit its input."""
-        return self.pool_.listed(*self.pool_.search(points, k, self._prior(points)))
+        return self.pool_._listed(*self.pool_._search(points, k, self._prior(points)))
 
     def _prior(self, points: Embedding) -> list[Change]:
         """What is added to the scores of words."""
@@ -188,7 +188,7 @@ class Lexicon(Decoder):
             return []
         allowed = self._allowed(points.inputs, self.words_)
         available = allowed.copy()
-        for change in self.pool_.left_out_changes(points):
+        for change in self.pool_._left_out_changes(points):
             available &= change(slice(None), slice(None)) == 0.0
         none = np.flatnonzero(~available.any(axis=1))
         if none.size:

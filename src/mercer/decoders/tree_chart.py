@@ -167,7 +167,7 @@ class TreeChart(Decoder):
 
     def _rules(self, points: Embedding) -> Iterator[Rules]:
         """What the training trees allow that were not left out with each point."""
-        owners = self.pool_.owners(points)
+        owners = self.pool_._owners(points)
         if owners is None or points.left_out is None:
             yield from repeat(self._grammar.rules(np.arange(len(self._grammar.sizes))), len(points))
             return

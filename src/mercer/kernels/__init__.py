@@ -5,7 +5,7 @@ A kernel is called on batches of items (`k(A)`, `k(A, B)`), returns its diagonal
 custom kernel derives from `Kernel` and implements one method.
 """
 
-from .algebra import Power, Product, Scaled, Sum
+from .algebra import Product, Sum
 from .base import Kernel, Linear, VectorKernel, as_kernel
 from .curves import L2, Sobolev
 from .fields import FieldL2
@@ -18,6 +18,7 @@ from .laplacian_regularized import LaplacianRegularized
 from .local_window import LocalWindow
 from .mapped import Mapped, On
 from .mass_spectrum import MassSpectrum
+from .multiples import Power, Scaled
 from .polynomial import Polynomial
 from .positions import Positions
 from .rankings import Hamming, Kendall, Spearman

@@ -241,7 +241,8 @@ class Kernel(BaseEstimator):
         return self if _is_zero(other) else NotImplemented  # sum([...]) starts at 0
 
     def __mul__(self, other: Any) -> Kernel:
-        from .algebra import Product, Scaled
+        from .algebra import Product
+        from .multiples import Scaled
 
         if isinstance(other, Kernel):
             return Product(self, other)
@@ -251,7 +252,7 @@ class Kernel(BaseEstimator):
         return self * other if isinstance(other, Real) else NotImplemented
 
     def __pow__(self, exponent: int) -> Kernel:
-        from .algebra import Power
+        from .multiples import Power
 
         return Power(self, exponent)
 

@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 
 from .._arrays import Array, Items, dense, host, namespace, power, sqnorms
 from .._parameters import positive
-from .base import VectorKernel
+from .base import Kernel, VectorKernel
 from .capabilities import ItemGradient
 from .gradients import analytic
 
@@ -35,18 +35,13 @@ class Polynomial(VectorKernel):
         self.gamma = gamma
         self.coef0 = coef0
 
+    depends_on_data = False
+
     def fit(self, A: Items) -> Polynomial:
         """Warn where the items lie so far from zero that rounding hides their differences."""
         A = self.check(A, "A")
-        size, spread = _size_and_spread(A)
-        near = self.gamma * spread / (self.gamma * size + self.coef0)
-        lost = np.finfo(float).eps > DIGITS * near ** int(self.degree)
-        if lost and spread > 0:
-            warnings.warn(
-                f"{self} loses its digits: the items lie {np.sqrt(size / spread):.0e} times their "
-                f"spread from zero. Subtract their mean, for example by Standardized({self}).",
-                stacklevel=2,
-            )
+        level = self._affine(0.0) / self.gamma
+        warn_if_far(self, A, int(self.degree), level)
         return self
 
     def _affine(self, inner: Array) -> Array:
@@ -77,6 +72,18 @@ class Polynomial(VectorKernel):
         """The same along b = a, twice."""
         base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
+
+
+def warn_if_far(kernel: Kernel, A: Array, degree: int, level: float = 0.0) -> None:
+    """Warn where rounding hides what (⟨a, b⟩ + level)^degree knows of the items' differences."""
+    size, spread = _size_and_spread(A)
+    near = spread / max(size + level, np.finfo(float).tiny)
+    if spread > 0 and np.finfo(float).eps > DIGITS * near**degree:
+        warnings.warn(
+            f"{kernel} loses its digits: the items lie {np.sqrt(size / spread):.0e} times their "
+            f"spread from zero. Subtract their mean, for example by Standardized({kernel}).",
+            stacklevel=3,
+        )
 
 
 def _size_and_spread(A: Array) -> tuple[float, float]:

@@ -116,6 +116,10 @@ class InputSpectrum:
         """Some rows of E."""
         return take(self.E, index)
 
+    def without_constants(self, members: np.ndarray, A: Array) -> Array:
+        """(I - N_gN_gᵀ)⁻¹ A for groups of rows."""
+        raise NotImplementedError
+
     def log_det(self, b: Array, alpha: float) -> float:
         """Σ log(s b + α) over the coordinates of every direction."""
         xp = namespace(self.s)

@@ -185,15 +185,15 @@ class Part(Smoother):
             return self.everything[1]
         return namespace(self.T).sum(self.T * self.T, axis=0)
 
-    @property
-    def missed(self) -> float:
-        """The squared length of what no α can fit, over all outputs."""
-        xp = namespace(self.inside)
-        if self.inputs.complete:
-            return 0.0
-        if self.everything is None and self.inputs.orthonormal:
-            return float(xp.sum(self.outside**2))
-        return max(0.0, float(xp.sum(self.lengths)) - float(xp.sum(self.inside**2)))
+    def misfit(self, alpha: float) -> float:
+        """α times the sum of squares over (s b + α), where no basis reaches over α."""
+        xp, reach = namespace(self.inside), self._reach()
+        squares = self.inside**2
+        if not self.inputs.orthonormal:  # EEᵀ must not be subtracted by itself
+            explained = float(xp.sum(squares * (reach / (reach + alpha))))
+            return max(0.0, float(xp.sum(self.lengths)) - explained)
+        beyond = 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
+        return float(xp.sum(squares * (alpha / (reach + alpha)))) + beyond
 
     @property
     def number(self) -> float:

@@ -235,10 +235,9 @@ class Spectral(Factorization):
             )
         misfit = logs = number = extra = 0.0
         for part in self.parts:
-            xp, C, (r, q) = namespace(part.inside), part.inside, part.inside.shape
-            D = part.inputs.s[:, None] * part.b[None, :] + alpha
+            r, q = part.inside.shape
+            misfit += part.misfit(alpha) / alpha
             # directions that no feature reaches have eigenvalue α
-            misfit += float(xp.sum(C * C / D)) + part.missed / alpha
             logs += part.inputs.log_det(part.b, alpha) + (part.number - r) * q * log(alpha)
             number += part.number * q
             extra += 0.5 * q * part.log_weights(weights)
@@ -261,12 +260,8 @@ class Spectral(Factorization):
 
     def noise(self, alpha: float) -> float:
         """σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
-        misfit = number = 0.0
-        for part in self.parts:
-            C, D = part.inside, part.inputs.s[:, None] * part.b[None, :] + alpha
-            misfit += alpha * float(namespace(C).sum(C * C / D)) + part.missed
-            number += part.number * C.shape[1]
-        return misfit / number
+        misfit = sum(part.misfit(alpha) for part in self.parts)
+        return misfit / sum(part.number * part.inside.shape[1] for part in self.parts)
 
     def left_out_noises(self, alpha: float) -> np.ndarray:
         """σ² along each direction of the operator, as left-out predictions show it."""

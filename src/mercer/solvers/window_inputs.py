@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, count, like, namespace, take
+from .._arrays import Array, Items, count, host, like, namespace, take
 from .._linalg import solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
@@ -35,9 +35,20 @@ class WindowInputs(SlotInputs):
         The moments of the landmarks.
     slots
         The field and the location of each row.
+
+    Attributes
+    ----------
+    M, e, z
+        The coordinates, and what multiplies them in E and in z(x).
+    known
+        At one ridge, what |k(x)ᵀM|² is multiplied by in the prior variance; None for a spectrum.
     """
 
     held = False
+    M: Array
+    e: Array
+    z: Array
+    known: float | None
 
     def __init__(self, data: PlaceData, moments: Moments, slots: Slots):
         self.data: Any = data
@@ -57,7 +68,7 @@ class WindowInputs(SlotInputs):
         """In eigenvectors of the moment, for every ridge."""
         made = cls(data, moments, slots)
         s, M = moments.spectrum
-        kept = np.flatnonzero(np.asarray([float(value) > 0 for value in s]))
+        kept = np.flatnonzero(host(s) > 0)
         xp = namespace(M)
         made.s, made.M = take(s, kept), xp.matrix_transpose(take(xp.matrix_transpose(M), kept))
         made.e, made.z = made.s**-0.5, made.s**0.5

@@ -26,9 +26,12 @@ def emits(places, i, c, y, j):
 
 
 @parallel
-def score_all(start, stop, places, local, histories, tiers, n_symbols, y, y_starts, owner, out):
+def score_all(
+    start, stop, places, local, histories, tiers, n_symbols, margin, y, y_starts, owner, out
+):
     """Write the score of the best cut of every given output, for the input that owns it.
 
+    Partial cuts that are more than `margin` behind the best at their position are dropped.
     `histories` and `tiers` belong to each place of the outputs, as `output_histories` gives them.
     """
     longest = places.chunks.shape[1] - 1
@@ -38,11 +41,14 @@ def score_all(start, stop, places, local, histories, tiers, n_symbols, y, y_star
         now = np.full(m + 1, -np.inf)
         now[0] = 0.0
         for i in range(begin, end):
+            least = -np.inf
+            for j in range(m + 1):
+                least = max(least, now[j] - margin)
             after = np.full(m + 1, -np.inf)
             first, width = places.spans[places.symbols[i], 0], places.spans[places.symbols[i], 1]
             scores = np.empty(width)
             for j in range(m + 1):
-                if now[j] == -np.inf or m - j > (end - i) * longest:
+                if now[j] == -np.inf or now[j] < least or m - j > (end - i) * longest:
                     continue
                 at = shift + j
                 position_scores(local, i, histories[at], tiers[at], n_symbols, scores)

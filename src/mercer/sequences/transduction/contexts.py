@@ -108,7 +108,9 @@ class Contexts:
     def shared(self, inputs: Inputs) -> np.ndarray:
         """Return the features of positions that do not name their letter."""
         symbols = int(inputs.source.flat.max(initial=0)) + 2
-        vowels = np.zeros(symbols, bool) if self.tiers is None else self.tiers.source.any(axis=1)
+        vowels: np.ndarray = np.zeros(symbols, bool)
+        if self.tiers is not None:
+            vowels = np.asarray(np.any(self.tiers.source, axis=1))
         return shared_keys(inputs, vowels, self.separators)
 
     def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:

@@ -152,7 +152,8 @@ class Batch:
     def _scores(self, owner: list[int], outputs: Items) -> np.ndarray:
         fitted, numbers = self.decoding, np.array(owner, dtype=np.int64)
         codes = directed(self.targets.encode(outputs), fitted.coder.backward)
-        scores = fitted.model.score(self.inputs, fitted.weight, codes, numbers)
+        exact = fitted.beam is None
+        scores = fitted.model.score(self.inputs, fitted.weight, codes, numbers, exact)
         if fitted.joint_weight:
             joint = fitted.model.joint_scores(self.inputs, codes, numbers)
             scores += fitted.joint_weight * joint
@@ -179,18 +180,25 @@ def top_of_both(
     The outputs are those that either model has among its best, or the candidates given.
     """
     context, candidates, _ = given
-    forward.check(X, *given)
-    if candidates is None:
-        free = [model.top(X, max(k, LISTED), *given) for model in (forward, backward)]
-        candidates = [[o for o, _ in (*a, *b)] for a, b in zip(*free, strict=True)]
-    most = max(len(outputs) for outputs in candidates)
-    ranked: list[Ranked] = []
-    tops = [model.top(X, most, context, candidates, None) for model in (forward, backward)]
-    for one, other in zip(*tops, strict=True):
-        second = {tuple(output): score for output, score in other}
-        both = [(output, (score + second[tuple(output)]) / 2.0) for output, score in one]
-        ranked.append(sorted(both, key=lambda each: -each[1])[:k])
-    return ranked
+    models, most = (forward, backward), k
+    if candidates is not None:
+        most = max(len(outputs) for outputs in candidates)
+    tops = [model.top(X, max(most, LISTED), *given) for model in models]
+    scores = [[{tuple(o): score for o, score in row} for row in top] for top in tops]
+    outputs = [{tuple(o): o for o, _ in (*a, *b)} for a, b in zip(*tops, strict=True)]
+    for model, own in zip(models, scores, strict=True):  # what only the other model has found
+        missing = [[o for t, o in row.items() if t not in known]
+                   for row, known in zip(outputs, own, strict=True)]  # fmt: skip
+        rows = np.flatnonzero([bool(each) for each in missing])
+        if len(rows):
+            lists = [missing[i] for i in rows]
+            rest = take(X, rows), max(map(len, lists)), taken(context, rows), lists, None
+            for i, row in zip(rows, model.top(*rest), strict=True):
+                own[i].update((tuple(o), score) for o, score in row)
+    return [
+        sorted(((o, (a[t] + b[t]) / 2.0) for t, o in row.items()), key=lambda each: -each[1])[:k]
+        for row, a, b in zip(outputs, *scores, strict=True)
+    ]
 
 
 def output_of(codes: np.ndarray, targets: Alphabet, backward: bool, sample: Any) -> Any:

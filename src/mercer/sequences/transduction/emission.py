@@ -19,6 +19,8 @@ from ._keys import table_size
 
 TOLERANCE = 3e-3
 """Of the ridge equation: a tenth of it decodes the same words."""
+SMALL = 0.006
+"""Features that add less than this to every score are left out of the model."""
 COPY = -2
 """In a chunk, the output symbol that is equal to the input symbol of its position."""
 RARE = 1e-4
@@ -242,8 +244,11 @@ def fit_emissions(
         spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), TOLERANCE
         if base is not None:
             V -= base[rows][:, shared.column[own]]
-            tolerance = min(TOLERANCE * length / max(np.linalg.norm(V), 1e-30), 0.1)
-        return keys, ConjugateGradient(tolerance).solve(U, V, alpha, spectrum)
+            left = max(float(np.linalg.norm(V)), 1e-30)
+            tolerance = min(TOLERANCE * float(length) / left, 0.1)
+        coef = ConjugateGradient(tolerance).solve(U, V, alpha, spectrum)
+        kept = abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= SMALL
+        return keys[kept], coef[kept]
 
     systems = [(rows, own) for rows, own in zip(groups, lists, strict=True) if len(rows)]
     return _laid_out(side_by_side(solved, systems), lists, priors, chunks, shared)

@@ -125,7 +125,8 @@ class InputCoder:
 
     def _copied(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, list]:
         """Return the output symbol that copying each token gives, and the symbols that are new."""
-        copied, new = np.append(self.copies, -1)[codes.flat], {}
+        copied = np.append(self.copies, -1)[codes.flat]
+        new: dict[Any, int] = {}
         for at in np.flatnonzero(codes.flat < 0):
             symbol = tokens[codes.rows[at]][codes.positions[at]]
             if not (self.context is not None and isinstance(symbol, tuple)):  # labels and ends

@@ -12,10 +12,12 @@ from .contexts import Contexts
 from .emission import Emissions
 from .inputs import Inputs
 from .joint import JointNGram
-from .ngram import NGram
+from .ngram import UNSEEN, NGram
 
 EVERYTHING = 2**62
 """A beam that keeps all hypotheses."""
+MARGIN = -1.5 * UNSEEN
+"""How far behind the best a cut of a given output is dropped."""
 NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 
 
@@ -101,16 +103,22 @@ class Model:
         weight: float,
         outputs: Codes,
         owner: np.ndarray,
+        exact: bool,
     ) -> np.ndarray:
-        """Scores of given outputs, each for the input whose number is in `owner`."""
+        """Return scores of given outputs, each for the input whose number is in `owner`.
+
+        Unless they must be exact, cuts far behind the best are dropped: they could only win by
+        two chunks that were never seen.
+        """
         from ._rescoring_loops import score_all
 
         values = np.empty(len(owner))
         histories, states = self.contexts.output_histories(outputs, self.ngram.end)
-        score_all(
-            inputs.places, inputs.local, histories, states, self.ngram.end, outputs.flat,
-            outputs.starts, owner, values,
-        )  # fmt: skip
+        given = inputs.places, inputs.local, histories, states, self.ngram.end
+        margin = np.inf if exact else MARGIN
+        score_all(*given, margin, outputs.flat, outputs.starts, owner, values)
+        if not np.isfinite(values).all():  # all cuts that reach the end were dropped
+            score_all(*given, np.inf, outputs.flat, outputs.starts, owner, values)
         values += weight * self.ngram.log_probability(outputs)
         if self.contexts.tiers is not None:
             last = outputs.starts[1:] + np.arange(len(owner))

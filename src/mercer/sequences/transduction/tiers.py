@@ -225,7 +225,7 @@ def make_tiers(
         known = dict(zip(targets.symbols, harmony.tolist(), strict=True))
         own = np.array([known.get(s, 0) for s in sources.symbols], dtype=np.int64)
     else:
-        own = harmony_classes(words, source.any(axis=1))
+        own = harmony_classes(words, np.asarray(np.any(source, axis=1)))
     return Tiers(
         np.concatenate([source, unknown]), members, once, closing, harmony, np.append(own, 0)
     )

@@ -1,0 +1,130 @@
+"""Multiples and powers of a kernel are kernels."""
+
+from __future__ import annotations
+
+from functools import reduce
+from numbers import Real
+from typing import Any
+
+from .._arrays import Array, Items, power
+from .base import Kernel, Linear
+from .capabilities import Multiple
+from .gradients import ParameterGradient
+from .polynomial import warn_if_far
+from .wrapper import OfValues
+
+
+class Scaled(OfValues):
+    """scale · k(a, b).
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF
+    >>> (0.5 * RBF(1.0))([[1.0]], [[1.0]])
+    array([[0.5]])
+    """
+
+    def __init__(self, kernel: Kernel, scale: float):
+        self.kernel = kernel
+        self.scale = scale
+
+    def __str__(self) -> str:
+        return f"{self.scale:g} * {self.kernel}"
+
+    def _factor(self) -> float:
+        if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):
+            raise ValueError(f"a kernel is scaled by a number ≥ 0, got {self.scale!r}.")
+        return float(self.scale)
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        return self._factor() * self.inner._gram(A, B)
+
+    def _diag(self, A: Items) -> Array:
+        return self._factor() * self.inner._diag(A)
+
+    def _mapped(self, capability: Any) -> Any:
+        return None if capability is None else capability.scaled(self._factor())
+
+    features = property(lambda self: self._mapped(self.inner.features))
+    radial = property(lambda self: self._mapped(self.inner.radial))
+    fourier = property(lambda self: self._mapped(self.inner.fourier))
+
+    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        return self._factor() * C, None, None
+
+    def _diag_pull(self, A: Items, c: Array) -> Array:
+        return self._factor() * c
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """The scale, and those of the kernel inside, scaled."""
+        inner, scale = super().parameter_gradient, self._factor()
+        if scale == 0:
+            return inner
+        own = ParameterGradient.of_grams(
+            {"scale": scale},
+            lambda A, B: {"scale": self.inner._gram(A, B)},
+            lambda A: {"scale": self.inner._diag(A)},
+        )
+        return own.plus(inner)
+
+    @property
+    def multiple(self) -> Multiple:
+        """Of the same kernel as the one inside; a factor of zero leaves nothing to read."""
+        return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
+
+
+class Power(OfValues):
+    """k(a, b)^exponent for a positive whole exponent.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (Linear() ** 2)([[2.0]], [[3.0]])
+    array([[36.]])
+    """
+
+    def __init__(self, kernel: Kernel, exponent: int):
+        self.kernel = kernel
+        self.exponent = exponent
+
+    def __str__(self) -> str:
+        return f"{self.kernel} ** {self.exponent}"
+
+    def _degree(self) -> int:
+        if not isinstance(self.exponent, Real) or self.exponent < 1 or self.exponent % 1:
+            raise ValueError(
+                f"a kernel is raised to a positive whole power (others need not be kernels), "
+                f"got {self.exponent!r}."
+            )
+        return int(self.exponent)
+
+    def fit(self, A: Items) -> Kernel:
+        """Fit the kernel inside; warn where a power of products loses its digits."""
+        super().fit(A)
+        if isinstance(self.inner.multiple.kernel, Linear):
+            warn_if_far(self, self.check(A, "A"), self._degree())
+        return self
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        return power(self.inner._gram(A, B), self._degree())
+
+    def _diag(self, A: Items) -> Array:
+        return power(self.inner._diag(A), self._degree())
+
+    def _product(self, capability: Any) -> Any:
+        """A capability that multiplies, as often as the exponent says."""
+        if capability is None:
+            return None
+        return reduce(lambda x, y: x.times(y), [capability] * self._degree())
+
+    radial = property(lambda self: self._product(self.inner.radial))
+    fourier = property(lambda self: self._product(self.inner.fourier))
+
+    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        p = self._degree()
+        return C * p * self.inner._gram(A, B) ** (p - 1), None, None
+
+    def _diag_pull(self, A: Items, c: Array) -> Array:
+        p = self._degree()
+        return c * p * self.inner._diag(A) ** (p - 1)
