@@ -6,7 +6,7 @@
     python cost_curves.py peaks                          # peak memory at low rank
 
 A curve ends where its next point would take more than `--longest` seconds. Every point is measured
-in a process of its own. The constants of the planner (`mercer._plan`) are these numbers.
+in a process of its own. The constants of the planner (`mercer._base.plan`) are these numbers.
 """
 
 import argparse

@@ -11,10 +11,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import KernelDependencyCV
-from mercer.curves import Resample
 from mercer.datasets import load_canadian_weather
 from mercer.kernels import L2, Gaussian
 from mercer.operators import Covariance, Identity
+from mercer.spaces import Resample
 
 temperature, rain, places = load_canadian_weather()
 year = np.linspace(0, 1, 365)

@@ -14,7 +14,7 @@ from rich.progress import track
 from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependencyCV
-from mercer._arrays import Items, count, take
+from mercer._base.arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
 from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
 from mercer.sets.shapes import contain, size

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer._extras import require
-from mercer._files import NO_ARCHIVE
+from mercer._base.extras import require
+from mercer._base.files import NO_ARCHIVE
 from mercer.datasets import DataNotFound, Faces, WrongData
 
 IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff"}

@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelDependencyCV
-from mercer._arrays import object_array
+from mercer._base.arrays import object_array
 from mercer.datasets import load_qm9
 from mercer.decoders import Candidates, GromovWassersteinBarycenter
 from mercer.kernels import RBF, Kernel, Normalized, ShortestPath, WeisfeilerLehman, molecule_graph

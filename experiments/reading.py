@@ -16,7 +16,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GroupShuffleSplit
 
 from mercer import KernelDependency, KernelDependencyCV, MaxMarginMarkovNetwork
-from mercer._arrays import object_array
+from mercer._base.arrays import object_array
 from mercer.decoders import Lexicon, PerPosition
 from mercer.embedding import Embedding
 from mercer.features import Explicit

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from rich.progress import track
 
 from mercer import KernelDependencyCV, SequenceTransducer
-from mercer._arrays import Items, count, take
+from mercer._base.arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_cmudict
 from mercer.datasets._files import find
 from mercer.kernels import RBF, Labels, Tanimoto

@@ -10,8 +10,8 @@ import numpy as np
 from rich.progress import track
 from sklearn.model_selection import KFold
 
-from mercer.curves import Resample
 from mercer.datasets import load_canadian_weather
+from mercer.spaces import Resample
 
 from .baselines import regressors
 from .functional import OPERATORS, draw, model, relative_error

@@ -66,7 +66,7 @@ def data_home():
 @pytest.fixture(scope="module")
 def server():
     """The demo page, served on loopback."""
-    from mercer.demo import serve
+    from mercer.app.page import serve
 
     running = serve()
     thread = threading.Thread(target=running.run, daemon=True)

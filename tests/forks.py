@@ -51,9 +51,6 @@ def begin(arguments, folder, streams, seconds):
 
 def serve():
     """Fork a process for each line of the input; say how it ended."""
-    import mercer._loops
-    import mercer.auto
-    import mercer.cli.predict  # noqa: F401
 
     while line := sys.stdin.readline():
         code, *start = json.loads(line)

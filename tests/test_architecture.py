@@ -9,23 +9,7 @@ import pytest
 import mercer
 
 ORDER = [
-    {
-        "_overlap",
-        "_threads",
-        "_parameters",
-        "_arrays",
-        "_checks",
-        "_linalg",
-        "_loops",
-        "_memory",
-        "_plan",
-        "_extras",
-        "_files",
-        "_from_file",
-        "_progress",
-        "symmetric",
-    },
-    {"curves"},
+    {"_base"},
     {"spaces"},
     {"kernels", "datasets"},
     {"features", "_capability_checks"},
@@ -41,8 +25,7 @@ ORDER = [
     {"testing", "plots"},
     {"auto"},
     {"tables"},
-    {"demo"},
-    {"cli"},
+    {"app"},
     {"__main__"},
 ]
 """A module imports from its own folder and from those before it."""

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer._arrays import host
+from mercer._base.arrays import host
 from mercer.decoders import Candidates, FixedPoint, Gradient
 from mercer.features import (
     IncompleteCholesky,

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
-from mercer import KernelDependency, KernelDependencyCV, _memory
+from mercer import KernelDependency, KernelDependencyCV
+from mercer._base import memory as _memory
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Function, Laplacian, Linear, Matern, Polynomial
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix

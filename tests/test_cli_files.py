@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from mercer.app.cli import main, options
 from mercer.auto.tables.content import FORMATS
-from mercer.cli import main, options
 
 
 @pytest.fixture

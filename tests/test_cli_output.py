@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import mercer
 from hostile.mutations import Members
 from mercer import AutoDependency
-from mercer.cli import main
-from mercer.cli.terminal import shown
+from mercer.app.cli import main
+from mercer.app.cli.terminal import shown
 from mercer.tables import read
 
 ROWS = "".join(f"{i},{2 * i + 1},{'ab'[i % 2]}\n" for i in range(12))
@@ -47,7 +47,7 @@ def run(*arguments, code=0, input=None):
 @pytest.fixture
 def process(forks):
     """Run the command in a process of its own, after a line of code that changes its streams."""
-    start = "import os, resource, sys\n{}\nfrom mercer.cli import main\nmain()"
+    start = "import os, resource, sys\n{}\nfrom mercer.app.cli import main\nmain()"
     return lambda *arguments, given: forks(start.format(given), *arguments)
 
 

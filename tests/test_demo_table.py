@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mercer import AutoDependency, load
-from mercer.demo.plain import plain
-from mercer.demo.table import Tables
+from mercer.app.page.plain import plain
+from mercer.app.page.table import Tables
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

@@ -9,14 +9,14 @@ import pytest
 import mercer
 
 LATER = ["numba", "matplotlib", "rich", "click", "networkx", "ot", "rdkit", "rapidfuzz", "torch",
-         "sklearn.metrics", "sklearn.callback", "mercer.tables", "mercer.cli"]  # fmt: skip
+         "sklearn.metrics", "sklearn.callback", "mercer.tables", "mercer.app.cli"]  # fmt: skip
 AT_NO_START = ["numpy", "scipy", "sklearn", "pandas", "numba", "rich", "joblib", "matplotlib",
                "mercer.kernels", "mercer.estimators", "mercer.auto", "mercer.tables"]  # fmt: skip
 STARTS = {
     "import": "import mercer",
-    "help": "from click.testing import CliRunner; from mercer.cli import main\n"
+    "help": "from click.testing import CliRunner; from mercer.app.cli import main\n"
     "assert CliRunner().invoke(main, ['--help']).exit_code == 0",
-    "help of fit": "from click.testing import CliRunner; from mercer.cli import main\n"
+    "help of fit": "from click.testing import CliRunner; from mercer.app.cli import main\n"
     "assert CliRunner().invoke(main, ['fit', '--help']).exit_code == 0",
 }
 PACKAGES = ["kernels", "operators", "features", "decoders", "estimators", "solvers", "sources",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer._loops import compiled, inlined, parallel
+from mercer._base.loops import compiled, inlined, parallel
 
 
 def entry(array, index):

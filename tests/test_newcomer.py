@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mercer.cli import main
+from mercer.app.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency
-from mercer._arrays import object_array
+from mercer._base.arrays import object_array
 from mercer.features import Nystroem
 from mercer.kernels import RBF
 from mercer.sources import Stream

@@ -8,7 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
-from mercer import KernelDependency, KernelDependencyCV, _loops, _threads
+from mercer import KernelDependency, KernelDependencyCV
+from mercer._base import loops as _loops
+from mercer._base import threads as _threads
 from mercer.features import Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Spectrum, Subsequences, WeightedDegree
 from mercer.solvers._tridiagonal_loops import inverse_diagonals

@@ -20,7 +20,7 @@ import numpy as np
 from click.testing import CliRunner
 
 import mercer
-from mercer.cli import main as command_line
+from mercer.app.cli import main as command_line
 
 README = Path(__file__).parents[1] / "README.md"
 MODULES = {
@@ -52,7 +52,7 @@ def cases() -> list[tuple[str, Callable[[], Any]]]:
 
     graphs = [(np.ones((n, n)), ["a"] * n) for n in range(1, 13)]
     return [
-        ("demo", mercer.demo.serve),
+        ("demo", mercer.app.page.serve),
         ("demo", lambda: run("demo")),
         ("excel", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.xlsx")),
         ("excel", lambda: run("fit", "table.xlsx")),

@@ -1,6 +1,6 @@
 """``python -m mercer`` is the command line, where the script `mercer` is not on the path."""
 
-from .cli import main
+from .app.cli import main
 
 if __name__ == "__main__":
     main(prog_name="python -m mercer")

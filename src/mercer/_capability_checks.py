@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Items, count, host, like, take
+from ._base.arrays import Items, count, host, like, take
 from .kernels import Kernel
 from .kernels.capabilities import ItemGradient
 from .kernels.distances import squared

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import metrics, spaces
-from ._arrays import Items
+from ._base.arrays import Items
 from .kernels import (
     L2,
     RBF,

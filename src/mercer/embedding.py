@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._arrays import Array, Items, blocks, count, like, namespace, take
-from ._from_file import FromFile
+from ._base.arrays import Array, Items, blocks, count, like, namespace, take
+from ._base.from_file import FromFile
 from .features import Explicit, FeatureMap
 from .kernels import Kernel
 

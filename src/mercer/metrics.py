@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _overlap
-from ._arrays import Array, Items, count, host, refuse_empty, take
-from ._extras import require
+from ._base import overlap as _overlap
+from ._base.arrays import Array, Items, count, host, refuse_empty, take
+from ._base.extras import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
 from .kernels.rankings import Hamming, Kendall, Spearman

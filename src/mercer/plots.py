@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._arrays import Items, count, host
-from ._extras import require
+from ._base.arrays import Items, count, host
+from ._base.extras import require
 from .sets import Ball, Band
 
 Axes = Any

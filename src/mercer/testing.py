@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ._arrays import Array, Items, as_items, count, dense, host, is_foreign, take
+from ._base.arrays import Array, Items, as_items, count, dense, host, is_foreign, take
+from ._base.symmetric import SymMatrix
 from ._capability_checks import IDENTITY, ROOT, check_capabilities
 from ._capability_checks import claim as _claim
 from ._capability_checks import close as _close
@@ -35,7 +36,6 @@ from .operators.separable import SpectralMoments
 from .persistence.reader import Reader
 from .persistence.writer import Writer
 from .spaces._equality import equal
-from .symmetric import SymMatrix
 
 
 def check_kernel(kernel: Kernel, items: Items) -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from loopback import on_loopback
 from mercer import datasets
-from mercer.cli import main
+from mercer.app.cli import main
 from mercer.datasets import WrongData, fetch, fetching
 from mercer.datasets._files import content_hash, file_hash
 

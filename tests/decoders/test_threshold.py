@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer._overlap import OVERLAPS
+from mercer._base.overlap import OVERLAPS
 from mercer.decoders import Direct, Threshold, natural
 from mercer.embedding import Embedding, OrthonormalFrame
 from mercer.features import Explicit

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from mercer import AutoDependency
-from mercer.cli import main
+from mercer.app.cli import main
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 import mercer
 import naive
-from mercer import KernelDependency, KernelDependencyCV, _memory
+from mercer import KernelDependency, KernelDependencyCV
+from mercer._base import memory as _memory
 from mercer.decoders import Candidates
 from mercer.features import IncompleteCholesky, KernelPCA, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Function, Linear

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer import KernelDependency, KernelDependencyCV, _memory
-from mercer._plan import GIB, SHARE, Sizes
+from mercer import KernelDependency, KernelDependencyCV
+from mercer._base import memory as _memory
+from mercer._base.plan import GIB, SHARE, Sizes
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
 from mercer.losses import Huber

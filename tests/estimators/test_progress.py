@@ -82,7 +82,7 @@ def test_interrupted_transducers(verbose, monkeypatch):
 
 
 def test_older_versions_of_scikit_learn_have_no_callbacks(monkeypatch, pairs):
-    monkeypatch.setattr("mercer._progress.find_spec", lambda name: None)
+    monkeypatch.setattr("mercer._base.progress.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="callbacks from 1.9 on"):
         KernelDependency().set_callbacks(Counts())
 

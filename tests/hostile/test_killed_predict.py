@@ -10,7 +10,7 @@ KILLS = 24
 SCRIPT = """
 import json, os, random, signal, sys
 from pathlib import Path
-from mercer.cli import main
+from mercer.app.cli import main
 
 def child(last):
     '''Predict in a process of its own, and kill it at an event; return the number of events.'''

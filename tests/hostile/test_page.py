@@ -13,8 +13,8 @@ from http.client import HTTPConnection
 
 import pytest
 
-from mercer.demo import connection as limits
-from mercer.demo import server as page
+from mercer.app.page import connection as limits
+from mercer.app.page import server as page
 
 REQUESTS = 500 * (20 if os.environ.get("MERCER_HOSTILE") == "long" else 1)
 PATHS = ["/", "/digits/some", "/digits/complete", "/words/some", "/strings/learn",

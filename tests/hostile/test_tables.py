@@ -15,10 +15,10 @@ import zipfile
 import numpy as np
 from click.testing import CliRunner
 
+from mercer.app.cli import main
 from mercer.auto.inputs import Inputs
 from mercer.auto.kinds.guess import OUTPUTS
 from mercer.auto.outputs import Outputs
-from mercer.cli import main
 from mercer.tables import BadTable, Table, read
 
 LONG = os.environ.get("MERCER_HOSTILE") == "long"

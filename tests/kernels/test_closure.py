@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer._arrays import count, take
-from mercer._parameters import same
+from mercer._base.arrays import count, take
+from mercer._base.parameters import same
 from mercer.decoders import Assignment, Borda, Candidates, Kemeny, Threshold, natural
 from mercer.embedding import Embedding, SpanFrame
 from mercer.kernels import Kendall, Labels, Normalized

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from mercer import KernelDependency
-from mercer._arrays import object_array
+from mercer._base.arrays import object_array
 from mercer.decoders import Candidates, Threshold
 from mercer.kernels import RBF, Gaussian, Labels, Linear, Normalized, Tanimoto
 

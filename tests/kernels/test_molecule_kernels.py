@@ -77,7 +77,7 @@ def test_bad_parameters(kernel, message):
 
 
 def test_a_missing_extra_is_named(monkeypatch):
-    from mercer import _extras
+    from mercer._base import extras as _extras
 
     monkeypatch.setattr(_extras, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "mercer\[molecules\]"'):

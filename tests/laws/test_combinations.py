@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from mercer import KernelDependency, kernels, load, save
-from mercer._arrays import count, take
+from mercer._base.arrays import count, take
 from mercer.decoders import natural
 from mercer.defaults import TABLE, default_kernel, evaluate
 from mercer.spaces import Space

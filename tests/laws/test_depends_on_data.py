@@ -5,10 +5,10 @@ import pytest
 from sklearn.base import clone
 
 import registry
-from mercer._arrays import count, dense, host, take
+from mercer._base.arrays import count, dense, host, take
+from mercer._base.symmetric import SymMatrix
 from mercer.kernels import RBF
 from mercer.operators import Local, Moments, Patchwise, Shared, as_operator_kernel
-from mercer.symmetric import SymMatrix
 
 KERNELS = registry.KERNELS + registry.MORE_KERNELS
 FEATURES = registry.FEATURES + registry.MORE_FEATURES

@@ -7,7 +7,7 @@ from sklearn.base import clone
 import registry
 from mercer import KernelDependency, KernelDependencyCV
 from mercer import decoders as d
-from mercer._arrays import count, host, take
+from mercer._base.arrays import count, host, take
 from mercer.kernels import RBF, Labels, Positions, Spectrum
 
 GIVEN = [

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import mercer
 from mercer import AutoDependency
-from mercer.cli import main
+from mercer.app.cli import main
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 

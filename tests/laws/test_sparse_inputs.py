@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer import kernels as k
-from mercer._arrays import host
+from mercer._base.arrays import host
 from registry import INDICATORS, KERNELS, MORE_KERNELS, POSITIVE
 from tolerances import IDENTITY
 

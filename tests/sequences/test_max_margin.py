@@ -430,7 +430,7 @@ def test_bad_input_to_predict_is_named(words):
 
 
 def test_a_fit_without_room_is_refused(words, monkeypatch):
-    monkeypatch.setattr("mercer._memory.available", lambda: 1000.0)
+    monkeypatch.setattr("mercer._base.memory.available", lambda: 1000.0)
     with pytest.raises(
         MemoryError, match=r"exact fit of \d+ places.*RandomPivotedCholesky\(rank=\d+\);"
     ):

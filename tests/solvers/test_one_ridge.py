@@ -8,7 +8,7 @@ import pytest
 
 from laws.cases import PROBLEMS, TELLING, crossed, off, posed, size
 from mercer import KernelDependency
-from mercer._linalg import tridiagonalized
+from mercer._base.linalg import tridiagonalized
 from mercer.decoders import Candidates
 from mercer.embedding import SpanFrame
 from mercer.kernels import RBF, VectorKernel

@@ -369,7 +369,7 @@ def test_exact_coordinates_are_refused(pairs):
 
 
 def test_moments_that_have_no_room(pairs, monkeypatch):
-    monkeypatch.setattr("mercer._memory.available", lambda: 100.0)
+    monkeypatch.setattr("mercer._base.memory.available", lambda: 100.0)
     with pytest.raises(MemoryError, match="the moments of 3 input and 3 output coordinates"):
         KernelDependency(Linear()).fit([pairs])
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from mercer._arrays import host
-from mercer._linalg import congruent, spectral_norm
+from mercer._base.arrays import host
+from mercer._base.linalg import congruent, spectral_norm
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem
 from mercer.kernels import RBF, Linear
 from mercer.operators import Moments
@@ -75,7 +75,7 @@ MAPS = {
 @pytest.mark.parametrize("name", MAPS)
 def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng, monkeypatch):
     monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
-    monkeypatch.setattr("mercer._threads.MOST_ROWS", 7)
+    monkeypatch.setattr("mercer._base.threads.MOST_ROWS", 7)
     X, Y = rng.normal(size=(60, 3)) + 2, rng.normal(size=(60, 2)) + 5
     inputs = MAPS[name]().fit(Linear() if name == "explicit" else RBF(1.0), X)
     outputs = Explicit().fit(Linear(), Y)
@@ -94,7 +94,7 @@ def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng
 @pytest.mark.parametrize("center", [False, True])
 def test_weighted_moments_are_those_of_repeated_rows(center, steady, rng, monkeypatch):
     monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
-    monkeypatch.setattr("mercer._threads.MOST_ROWS", 7)
+    monkeypatch.setattr("mercer._base.threads.MOST_ROWS", 7)
     X, Y, times = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), np.arange(30) % 4
     inputs, outputs = Nystroem(landmarks=X[:8]).fit(RBF(1.0), X), Explicit().fit(Linear(), Y)
     gathering = Gathering.of(inputs, outputs, X, Y, center)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from mercer._arrays import object_array
+from mercer._base.arrays import object_array
 from mercer.sources import Sample
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer._arrays import count
+from mercer._base.arrays import count
 from mercer.decoders import Candidates, Decoder, natural
 from mercer.defaults import default_kernel, evaluate
 from mercer.embedding import Embedding, SpanFrame

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from mercer import AutoDependency
+from mercer.app.cli import main
 from mercer.auto.kinds.guess import output_kind
 from mercer.auto.outputs import Outputs
 from mercer.auto.tables.content import RATIO, SMALL
-from mercer.cli import main
 from mercer.tables import BadTable, read, write
 
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
-from .._arrays import Items, host
+from .._base.arrays import Items, host
 from ..embedding import Embedding
 from ..estimators import RegressorDependency
 from ..estimators.choice import calibrated

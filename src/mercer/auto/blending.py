@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from .._arrays import Items, count
+from .._base.arrays import Items, count
 from ..decoders import Borda, Decoder, ExpectedF1
 from ..defaults import evaluate
 from ..estimators import Blend

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA
 
-from .._arrays import Items
+from .._base.arrays import Items
 from ..estimators.default_kernels import are_curves, are_sentences
 from ..kernels import (
     RBF,

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._arrays import Items
-from .._parameters import parameters
+from .._base.arrays import Items
+from .._base.parameters import parameters
 from ..estimators.base import warn_if_constant
 from ..estimators.doubts import doubts_of
 from ..estimators.pairs import group_labels, sample_weights

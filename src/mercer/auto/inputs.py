@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from .._arrays import object_array
+from .._base.arrays import object_array
 from .kinds.cells import check_smiles
 from .kinds.guess import input_kind, known
 from .kinds.labels import LabelCells

@@ -15,8 +15,8 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items
-from .._from_file import FromFile, Reducible
+from .._base.arrays import Items
+from .._base.from_file import FromFile, Reducible
 from ..estimators.choice import Made, Told, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._arrays import Items
-from .._from_file import FromFile
+from .._base.arrays import Items
+from .._base.from_file import FromFile
 from ..sequences import SequenceTransducer
 from .inputs import Inputs
 from .outputs import Outputs

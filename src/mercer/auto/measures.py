@@ -13,7 +13,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.tree import DecisionTreeRegressor
 
 from .. import metrics
-from .._arrays import Items
+from .._base.arrays import Items
 from ..defaults import evaluate
 from ..embedding import Embedding
 from ..estimators.probabilities import Probabilities

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
-from .._arrays import Items, object_array
+from .._base.arrays import Items, object_array
 from ..decoders import Candidates, Decoder, Threshold
 from ..defaults import default_kernel, evaluate
 from ..kernels import Kernel, Linear, Mapped

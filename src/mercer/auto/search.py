@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count, take
+from .._base.arrays import Items, count, take
 from ..estimators import Blend, ForestDependency, KernelDependencyCV
 from ..estimators.choice import some_rows
 from ..estimators.forest import DIRECTIONS

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import NO_ARCHIVE
+from .._base.files import NO_ARCHIVE
 
 
 class DataNotFound(FileNotFoundError):

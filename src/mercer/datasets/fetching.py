@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from .._extras import require
-from .._files import replacing
+from .._base.extras import require
+from .._base.files import replacing
 from ._files import WrongData, content_hash, data_folder
 from .faces import USPS_CONTENT
 from .label_sets import LABEL_RANKING, RANKING_CONTENT

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._arrays import object_array
+from .._base.arrays import object_array
 from ._files import find
 
 SPECTRA_HASH = "50b2d23bb1fc86261fd46ff71131f8bc0861b1b2c2ed1d4e1357b6f3171f7359"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._arrays import object_array
+from .._base.arrays import object_array
 from ._files import arrays, find, rows
 
 NAMES = {

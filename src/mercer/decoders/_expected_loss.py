@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, dense, host, object_array, take
-from .._extras import require
-from .._overlap import OVERLAPS
+from .._base.arrays import Items, blocks, count, dense, host, object_array, take
+from .._base.extras import require
+from .._base.overlap import OVERLAPS
 from ..kernels import Kendall, Kernel, Labels, Spearman
 from ..kernels._sequences import as_given
 from .rankings import Borda, Kemeny

@@ -9,7 +9,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .._loops import compiled, parallel
+from .._base.loops import compiled, parallel
 
 SUBSETS = 16
 """Up to this many labels all subsets are gone through."""

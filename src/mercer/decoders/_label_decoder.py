@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, is_foreign, like, take
+from .._base.arrays import Items, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
 from .base import Decoder, unsuited

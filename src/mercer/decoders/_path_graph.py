@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._checks import Limits, indices, must, offsets
+from .._base.checks import Limits, indices, must, offsets
 from ..kernels._ngrams import NGrams
 
 LARGEST = 2_000_000

@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .._loops import compiled, parallel
+from .._base.loops import compiled, parallel
 
 Paths = namedtuple("Paths", "starts target chain roots worth kappa bonus")
 """The graph that is searched, as in `PathGraph`; the price w_m of n-grams of m symbols, what of it

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from array_api_compat import device
 
-from .._arrays import Array, blocks, host, is_foreign, like, namespace
+from .._base.arrays import Array, blocks, host, is_foreign, like, namespace
 
 POINTS, CANDIDATES = 1024, 2048
 """Scores that are in memory at once: 16 MiB of them, enough for full speed of the product."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, host
+from .._base.arrays import Items, blocks, host
 from ..embedding import Embedding
 
 POINTS = 256

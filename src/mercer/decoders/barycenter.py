@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, host, object_array
-from .._checks import Limits, bounded
-from .._extras import require
-from .._parameters import parameters
+from .._base.arrays import Items, blocks, host, object_array
+from .._base.checks import Limits, bounded
+from .._base.extras import require
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, Items, namespace
+from .._base.arrays import Array, Items, namespace
 from ..embedding import Embedding
 from ..kernels import Kernel
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, count, host, part, take
-from .._parameters import parameters
+from .._base.arrays import Items, count, host, part, take
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import LabelSets, Rankings, Sequences, Space

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import (
+from .._base.arrays import (
     Array,
     Items,
     blocks,
@@ -17,9 +17,9 @@ from .._arrays import (
     part,
     take,
 )
-from .._extras import require
-from .._from_file import Reducible
-from .._parameters import parameters
+from .._base.extras import require
+from .._base.from_file import Reducible
+from .._base.parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, appended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, host, is_foreign, like, take
+from .._base.arrays import Array, Items, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import L2, Hellinger, Kernel, Linear
 from .base import Decoder, features, restore, unsuited

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Items, blocks
+from .._base.arrays import Items, blocks
 from ..embedding import Embedding
 from ._label_decoder import LabelDecoder
 from .base import Ranked

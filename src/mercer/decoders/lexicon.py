@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, take
-from .._parameters import parameters
+from .._base.arrays import Items, host, take
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import Sequences

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, object_array, take
-from .._checks import Limits, bounded, finite, must
-from .._parameters import parameters, whole
+from .._base.arrays import Items, object_array, take
+from .._base.checks import Limits, bounded, finite, must
+from .._base.parameters import parameters, whole
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, host, namespace, object_array, take
+from .._base.arrays import Items, blocks, count, host, namespace, object_array, take
 from ..embedding import Embedding, OrthonormalFrame
 from ..kernels import Kernel
 from .base import Ranked

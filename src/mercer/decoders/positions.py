@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Items, object_array
-from .._checks import Limits, array, bounded, must
-from .._parameters import parameters
+from .._base.arrays import Items, object_array
+from .._base.checks import Limits, array, bounded, must
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
 from ._targets import automatic, best_of, lengths, targets

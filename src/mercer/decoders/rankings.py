@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._arrays import Items, blocks, host
-from .._parameters import parameters
+from .._base.arrays import Items, blocks, host
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 
-from .._arrays import Array, Items, host, like, namespace, one, put, take
-from .._checks import Limits, bounded
-from .._parameters import parameters
+from .._base.arrays import Array, Items, host, like, namespace, one, put, take
+from .._base.checks import Limits, bounded
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, dense, host
-from .._overlap import OVERLAPS
-from .._parameters import parameters
+from .._base.arrays import Items, dense, host
+from .._base.overlap import OVERLAPS
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ._label_decoder import LabelDecoder

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, object_array
-from .._parameters import parameters
+from .._base.arrays import Items, host, object_array
+from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Normalized, Productions
 from ..kernels._joint_items import first_form

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._arrays import (
+from .._base.arrays import (
     Array,
     Items,
     blocks,
@@ -30,9 +30,9 @@ from .._arrays import (
     own_copy,
     part,
 )
-from .._from_file import MARK, FromFile, Reducible
-from .._parameters import whole
-from .._progress import WATCHERS, Observed, observed, untold
+from .._base.from_file import MARK, FromFile, Reducible
+from .._base.parameters import whole
+from .._base.progress import WATCHERS, Observed, observed, untold
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected

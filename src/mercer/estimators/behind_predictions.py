@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
-from .._parameters import whole
+from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
+from .._base.parameters import whole
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel, Linear, as_kernel
 from ..solvers.weights import LeastWeights

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, count, host
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, host
+from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, host, take
+from .._base.arrays import Items, blocks, count, host, take
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists

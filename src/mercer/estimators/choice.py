@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from .._arrays import Items, host
-from .._parameters import fingerprint
+from .._base.arrays import Items, host
+from .._base.parameters import fingerprint
 from ..decoders import Decoder
 from ..defaults import evaluate
 from ..embedding import Embedding

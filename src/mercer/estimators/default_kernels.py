@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Items, count, host, is_foreign
+from .._base.arrays import Items, count, host, is_foreign
 from ..kernels import (
     RBF,
     Kernel,

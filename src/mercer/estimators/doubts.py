@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import count, dense, host
+from .._base.arrays import count, dense, host
 from ..problem import Problem
 from ..spaces import LabelSets
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items
-from .._memory import available
-from .._plan import SMALL
+from .._base.arrays import Array, Items
+from .._base.memory import available
+from .._base.plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, Spectral, factor

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from .._arrays import Items, host
-from .._parameters import parameters, whole
+from .._base.arrays import Items, host
+from .._base.parameters import parameters, whole
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel

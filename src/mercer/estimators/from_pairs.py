@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Items, count
-from .._parameters import boolean
+from .._base.arrays import Items, count
+from .._base.parameters import boolean
 from ..features import FeatureMap, check_map
 from ..kernels import Kernel, as_kernel
 from ..kernels.wrapper import OnDevice, on_device

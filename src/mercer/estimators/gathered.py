@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count
-from .._parameters import boolean
-from .._plan import require_moments
+from .._base.arrays import Items, count
+from .._base.parameters import boolean
+from .._base.plan import require_moments
 from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
 from ..kernels.wrapper import on_device

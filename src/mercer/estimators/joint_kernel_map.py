@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, host, like, take
-from .._parameters import parameters, positive, whole
+from .._base.arrays import Array, Items, count, host, like, take
+from .._base.parameters import parameters, positive, whole
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..kernels import Kernel, as_kernel

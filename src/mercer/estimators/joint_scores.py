@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from .._arrays import Array, Items, count, object_array
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, object_array
+from .._base.parameters import parameters
 from ..embedding import Frame
 from ..features import FeatureMap
 from ..kernels import Kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count, host
+from .._base.arrays import Items, count, host
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..losses import tau_risk

@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._arrays import Items, own_copy
-from .._from_file import guarded
-from .._parameters import parameters
+from .._base.arrays import Items, own_copy
+from .._base.from_file import guarded
+from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels.base import as_output_kernel

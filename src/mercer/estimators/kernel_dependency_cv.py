@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, take
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, take
+from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..losses import Loss

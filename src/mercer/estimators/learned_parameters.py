@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from .._arrays import namespace
+from .._base.arrays import namespace
 from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, host, like, namespace, take
-from .._parameters import boolean, parameters, positive, whole
+from .._base.arrays import Array, Items, count, host, like, namespace, take
+from .._base.parameters import boolean, parameters, positive, whole
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import Explicit

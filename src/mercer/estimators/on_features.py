@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count, take
-from .._parameters import whole
+from .._base.arrays import Items, count, take
+from .._base.parameters import whole
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame
 from ..features import FeatureMap

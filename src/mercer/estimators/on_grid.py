@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, like, namespace
+from .._base.arrays import Array, Items, like, namespace
 from ..kernels import Linear
 from ..operators.windows import like_index
 from ..solvers.place_moments import PlaceMap, joined

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, count, take
-from .._parameters import same
+from .._base.arrays import Items, count, take
+from .._base.parameters import same
 from ..kernels.base import as_output_kernel
 from ..problem import repeats
 

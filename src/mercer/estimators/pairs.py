@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, concatenated, count, host, take
+from .._base.arrays import Items, concatenated, count, host, take
 from ..kernels import as_kernel
 from ..operators import OperatorKernel, Separable
 

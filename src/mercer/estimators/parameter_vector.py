@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host
+from .._base.arrays import host
 
 RANGE = log(1e6)
 """How far the logarithm of a parameter may move from its start."""

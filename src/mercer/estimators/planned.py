@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from .._arrays import Items
-from .._parameters import whole
-from .._plan import Plan, Sizes
+from .._base.arrays import Items
+from .._base.parameters import whole
+from .._base.plan import Plan, Sizes
 from ..kernels.base import as_output_kernel
 from ..operators import Covariance
 from ..solvers.route import plan, plan_of

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, host, like, namespace
+from .._base.arrays import Array, Items, host, like, namespace
+from .._base.symmetric import SymMatrix
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
@@ -16,7 +17,6 @@ from ..problem import Problem, Side, Want
 from ..solvers import Refused, factor
 from ..solvers.route import cholesky_posterior
 from ..solvers.spectral import Spectral
-from ..symmetric import SymMatrix
 from .fitted import Fitted
 
 KINDS = ("outputs", "directions", "total")

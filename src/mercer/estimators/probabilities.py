@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.base import BaseEstimator
 
-from .._arrays import Items, dense, host, object_array
+from .._base.arrays import Items, dense, host, object_array
 from ..embedding import Embedding
 from ..spaces import Classes, LabelSets
 

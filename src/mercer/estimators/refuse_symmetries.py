@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel
 
-from .._arrays import Items, host, take
+from .._base.arrays import Items, host, take
 from ..operators import OperatorKernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, namespace
+from .._base.arrays import Items, namespace
 from ..embedding import Embedding
 from ..losses import Loss
 from ..operators import OperatorKernel

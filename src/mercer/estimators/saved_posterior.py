@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, like
+from .._base.arrays import Array, Items, like
 from ..solvers import Refused
 from .posterior import Posterior, check_asked, summed
 

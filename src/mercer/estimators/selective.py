@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Items, host
+from .._base.arrays import Items, host
 from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import Kernel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from .._arrays import host
+from .._base.arrays import host
 from ..embedding import Frame
 
 HUBER, STEPS = 1.345, 8

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace, take
-from .._extras import require
-from .._linalg import PositiveDefinite, ridged
+from .._base.arrays import Array, Items, count, host, like, namespace, take
+from .._base.extras import require
+from .._base.linalg import PositiveDefinite, ridged
+from .._base.symmetric import eigh
 from ..kernels import Mapped
 from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import is_module
 from ..operators import Separable, as_operator_kernel
 from ..solvers.inverse_slopes import left_out_parts
-from ..symmetric import eigh
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 

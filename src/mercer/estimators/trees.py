@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 from sklearn import config_context
 
-from .._arrays import Array, Items, blocks, compressed_rows, dense, host
-from .._checks import Limits, array, indices, must
-from .._parameters import parameters
+from .._base.arrays import Array, Items, blocks, compressed_rows, dense, host
+from .._base.checks import Limits, array, indices, must
+from .._base.parameters import parameters
 from ..features import FeatureMap
 from ..kernels import Kernel
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._arrays import Items
+from .._base.arrays import Items
 from ..kernels import RBF
 from ..operators import OperatorKernel
 from ..problem import Problem

@@ -10,12 +10,12 @@ import numpy as np
 from array_api_compat import device
 from scipy.linalg.blas import dtrsm
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
-from .._linalg import PositiveDefinite, solve_triangular
-from .._plan import require_low_rank
-from .._threads import cores, striped
+from .._base.arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
+from .._base.linalg import PositiveDefinite, solve_triangular
+from .._base.plan import require_low_rank
+from .._base.symmetric import EPS
+from .._base.threads import cores, striped
 from ..kernels import Kernel
-from ..symmetric import EPS
 
 ROWS = 8192
 """Rows of the factor that are computed at once, because kernels copy their arguments."""

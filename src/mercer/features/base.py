@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, Items, namespace
+from .._base.arrays import Array, Items, namespace
 from ..kernels import Kernel
 
 

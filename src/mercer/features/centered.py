@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .._arrays import Array, Items
+from .._base.arrays import Array, Items
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from .._arrays import Array, Items, take
-from .._parameters import parameters
+from .._base.arrays import Array, Items, take
+from .._base.parameters import parameters
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, dense, is_foreign, like, namespace, take
-from .._linalg import PositiveDefinite, ridged
+from .._base.arrays import Array, Items, dense, is_foreign, like, namespace, take
+from .._base.linalg import PositiveDefinite, ridged
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
 from .landmarks import check_rank

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, count, dense, like, namespace
-from .._linalg import spectral_norm, times
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, dense, like, namespace
+from .._base.linalg import spectral_norm, times
+from .._base.parameters import parameters
+from .._base.symmetric import eigh
 from ..kernels import Kernel
-from ..symmetric import eigh
 from .base import FeatureMap
 
 FEW = 256

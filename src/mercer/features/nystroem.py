@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, like, namespace, part, take
-from .._linalg import PositiveDefinite, solve_triangular
-from .._parameters import parameters
-from .._plan import require_low_rank
-from .._threads import rows_at_once, striped
+from .._base.arrays import Array, Items, count, like, namespace, part, take
+from .._base.linalg import PositiveDefinite, solve_triangular
+from .._base.parameters import parameters
+from .._base.plan import require_low_rank
+from .._base.symmetric import EPS, eigh
+from .._base.threads import rows_at_once, striped
 from ..kernels import Kernel
-from ..symmetric import EPS, eigh
 from .landmarks import LandmarkMap, check_rank
 
 CONDITION = 1e3

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, host, like, namespace, take
-from .._linalg import solve_triangular
-from .._parameters import non_negative, parameters, whole
+from .._base.arrays import Array, Items, host, like, namespace, take
+from .._base.linalg import solve_triangular
+from .._base.parameters import non_negative, parameters, whole
 from ..kernels import Kernel
 from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank

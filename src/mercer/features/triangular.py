@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from .._arrays import Array, Items, count, host, is_foreign, like, namespace, put, take
-from .._linalg import PositiveDefinite, solve_triangular
+from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, put, take
+from .._base.linalg import PositiveDefinite, solve_triangular
+from .._base.symmetric import EPS, INDEFINITE, eigh
 from ..kernels import Kernel
-from ..symmetric import EPS, INDEFINITE, eigh
 from .base import FeatureMap
 from .landmarks import LandmarkMap, Spanned
 

@@ -4,7 +4,7 @@ A comes by rows (CSR) and B by columns (CSC), so that only shared features are v
 is dense, and written at once.
 """
 
-from .._loops import parallel
+from .._base.loops import parallel
 
 
 @parallel

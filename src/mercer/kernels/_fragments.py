@@ -3,7 +3,7 @@
 import numpy as np
 from numba import uint64
 
-from .._loops import compiled, parallel
+from .._base.loops import compiled, parallel
 
 
 @compiled

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, object_array
-from .._checks import DamagedModel, Limits, must
-from .._from_file import Reducible
+from .._base.arrays import Items, as_items, object_array
+from .._base.checks import DamagedModel, Limits, must
+from .._base.from_file import Reducible
 from ..spaces.graphs import Edges, read_graph
 from ._bags import hashed
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from .._arrays import Items, count, object_array, one
+from .._base.arrays import Items, count, object_array, one
 
 
 class JointItem:

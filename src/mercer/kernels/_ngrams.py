@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Items
-from .._checks import Limits, bounded, indices, must
+from .._base.arrays import Items
+from .._base.checks import Limits, bounded, indices, must
 from ._sequences import Alphabet, Codes
 
 Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, object_array
-from .._checks import Limits, must
+from .._base.arrays import Items, object_array
+from .._base.checks import Limits, must
 from ..spaces.sequences import all_texts, as_sequences, described  # noqa: F401 (others import them here)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._loops import compiled, parallel
+from .._base.loops import compiled, parallel
 
 
 @parallel

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, object_array
-from .._checks import Limits, array, indices, must, offsets
+from .._base.arrays import Items, as_items, object_array
+from .._base.checks import Limits, array, indices, must, offsets
 from ._bags import hashed, mixed
 
 TOKEN = re.compile(r"[()]|[^\s()]+")

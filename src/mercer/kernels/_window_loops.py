@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._loops import compiled, parallel
+from .._base.loops import compiled, parallel
 
 SEED = np.uint64(0x243F6A8885A308D3)
 OUTSIDE = 1 << 40

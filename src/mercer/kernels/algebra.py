@@ -10,8 +10,8 @@ from typing import Any
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items
-from .._parameters import same
+from .._base.arrays import Array, Items
+from .._base.parameters import same
 from ._joint_items import are_joint, joined, same_items, separated
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial

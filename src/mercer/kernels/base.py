@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, _clone_parametrized
 
-from .._arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
+from .._base.arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
 from ..spaces import Opaque, Space, Vectors
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from .._arrays import Array, Items, namespace
+from .._base.arrays import Array, Items, namespace
 
 Function = Callable[[Any], Any]
 

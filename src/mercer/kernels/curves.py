@@ -6,10 +6,10 @@ import numpy as np
 import scipy.linalg
 from scipy.integrate import simpson
 
-from .._arrays import Array, Items, like, namespace
-from .._parameters import non_negative, parameters
-from ..curves import as_grid
+from .._base.arrays import Array, Items, like, namespace
+from .._base.parameters import non_negative, parameters
 from ..spaces import Curves
+from ..spaces.resample import as_grid
 from .base import Linear
 from .capabilities import ItemGradient
 from .gradients import ParameterGradient, slope
@@ -104,7 +104,7 @@ class L2(CurveKernel):
     smoothing
         λ ≥ 0: curves are compared after smoothing, argmin_s ∫(f - s)² + λ∫s''². For inputs: it can
         be chosen like any other parameter of a kernel. Smooth outputs beforehand
-        (`mercer.curves.Resample`).
+        (`mercer.spaces.Resample`).
     rule
         "trapezoid", or "simpson", exact for parabolas.
 

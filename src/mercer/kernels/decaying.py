@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._parameters import positive
+from .._base.parameters import positive
 from .base import Kernel
 from .gradients import analytic
 

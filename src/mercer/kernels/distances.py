@@ -11,7 +11,7 @@ from array_api_compat import device, is_cupy_array, is_torch_array
 from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 
-from .._arrays import (
+from .._base.arrays import (
     Array,
     blocks,
     count,
@@ -24,8 +24,8 @@ from .._arrays import (
     sqnorms,
     take,
 )
-from .._parameters import positive
-from .._threads import MANY, in_passes
+from .._base.parameters import positive
+from .._base.threads import MANY, in_passes
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items
+from .._base.arrays import Array, Items
 from ..spaces import Fields
 from .linear_map import InnerProduct
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items
-from .._checks import Limits, bounded, is_whole
-from .._extras import require
-from .._parameters import parameters
+from .._base.arrays import Array, Items
+from .._base.checks import Limits, bounded, is_whole
+from .._base.extras import require
+from .._base.parameters import parameters
 from ..spaces import Molecules
 from ._bags import Bags, inner, matrices, sqnorms
 from .base import Kernel

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._arrays import Array, Items, count, is_foreign, namespace, take
-from .._linalg import check_gram
+from .._base.arrays import Array, Items, count, is_foreign, namespace, take
+from .._base.linalg import check_gram
 from ..spaces import GramRows, Indices
 from .base import Kernel, as_float
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, host, namespace
+from .._base.arrays import Array, Items, host, namespace
 
 Values = dict[str, Any]
 """Numbers, or arrays of them, by the names that `set_params` takes."""

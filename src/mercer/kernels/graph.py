@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items
-from .._checks import Limits, bounded
-from .._parameters import parameters, whole
+from .._base.arrays import Array, Items
+from .._base.checks import Limits, bounded
+from .._base.parameters import parameters, whole
 from ..spaces import Graphs
 from ._bags import Bags, inner, mixed, sqnorms
 from ._graphs import Union, checked

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Array, Items, dense, host, is_foreign, like, namespace
+from .._base.arrays import Array, Items, dense, host, is_foreign, like, namespace
 from ._bags import over_shared
 from .base import VectorKernel
 from .capabilities import Features

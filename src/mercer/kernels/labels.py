@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, compressed_rows, dense, object_array
+from .._base.arrays import Array, Items, compressed_rows, dense, object_array
 from ..spaces import Classes, LabelSets
 from .base import Kernel, Linear, as_kernel
 from .capabilities import Features

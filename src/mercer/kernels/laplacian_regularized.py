@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, concatenated, count, host, is_foreign, like, namespace, take
-from .._parameters import field, non_negative, parameters, whole
+from .._base.arrays import (
+    Array,
+    Items,
+    concatenated,
+    count,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    take,
+)
+from .._base.parameters import field, non_negative, parameters, whole
 from .base import Kernel, as_kernel
 from .gradients import ParameterGradient, Values, added, total
 from .wrapper import Wrapper

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from .._arrays import Array, Items, host, is_foreign, like, namespace
+from .._base.arrays import Array, Items, host, is_foreign, like, namespace
 from .base import VectorKernel
 from .capabilities import Features, Fourier, ItemGradient
 

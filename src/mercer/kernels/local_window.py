@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Items, object_array, refuse_empty
-from .._checks import Limits, bounded
-from .._parameters import whole
+from .._base.arrays import Items, object_array, refuse_empty
+from .._base.checks import Limits, bounded
+from .._base.parameters import whole
 from ._sequences import Alphabet, Codes, as_sequences, described
 from .decaying import Decaying
 

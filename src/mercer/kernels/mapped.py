@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, Items, count, object_array
-from .._checks import Limits, bounded, must
-from .._from_file import Reducible
+from .._base.arrays import Array, Items, count, object_array
+from .._base.checks import Limits, bounded, must
+from .._base.from_file import Reducible
 from ..spaces import Opaque, Rows, Space
 from .base import Kernel
 from .capabilities import Features

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, as_items, object_array
-from .._checks import Limits, array, finite, must
-from .._parameters import parameters, positive
+from .._base.arrays import Array, Items, as_items, object_array
+from .._base.checks import Limits, array, finite, must
+from .._base.parameters import parameters, positive
 from ..spaces import Spectra
 from ..spaces.molecules import peaks
 from .base import Kernel

@@ -6,7 +6,7 @@ from functools import reduce
 from numbers import Real
 from typing import Any
 
-from .._arrays import Array, Items, power
+from .._base.arrays import Array, Items, power
 from .base import Kernel, Linear
 from .capabilities import Multiple
 from .gradients import ParameterGradient

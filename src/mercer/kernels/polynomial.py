@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Array, Items, dense, host, namespace, power, sqnorms
-from .._parameters import positive
+from .._base.arrays import Array, Items, dense, host, namespace, power, sqnorms
+from .._base.parameters import positive
 from .base import Kernel, VectorKernel
 from .capabilities import ItemGradient
 from .gradients import analytic

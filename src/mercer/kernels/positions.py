@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items
-from .._checks import Limits, bounded, must
+from .._base.arrays import Array, Items
+from .._base.checks import Limits, bounded, must
 from ..spaces import Sequences
 from ._bags import Bags, inner, numbered
 from ._sequences import Alphabet, Codes, as_given

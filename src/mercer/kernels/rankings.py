@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Items
+from .._base.arrays import Items
 from ..spaces import Rankings
 from ..spaces.rankings import as_rankings
 from .base import Kernel

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Items
-from .._checks import Limits, bounded
-from .._parameters import parameters, whole
+from .._base.arrays import Items
+from .._base.checks import Limits, bounded
+from .._base.parameters import parameters, whole
 from ..spaces import Sequences
 from ._bags import Bags, inner, numbered, sqnorms
 from ._ngrams import NGrams

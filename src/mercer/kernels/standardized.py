@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 from sklearn.base import clone
 
-from .._arrays import Array, Items, dense, host, like, namespace, sqnorms
-from .._parameters import positive, whole
+from .._base.arrays import Array, Items, dense, host, like, namespace, sqnorms
+from .._base.parameters import positive, whole
 from ..spaces import Vectors
 from .base import Kernel, Linear
 from .capabilities import Fourier, ItemGradient

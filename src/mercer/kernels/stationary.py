@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .._arrays import Array, Items, dense, like, namespace
-from .._parameters import parameters
+from .._base.arrays import Array, Items, dense, like, namespace
+from .._base.parameters import parameters
 from .base import VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
 from .distances import absolute, exp, fitted_scale, length_scale, scales_by_feature, squared

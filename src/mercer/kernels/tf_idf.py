@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from .._arrays import Array, Items, count, object_array
-from .._parameters import parameters, whole
+from .._base.arrays import Array, Items, count, object_array
+from .._base.parameters import parameters, whole
 from ..spaces import Sequences
 from .base import Kernel, as_kernel
 from .capabilities import Features

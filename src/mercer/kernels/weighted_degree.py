@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._checks import Limits, bounded
-from .._parameters import whole
+from .._base.checks import Limits, bounded
+from .._base.parameters import whole
 from ..spaces import Sequences
 from ._sequences import Alphabet, Codes
 from .base import Kernel

@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._arrays import Array, Items, dense, host
-from .._extras import require
+from .._base.arrays import Array, Items, dense, host
+from .._base.extras import require
 from .base import Kernel, as_kernel
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient, Values, added

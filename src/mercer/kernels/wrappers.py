@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from .._arrays import Array, Items, namespace, take
+from .._base.arrays import Array, Items, namespace, take
 from .base import Kernel
 from .capabilities import Features, Fourier, Multiple, Radial
 from .distances import exp, fitted_scale, length_scale, squared

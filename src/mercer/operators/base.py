@@ -7,9 +7,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array
+from .._base.arrays import Array
+from .._base.symmetric import SymMatrix
 from ..kernels import Kernel
-from ..symmetric import SymMatrix
 from .gradients import Terms
 from .moments import Moments
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, put, take
-from ..symmetric import SymMatrix
+from .._base.arrays import Array, like, namespace, put, take
+from .._base.symmetric import SymMatrix
 from .slots import Slots
 
 

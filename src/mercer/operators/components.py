@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, count, namespace, take
+from .._base.arrays import Array, Items, count, namespace, take
 from ..kernels.gradients import ParameterGradient
 from .block_gram import BlockGram
 from .coupled import CoupledKernel

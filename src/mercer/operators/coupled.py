@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count
+from .._base.arrays import Array, Items, count
+from .._base.symmetric import INDEFINITE
 from ..kernels import Kernel, Linear
-from ..symmetric import INDEFINITE
 from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel
 from .slots import Slots

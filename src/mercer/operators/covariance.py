@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from math import inf
 
-from .._arrays import Array, namespace
-from .._parameters import non_negative, parameters, positive
-from ..symmetric import SymMatrix
+from .._base.arrays import Array, namespace
+from .._base.parameters import non_negative, parameters, positive
+from .._base.symmetric import SymMatrix
 from .base import Operator
 from .gradients import Terms
 from .moments import Moments

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, dense, like, namespace, take
+from .._base.arrays import Array, Items, blocks, dense, like, namespace, take
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.distances import squared, typical
 from .block_gram import BlockGram

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, like
+from .._base.arrays import Array, like
 from ..kernels.gradients import ParameterGradient, added, total
 
 Terms = list[tuple[float, Array]]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, as_items, count, object_array, take
-from .._checks import Limits, bounded
+from .._base.arrays import Array, Items, as_items, count, object_array, take
+from .._base.checks import Limits, bounded
 from ..features import Explicit, FeatureMap
 from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items
+from .._base.arrays import Array, Items
 from ..kernels import Kernel
 from .block_gram import BlockGram
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import Array, like, namespace
-from .._linalg import ridged
-from .._parameters import field, parameters, positive, whole
-from ..symmetric import eigh
+from .._base.arrays import Array, like, namespace
+from .._base.linalg import ridged
+from .._base.parameters import field, parameters, positive, whole
+from .._base.symmetric import eigh
 from .base import Operator
 from .moments import Moments
 

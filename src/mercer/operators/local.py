@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._arrays import Array, Items, count, is_foreign, like, namespace
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, is_foreign, like, namespace
+from .._base.parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Array, host, is_foreign, like, namespace
-from .._linalg import check_gram
-from .._parameters import positive, whole
-from ..symmetric import SymMatrix, eigh
+from .._base.arrays import Array, host, is_foreign, like, namespace
+from .._base.linalg import check_gram
+from .._base.parameters import positive, whole
+from .._base.symmetric import SymMatrix, eigh
 from .base import Operator
 from .moments import Moments
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._arrays import Array
-from .._parameters import whole
-from ..symmetric import SymMatrix
+from .._base.arrays import Array
+from .._base.parameters import whole
+from .._base.symmetric import SymMatrix
 from .base import Operator
 from .gradients import Terms
 from .moments import Moments

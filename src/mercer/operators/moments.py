@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .._arrays import Array, blocks, is_foreign, namespace
-from .._linalg import congruent
-from .._threads import striped
-from ..symmetric import SymMatrix
+from .._base.arrays import Array, blocks, is_foreign, namespace
+from .._base.linalg import congruent
+from .._base.symmetric import SymMatrix
+from .._base.threads import striped
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Moments:
     --------
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Moments
-    >>> from mercer.symmetric import SymMatrix
+    >>> from mercer._base.symmetric import SymMatrix
     >>> V = np.array([[1.0, 0.0], [0.0, 2.0]])
     >>> moments = Moments(2, SymMatrix(np.eye(2)), V, SymMatrix(V @ V))
     >>> moments.n

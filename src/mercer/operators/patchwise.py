@@ -3,7 +3,7 @@ from __future__ import annotations
 from math import isqrt
 from typing import Any
 
-from .._arrays import Array
+from .._base.arrays import Array
 from ..kernels import Kernel, Linear
 from ..spaces import Fields
 from ..spaces.fields import Grid

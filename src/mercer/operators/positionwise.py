@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, blocks
-from .._checks import Limits, bounded
-from .._parameters import parameters
+from .._base.arrays import Array, Items, blocks
+from .._base.checks import Limits, bounded
+from .._base.parameters import parameters
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
 from .coupled import CoupledKernel

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, count, host, like, namespace
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, host, like, namespace
+from .._base.parameters import parameters
+from .._base.symmetric import SymMatrix, eigh
 from ..kernels import RBF, Kernel, as_kernel
-from ..symmetric import SymMatrix, eigh
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
 from .components import ComponentGram

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, Items, count, namespace
-from .._checks import Limits, bounded, must
-from .._parameters import parameters
+from .._base.arrays import Array, Items, count, namespace
+from .._base.checks import Limits, bounded, must
+from .._base.parameters import parameters
 from ..kernels import Kernel, as_kernel
 from ..kernels.fields import FieldL2
 from ..spaces import Fields

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, put, take
+from .._base.arrays import Array, like, namespace, put, take
 
 
 @dataclass(frozen=True)

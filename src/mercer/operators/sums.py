@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items
-from .._parameters import same
+from .._base.arrays import Array, Items
+from .._base.parameters import same
 from ..kernels import Kernel, as_kernel
 from ..spaces import Fields
 from .block_gram import BlockGram, SumGram

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._arrays import Array, blocks, like, namespace
+from .._base.arrays import Array, blocks, like, namespace
 from ..spaces.fields import Grid
 from .windows import like_index
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import hash as joblib_hash
 
-from .._arrays import Array, like, namespace
+from .._base.arrays import Array, like, namespace
 from ..spaces.fields import Grid
 
 

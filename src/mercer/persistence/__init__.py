@@ -14,8 +14,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .._checks import DamagedModel, Limits, must
-from .._files import replacing
+from .._base.checks import DamagedModel, Limits, must
+from .._base.files import replacing
 from .archive import FORMAT, TREE, Archive, Refused, write_archive
 from .parts import part_name, register
 from .reader import Reader

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._checks import DamagedModel, Limits, is_whole, must
-from .._memory import available
+from .._base.checks import DamagedModel, Limits, is_whole, must
+from .._base.memory import available
 
 FORMAT = 2
 """The only format that is read and written; raised when the meaning of a file changes."""

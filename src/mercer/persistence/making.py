@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._checks import Limits, is_whole, must
+from .._base.checks import Limits, is_whole, must
 
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",

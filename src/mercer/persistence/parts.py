@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from .._checks import must
+from .._base.checks import must
 
 FOLDERS = (
     "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",

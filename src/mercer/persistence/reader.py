@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._arrays import object_array
-from .._checks import DamagedModel, Limits, bounded, must
-from .._from_file import MARK, FromFile
+from .._base.arrays import object_array
+from .._base.checks import DamagedModel, Limits, bounded, must
+from .._base.from_file import MARK, FromFile
 from ..kernels.networks import with_arrays
 from .archive import Refused
 from .making import made

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arrays import host, is_foreign
-from .._from_file import MARK, Reducible
+from .._base.arrays import host, is_foreign
+from .._base.from_file import MARK, Reducible
 from ..kernels.networks import is_module
 from .making import slots
 from .parts import part_name

@@ -7,10 +7,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, blocks, host, object_array
-from .._checks import Limits, array, must
-from .._from_file import FromFile
-from .._parameters import non_negative, parameters, positive, whole
+from .._base.arrays import Items, blocks, host, object_array
+from .._base.checks import Limits, array, must
+from .._base.from_file import FromFile
+from .._base.parameters import non_negative, parameters, positive, whole
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given

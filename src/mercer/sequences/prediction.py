@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, object_array
-from .._checks import Limits, must
-from .._parameters import whole
+from .._base.arrays import Items, object_array
+from .._base.checks import Limits, must
+from .._base.parameters import whole
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match

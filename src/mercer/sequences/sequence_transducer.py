@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items
-from .._from_file import FromFile, Reducible
-from .._parameters import parameters
-from .._progress import Observed, Steps, observed
+from .._base.arrays import Items
+from .._base.from_file import FromFile, Reducible
+from .._base.parameters import parameters
+from .._base.progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
 from .prediction import TransducerPrediction

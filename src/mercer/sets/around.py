@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, like
+from .._base.arrays import Array, Items, host, like
 from ..decoders import Direct
 from ..embedding import Embedding
 from .scores import LeftOutScores, Moves, Score

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Items
+from .._base.arrays import Items
 from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Items, count
-from .._from_file import FromFile
-from .._parameters import parameters
+from .._base.arrays import Items, count
+from .._base.from_file import FromFile
+from .._base.parameters import parameters
 from ..estimators.pairs import group_labels, refuse_unequal, rows_of
 from .calibration import (
     CalibrationResult,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._arrays import Items, count
+from .._base.arrays import Items, count
 from ..estimators.posterior import Posterior
 from ..estimators.probabilities import Probabilities
 from ..estimators.ridge import RidgeEstimator

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items
+from .._base.arrays import Items
 from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
 from ..estimators.pairs import group_labels

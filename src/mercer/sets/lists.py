@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, object_array, one
+from .._base.arrays import Items, object_array, one
 from ..metrics import edit_distance, hamming_accuracy, sample_f1
 from ..spaces import Rankings
 from .scores import ListScore

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from .._arrays import Items, host
+from .._base.arrays import Items, host
 from ..decoders.base import Ranked
 from ..embedding import Embedding
 from ..estimators.base import StructuredEstimator

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, count
+from .._base.arrays import Items, count
 from .weights import category_weights, row_mass, row_weights, rows_by_category, weighted_quantile
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, count, host
+from .._base.arrays import Items, count, host
 from ..decoders import Direct
 from ..estimators.base import StructuredEstimator
 from ..estimators.behind_predictions import LeftOutPoints

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, Items, host, object_array, one, take
+from .._base.arrays import Array, Items, host, object_array, one, take
 from ..decoders.base import Ranked
 from ..embedding import Embedding
 from ..spaces import Space

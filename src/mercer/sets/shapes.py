@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, one
+from .._base.arrays import Items, host, one
 from ..kernels import Kernel
 from ..spaces import Space
 

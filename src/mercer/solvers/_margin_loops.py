@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._loops import compiled
+from .._base.loops import compiled
 
 INNER = 10
 """Steps that an example takes before the next one: they touch its own scores only."""

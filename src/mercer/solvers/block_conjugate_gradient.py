@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import Array, like, namespace, take
+from .._base.arrays import Array, like, namespace, take
+from .._base.symmetric import NotPositiveSemidefinite
 from ..operators import BlockGram
-from ..symmetric import NotPositiveSemidefinite
 from .inputs import Reduction
 from .preconditioners import Preconditioner, preconditioner, unchanged
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, is_foreign, like, namespace, take
-from .._memory import available
+from .._base.arrays import Array, Items, host, is_foreign, like, namespace, take
+from .._base.memory import available
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
 from .coupled import by_slots, coupled_refusal, fitted_kernel

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.fft
 import scipy.linalg
 
-from .._arrays import Array, concatenated, host, is_foreign, like, namespace, take
-from .._linalg import PositiveDefinite, adjoint, ridged
-from .._threads import cores, one_thread_each, side_by_side
+from .._base.arrays import Array, concatenated, host, is_foreign, like, namespace, take
+from .._base.linalg import PositiveDefinite, adjoint, ridged
+from .._base.threads import cores, one_thread_each, side_by_side
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want

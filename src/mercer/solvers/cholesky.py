@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack, solveh_banded
 
-from .._arrays import Array, Items, blocks, count, namespace
-from .._arrays import part as part_of
-from .._linalg import PositiveDefinite, solve_triangular, tridiagonalized
-from .._plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Sizes
+from .._base.arrays import Array, Items, blocks, count, namespace
+from .._base.arrays import part as part_of
+from .._base.linalg import PositiveDefinite, solve_triangular, tridiagonalized
+from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES, Sizes
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..problem import Problem, Want
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Solution

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, put, take
-from .._memory import GIB, SHARE, available
+from .._base.arrays import Array, like, namespace, put, take
+from .._base.memory import GIB, SHARE, available
 from ..embedding import PointMap
 from ..operators import BlockGram, OperatorKernel
 from ..operators.separable import fitted

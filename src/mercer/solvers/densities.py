@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host
+from .._base.arrays import host
 from .factorization import Refused
 from .left_out import LeaveOneOut, Part, members_by_size
 from .variances import in_order

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, namespace, part
+from .._base.arrays import Array, Items, blocks, count, namespace, part
 from ..operators import OperatorKernel
 from .left_out import Part
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, dense, like, namespace
-from .._memory import held_bytes
-from .._plan import OUTPUT_SQUARES, Route, Sizes
+from .._base.arrays import Array, Items, dense, like, namespace
+from .._base.memory import held_bytes
+from .._base.plan import OUTPUT_SQUARES, Route, Sizes
 from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..features.triangular import Triangular

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, take
+from .._base.arrays import Array, like, namespace, take
 from .left_out import LeaveOneOut
 from .spectral import Spectral
 

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.linalg.blas import dgemv
 from scipy.sparse import issparse
 
-from .._arrays import Array, Items, is_foreign, like, namespace, take
-from .._threads import MANY, in_passes
+from .._base.arrays import Array, Items, is_foreign, like, namespace, take
+from .._base.symmetric import eigh
+from .._base.threads import MANY, in_passes
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
-from ..symmetric import eigh
 from .variances import unit_variance
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, namespace, put, take
+from .._base.arrays import Array, namespace, put, take
 from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array, blocks, count, host, is_foreign, namespace
-from .._linalg import PositiveDefinite, ridged, solve_triangular
+from .._base.arrays import Array, blocks, count, host, is_foreign, namespace
+from .._base.linalg import PositiveDefinite, ridged, solve_triangular
 from ..operators.windows import like_index
 from .local_law import DEVICE_ROWS, ROWS, LocalLawMap
 from .place_moments import factor_of

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import Array, blocks, host, is_foreign, like, namespace, put, take
-from .._threads import cores, one_thread_each, side_by_side
+from .._base.arrays import Array, blocks, host, is_foreign, like, namespace, put, take
+from .._base.threads import cores, one_thread_each, side_by_side
 from ..operators.slots import Slots
 from ..problem import Problem
 from .inputs import InputSpectrum

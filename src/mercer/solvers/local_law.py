@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
-from .._arrays import Array, Items, blocks, count, host, is_foreign, like, namespace
-from .._checks import Limits, array, bounded, must
-from .._parameters import parameters
+from .._base.arrays import Array, Items, blocks, count, host, is_foreign, like, namespace
+from .._base.checks import Limits, array, bounded, must
+from .._base.parameters import parameters
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..operators.windows import Windows, like_index, stencil

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, namespace, part, take
-from .._linalg import congruent
-from .._threads import one_thread_each, rows_at_once
+from .._base.arrays import Array, namespace, part, take
+from .._base.linalg import congruent
+from .._base.symmetric import eigh
+from .._base.threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
-from ..symmetric import eigh
 from .factorization import Cache, Factorization, Outputs, Solution
 from .low_rank_inputs import LowRankInputs, LowRankRows
 from .spectral import Spectral, separated, spectral_moments

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
-from .._arrays import Array, Items, dense, like, namespace
+from .._base.arrays import Array, Items, dense, like, namespace
+from .._base.symmetric import EPS, eigh
 from ..features import FeatureMap
-from ..symmetric import EPS, eigh
 from .inputs import InputSpectrum, Reduction, weighted_mean
 
 

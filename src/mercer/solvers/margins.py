@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Array, host
+from .._base.arrays import Array, host
 from ..operators import BlockGram
 
 SMALL = 4000

@@ -8,13 +8,13 @@ from math import inf
 import numpy as np
 from scipy.linalg import blas, eigh_tridiagonal, lapack
 
-from .._arrays import Array
-from .._linalg import PositiveDefinite, product, ridged, solve_triangular, tridiagonalized
-from .._plan import SPECTRAL_SQUARES
+from .._base.arrays import Array
+from .._base.linalg import PositiveDefinite, product, ridged, solve_triangular, tridiagonalized
+from .._base.plan import SPECTRAL_SQUARES
+from .._base.symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
 from ..embedding import SpanFrame
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from ..symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
 from .factorization import Cache, Factorization, Outputs, Solution
 from .inputs import InputGram, Reduction
 from .spectral import REFINED, Spectral
@@ -148,7 +148,7 @@ def reflect(A: np.ndarray, reflectors: np.ndarray, tau: np.ndarray, back: bool =
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer._linalg import tridiagonalized
+    >>> from mercer._base.linalg import tridiagonalized
     >>> from mercer.solvers.one_ridge import reflect
     >>> K = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
     >>> reflectors, tau, diagonal, off = tridiagonalized(K.copy())

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.symmetric import eigh
 from ..operators import Moments
 from ..operators.slots import Slots
 from ..problem import Problem, Want
-from ..symmetric import eigh
 from .coupled import fitted_kernel
 from .factorization import Cache, Solution
 from .left_out import Part

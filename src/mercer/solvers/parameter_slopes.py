@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._arrays import Array, blocks, count, namespace, part
+from .._base.arrays import Array, blocks, count, namespace, part
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..operators.gradients import Terms

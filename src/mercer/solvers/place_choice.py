@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._arrays import blocks, is_foreign, namespace
+from .._base.arrays import blocks, is_foreign, namespace
 from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, is_foreign, like, namespace, take
-from .._linalg import PositiveDefinite, ridged, solve_triangular
+from .._base.arrays import Array, Items, blocks, count, is_foreign, like, namespace, take
+from .._base.linalg import PositiveDefinite, ridged, solve_triangular
+from .._base.symmetric import eigh
 from ..features import FeatureMap
 from ..operators.shared import Shared
 from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem
-from ..symmetric import eigh
 from .factorization import Outputs
 
 ROUNDED = 1e6

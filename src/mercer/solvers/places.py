@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, host, is_foreign, like, namespace
-from .._linalg import PositiveDefinite
+from .._base.arrays import Array, Items, host, is_foreign, like, namespace
+from .._base.linalg import PositiveDefinite
 from ..embedding import Embedding
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared

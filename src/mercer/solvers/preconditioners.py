@@ -7,10 +7,10 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from .._arrays import Array, namespace, take
-from .._linalg import PositiveDefinite, check_gram, ridged
+from .._base.arrays import Array, namespace, take
+from .._base.linalg import PositiveDefinite, check_gram, ridged
+from .._base.symmetric import EPS, eigh
 from ..operators import BlockGram
-from ..symmetric import EPS, eigh
 
 Preconditioner = Callable[[Array], Array]
 """A map of rows of slots that is nearly (G + αI)⁻¹."""

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Array, dense, like, namespace, put, take
-from .._parameters import whole as whole_number
-from .._plan import SPECTRAL_SQUARES, require_exact
+from .._base.arrays import Array, dense, like, namespace, put, take
+from .._base.parameters import whole as whole_number
+from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
 from ..problem import Problem, Side, Want

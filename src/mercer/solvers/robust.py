@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._arrays import Array, like, namespace
+from .._base.arrays import Array, like, namespace
 from ..losses import Loss, typical
 from .left_out import Part
 

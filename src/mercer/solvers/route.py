@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._plan import Plan, Sizes
+from .._base.plan import Plan, Sizes
 from ..operators import Covariance
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient

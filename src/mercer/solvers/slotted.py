@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
 from .inputs import InputSpectrum

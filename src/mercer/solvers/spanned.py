@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
-from .._plan import LEFT_OUT_SQUARES, require_exact
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
+from .._base.plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel

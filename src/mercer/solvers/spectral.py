@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, like, namespace
-from .._plan import SPECTRAL_SQUARES
+from .._base.arrays import Array, Items, blocks, like, namespace
+from .._base.plan import SPECTRAL_SQUARES
+from .._base.symmetric import SymMatrix, eigh
 from ..embedding import Embedding, PointMap
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from ..symmetric import SymMatrix, eigh
 from .densities import left_out_density, left_out_noise
 from .factorization import Cache, Factorization, LeftOutModels, Outputs, Refused, Solution
 from .inputs import ExactInputs, InputSpectrum

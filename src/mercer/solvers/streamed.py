@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, dense, namespace, part
+from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
+from .._base.symmetric import SymMatrix
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments, Separable
 from ..problem import Problem, Want
-from ..symmetric import SymMatrix
 from .factorization import Cache, Factorization, LeftOut, Outputs, Refused, Solution
 from .left_out import LeaveOneOut, Part
 from .low_rank_inputs import LowRankInputs, LowRankRows

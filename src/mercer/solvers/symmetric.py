@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array, Items, concatenated, host, like, namespace, take
+from .._base.arrays import Array, Items, concatenated, host, like, namespace, take
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..spaces.symmetries import Group

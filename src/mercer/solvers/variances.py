@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, blocks, count, is_foreign, namespace, take
-from .._arrays import part as part_of
-from .._threads import striped
+from .._base.arrays import Array, Items, blocks, count, is_foreign, namespace, take
+from .._base.arrays import part as part_of
+from .._base.threads import striped
 
 HELD = 2**23
 """Kernel values that a variance holds at once, many enough for one fast product."""

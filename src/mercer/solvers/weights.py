@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, count, like, namespace
-from .._linalg import PositiveDefinite, ridged
+from .._base.arrays import Array, Items, count, like, namespace
+from .._base.linalg import PositiveDefinite, ridged
+from .._base.symmetric import EPS
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from ..symmetric import EPS
 from .inputs import InputGram
 from .left_out import divided
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, count, host, like, namespace, take
-from .._linalg import solve_triangular
+from .._base.arrays import Array, Items, count, host, like, namespace, take
+from .._base.linalg import solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
 from .left_out import Part

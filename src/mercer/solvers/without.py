@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, like, namespace, take
+from .._base.arrays import Array, Items, like, namespace, take
 from .left_out import LeaveOneOut, Part
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from .._arrays import Items, count, is_batch, is_foreign, refuse_scalar
-from .._from_file import Located
+from .._base.arrays import Items, count, is_batch, is_foreign, refuse_scalar
+from .._base.from_file import Located
 from ..kernels import Kernel
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import joblib
 import numpy as np
 
-from .._arrays import Items, host, is_foreign, like
-from .._files import NO_ARCHIVE
+from .._base.arrays import Items, host, is_foreign, like
+from .._base.files import NO_ARCHIVE
 from ..operators import Moments
 from .blocks import length
 from .gathering import Gathering

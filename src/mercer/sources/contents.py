@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arrays import Items
+from .._base.arrays import Items
 
 SIZES = (1, 2, 4, 8)
 """Bytes of numbers that can be read as unsigned integers."""

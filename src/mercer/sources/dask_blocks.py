@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from .._arrays import Items
-from .._extras import require
+from .._base.arrays import Items
+from .._base.extras import require
 from .blocks import BadBlock
 
 

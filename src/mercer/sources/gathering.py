@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
-from .._threads import rows_at_once
+from .._base.arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
+from .._base.threads import rows_at_once
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments

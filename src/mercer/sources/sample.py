@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, concatenated, count, take
+from .._base.arrays import Items, concatenated, count, take
 
 SIZE = 4096
 """Pairs that are kept, where neither the source nor a rank asks for more."""

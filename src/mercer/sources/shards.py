@@ -11,9 +11,9 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from .._arrays import Items, blocks, object_array
-from .._extras import require
-from .._files import NO_ARCHIVE
+from .._base.arrays import Items, blocks, object_array
+from .._base.extras import require
+from .._base.files import NO_ARCHIVE
 
 BLOCK = 8192
 """Rows that are handed on at once."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, blocks, count, own_copy, part
+from .._base.arrays import Items, blocks, count, own_copy, part
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length

@@ -13,11 +13,12 @@ from .indices import GramRows, Indices
 from .label_sets import LabelSets
 from .molecules import Molecules, Spectra
 from .rankings import Rankings
+from .resample import Resample
 from .rows import Rows
 from .sequences import Sequences
 from .vectors import Vectors
 
 __all__ = [
     "Classes", "Curves", "Fields", "GramRows", "Graphs", "Indices", "LabelSets", "Molecules",
-    "Opaque", "Rankings", "Rows", "Sequences", "Space", "Spectra", "Trees", "Vectors",
+    "Opaque", "Rankings", "Resample", "Rows", "Sequences", "Space", "Spectra", "Trees", "Vectors",
 ]  # fmt: skip

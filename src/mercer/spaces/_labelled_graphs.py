@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items
-from .._extras import require
+from .._base.arrays import Items, as_items
+from .._base.extras import require
 from .graphs import read_graph
 
 ROUNDS = 50

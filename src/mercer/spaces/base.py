@@ -10,8 +10,8 @@ from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
-from .._parameters import same
+from .._base.arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
+from .._base.parameters import same
 
 
 class Space(BaseEstimator):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, host
+from .._base.arrays import Items, as_items, host
 from .base import Space
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from .._arrays import Array, Items, is_foreign
-from ..curves import as_grid, on_grid, other_grid, refuse_unusable
+from .._base.arrays import Array, Items, is_foreign
+from ..spaces.resample import as_grid, on_grid, other_grid, refuse_unusable
 from .base import Space
 from .vectors import Vectors
 

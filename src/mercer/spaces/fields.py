@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Items, namespace
-from .._checks import Limits, must
-from .._parameters import parameters, whole
+from .._base.arrays import Array, Items, namespace
+from .._base.checks import Limits, must
+from .._base.parameters import parameters, whole
 from .base import Space
 from .vectors import Vectors
 

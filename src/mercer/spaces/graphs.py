@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
-from .._arrays import Items, as_items
+from .._base.arrays import Items, as_items
 from .base import Space
 
 

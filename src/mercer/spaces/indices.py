@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, Items, count, refuse_empty, refuse_masked
+from .._base.arrays import Array, Items, count, refuse_empty, refuse_masked
 from .base import Space
 from .vectors import Vectors
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from .._arrays import (
+from .._base.arrays import (
     Array,
     Items,
     canonical,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, object_array
+from .._base.arrays import Items, as_items, object_array
 from .base import Space
 from .sequences import Sequences
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, host, refuse_empty, refuse_masked
+from .._base.arrays import Items, host, refuse_empty, refuse_masked
 from .base import Space
 
 FEW = 6

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, object_array, refuse_masked
+from .._base.arrays import Items, object_array, refuse_masked
 from .base import Space
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Items, as_items, host, is_foreign
+from .._base.arrays import Items, as_items, host, is_foreign
 from .base import Space
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import device
 
-from .._arrays import Array, like, namespace
+from .._base.arrays import Array, like, namespace
 from .fields import Fields, Grid
 
 MOST = 4096

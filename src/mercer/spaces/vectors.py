@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
-from .._arrays import (
+from .._base.arrays import (
     Array,
     Items,
     canonical,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..._arrays import Items, object_array
-from ..._extras import require
+from ..._base.arrays import Items, object_array
+from ..._base.extras import require
 from ...spaces import Classes, Graphs, Molecules, Sequences, Space
 from ..tables.table import BadTable, Name, Table
 

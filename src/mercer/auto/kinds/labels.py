@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items, object_array
+from ..._base.arrays import Items, object_array
 from ...spaces import LabelSets
 from ..tables.table import Name, Table
 from .cells import Cells

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._arrays import Items
+from ..._base.arrays import Items
 from ...spaces import Curves, Space, Vectors
 from ..tables.notation import CLOCK, DURATION, NUMBERS, is_date
 from ..tables.table import BadTable, Name, Table

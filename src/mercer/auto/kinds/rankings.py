@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items
+from ..._base.arrays import Items
 from ...spaces import Rankings
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import numbers

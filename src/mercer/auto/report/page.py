@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._extras import require
-from ..._files import replacing
+from ..._base.extras import require
+from ..._base.files import replacing
 from ..describe import rounded
 from ..measures import row_errors
 from .examples import examples_of, shown_outputs

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from ..._memory import available
+from ..._base.memory import available
 from .table import BadTable
 
 SHARE = 8

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._loops import compiled
+from ..._base.loops import compiled
 
 
 @compiled

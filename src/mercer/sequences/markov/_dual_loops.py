@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._loops import compiled
+from ..._base.loops import compiled
 from ._chain_loops import add_loss, best_path, path_value
 
 ENOUGH = 0.3

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items
+from ..._base.arrays import Items
 from ...kernels import Kernel, Positions
 from ...kernels._sequences import Alphabet, as_sequences
 

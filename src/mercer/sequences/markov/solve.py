@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..._arrays import host
-from ..._plan import require_exact
+from ..._base.arrays import host
+from ..._base.plan import require_exact
 from ...features import FeatureMap
 from ...features.landmarks import Spanned
 from ...kernels import Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._loops import compiled, inlined
+from ..._base.loops import compiled, inlined
 
 
 @inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._loops import compiled, parallel
+from ..._base.loops import compiled, parallel
 from ._search_loops import position_scores
 from .emission import COPY
 from .ngram import UNSEEN

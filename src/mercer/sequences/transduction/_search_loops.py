@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from ..._loops import compiled, inlined, parallel
+from ..._base.loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
 from ._key_loops import found, place_of
 from ._tier_loops import tier_after, tier_key

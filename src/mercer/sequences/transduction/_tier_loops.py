@@ -7,7 +7,7 @@ symbols of the class that occurs once (2 for more), it is ((a (n + 1) + b) 9 + h
 
 from __future__ import annotations
 
-from ..._loops import compiled
+from ..._base.loops import compiled
 from ...kernels._window_loops import SEED, mixed
 
 

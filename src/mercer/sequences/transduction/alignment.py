@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._memory import GIB, SHARE, available
+from ..._base.memory import GIB, SHARE, available
 from ...kernels._sequences import Codes
 
 GUESS = 0.3

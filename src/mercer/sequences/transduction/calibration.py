@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..._progress import Steps
+from ..._base.progress import Steps
 from .aligned import Aligned
 from .confidence import Confidence
 from .inputs import sliced

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items
-from ..._parameters import whole
+from ..._base.arrays import Items
+from ..._base.parameters import whole
 from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from ..._checks import Limits, finite
+from ..._base.checks import Limits, finite
 from ...decoders.base import Ranked
 
 FAR = 20.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._checks import Limits, array, bounded, must
+from ..._base.checks import Limits, array, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed

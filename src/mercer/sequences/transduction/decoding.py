@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items, take
-from ..._checks import Limits, bounded, finite, must
+from ..._base.arrays import Items, take
+from ..._base.checks import Limits, bounded, finite, must
 from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, as_given, as_sequences
 from .inputs import InputCoder, directed

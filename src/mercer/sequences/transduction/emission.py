@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..._checks import Limits, array, indices, must
-from ..._threads import side_by_side
+from ..._base.checks import Limits, array, indices, must
+from ..._base.symmetric import SymMatrix
+from ..._base.threads import side_by_side
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
-from ...symmetric import SymMatrix
 from ._keys import table_size
 
 TOLERANCE = 3e-3

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._checks import Limits, array, bounded, finite, indices, must
+from ..._base.checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
 from ._keys import mix, seed, table_size
 from .emission import COPY, Emissions

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._checks import Limits, array, bounded, indices
-from ..._memory import GIB
+from ..._base.checks import Limits, array, bounded, indices
+from ..._base.memory import GIB
 from ...kernels._sequences import Codes
 
 LARGEST = 2 * GIB

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..._arrays import object_array
-from ..._checks import Limits, must
+from ..._base.arrays import object_array
+from ..._base.checks import Limits, must
 
 PIECES = re.compile(r"[^\W\d_]+|\d+")
 """Runs of letters and runs of digits; everything else separates them."""

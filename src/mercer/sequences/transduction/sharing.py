@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..._checks import Limits, array, indices, must
+from ..._base.checks import Limits, array, indices, must
 from ...solvers import ConjugateGradient
 from ._keys import mix, seed
 from .emission import COPY, Chunks

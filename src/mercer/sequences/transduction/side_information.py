@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..._arrays import Items, host, take
-from ..._checks import Limits, bounded, finite, must
+from ..._base.arrays import Items, host, take
+from ..._base.checks import Limits, bounded, finite, must
 from ...features import FeatureMap, IncompleteCholesky
 from ...kernels import Kernel, as_kernel
 from ...kernels._sequences import Alphabet

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Items
-from ..._memory import GIB, SHARE, available
+from ..._base.arrays import Items
+from ..._base.memory import GIB, SHARE, available
 from ...kernels import LocalWindow
 from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator

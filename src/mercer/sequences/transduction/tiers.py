@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._checks import Limits, array, bounded, indices
+from ..._base.checks import Limits, array, bounded, indices
 from ...kernels._sequences import Alphabet, Codes
 from ._keys import mix, seed
 from .harmony import harmony_classes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._memory import GIB
+from ..._base.memory import GIB
 from ...kernels._sequences import Codes
 from .ngram import LARGEST
 

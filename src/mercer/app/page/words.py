@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import KernelDependency
-from ..datasets import DataNotFound, WrongData, load_ocr_words
-from ..decoders import Lexicon, PerPosition
-from ..kernels import Normalized, Polynomial, Positions
+from ... import KernelDependency
+from ...datasets import DataNotFound, WrongData, load_ocr_words
+from ...decoders import Lexicon, PerPosition
+from ...kernels import Normalized, Polynomial, Positions
 from .letters import HEIGHT, VOCABULARY, WIDTH, written
 
 COPIES = 6

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import make_smoothing_spline
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ._arrays import Array, Items, count, is_foreign, refuse_empty, refuse_masked
+from .._base.arrays import Array, Items, count, is_foreign, refuse_empty, refuse_masked
 
 SPLINE_POINTS = 5
 """The fewest points that a smoothing spline takes."""
@@ -40,7 +40,7 @@ class Resample(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from mercer.curves import Resample
+    >>> from mercer.spaces import Resample
     >>> Resample([0.0, 1.0, 2.0]).fit_transform([([0.0, 2.0], [1.0, 5.0])])
     array([[1., 3., 5.]])
     """
@@ -140,7 +140,7 @@ def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
         i = int(np.isnan(values).any(axis=1).argmax())
         raise ValueError(
             f"curve {i} of {name} contains NaN, {int(np.isnan(values[i]).sum())} missing values: "
-            "fill them with mercer.curves.Resample(grid), or pass the curve as a pair (t, values)."
+            "fill them with mercer.spaces.Resample(grid), or pass the curve as a pair (t, values)."
         )
 
 

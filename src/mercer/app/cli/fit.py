@@ -94,8 +94,8 @@ def fit(
     is guessed from its cells and shown; kernels, forests and their blend are chosen by left-out
     predictions.
     """
-    from .. import AutoDependency
-    from ..auto.report import check_installed
+    from ... import AutoDependency
+    from ...auto.report import check_installed
 
     check_model_out(out, data)
     if report is not None:
@@ -145,7 +145,7 @@ def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, 
 
 
 def _save(model: Any, out: Path) -> None:
-    from ..persistence import save
+    from ...persistence import save
 
     if out != STDOUT:
         save(model, out)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import load_digit_halves
-from ..decoders import Candidates, FixedPoint
-from ..kernels import RBF
-from ..operators import ConditionalCovariance, Covariance, Identity, Operator
-from ..problem import Problem, Side, Want
-from ..solvers import Cache, Spectral
+from ...datasets import load_digit_halves
+from ...decoders import Candidates, FixedPoint
+from ...kernels import RBF
+from ...operators import ConditionalCovariance, Covariance, Identity, Operator
+from ...problem import Problem, Side, Want
+from ...solvers import Cache, Spectral
 
 KNOWN = 400
 """Digits that are learnt from; the others can be picked."""

@@ -8,8 +8,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from .._extras import require
-from .._files import NO_ARCHIVE
+from ..._base.extras import require
+from ..._base.files import NO_ARCHIVE
 
 STDOUT = Path("-")
 REPORT = b"<title>mercer"
@@ -42,7 +42,7 @@ def check_model_out(out: Path, *read: str) -> None:
 
 def check_table_out(out: Path, *read: str) -> None:
     """Check the path of a table, which may replace any file except a model."""
-    from ..auto.tables.write import output_format
+    from ...auto.tables.write import output_format
 
     check_out(out, *read)
     if out != STDOUT:
@@ -98,7 +98,7 @@ def _is_same(out: Path, source: str) -> bool:
 
 
 def _is_model(path: Path) -> bool:
-    from ..persistence import TREE
+    from ...persistence import TREE
 
     try:
         with zipfile.ZipFile(path) as file:

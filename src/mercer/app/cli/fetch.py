@@ -16,8 +16,8 @@ def fetch(names: tuple[str, ...]) -> None:
     Without NAMES, list the data sets that can be downloaded and those that you have to download
     yourself.
     """
-    from .. import datasets
-    from ..datasets.fetching import BY_HAND
+    from ... import datasets
+    from ...datasets.fetching import BY_HAND
 
     if not names:
         click.echo(f"Data folder: {datasets.data_folder()}")

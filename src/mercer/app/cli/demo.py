@@ -26,7 +26,7 @@ def demo(table: str | None, port: int, no_browser: bool) -> None:
     """
     import webbrowser
 
-    from ..demo import serve
+    from ..page import serve
 
     try:
         server = serve(port, table)

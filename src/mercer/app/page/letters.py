@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._arrays import object_array
+from ..._base.arrays import object_array
 
 HEIGHT, WIDTH = 16, 8
 """Pixels of a letter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .. import __version__
+from ... import __version__
 from .compile import ahead
 from .demo import demo
 from .fetch import fetch

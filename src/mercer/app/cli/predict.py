@@ -49,7 +49,7 @@ def predict(
 
     Either of the two can be - for standard input.
     """
-    from ..tables import write
+    from ...tables import write
 
     to = STDOUT if out is None else out
     check_table_out(to, model, data)

@@ -15,8 +15,8 @@ from typing import Any
 import numba
 from numba.core import event
 
-from ._arrays import blocks
-from ._threads import cores, side_by_side
+from .arrays import blocks
+from .threads import cores, side_by_side
 
 _checked = partial(numba.njit, boundscheck=True, error_model="numpy")
 compiled = _checked(cache=True, no_cfunc_wrapper=True)

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
-from ._arrays import Array, host, is_foreign, like, namespace
-from ._threads import one_of_many
+from .arrays import Array, host, is_foreign, like, namespace
 from .symmetric import INDEFINITE, eigh
+from .threads import one_of_many
 
 SMALL = 512
 """Matrices of up to so many rows are factored by numpy, larger ones by scipy.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import SequenceTransducer
+from ... import SequenceTransducer
 
 PAIRS = 5000
 LETTERS = 200

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from . import _memory
-from ._memory import GIB, SHARE
+from . import memory as _memory
+from .memory import GIB, SHARE
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5

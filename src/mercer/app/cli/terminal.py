@@ -42,7 +42,7 @@ def with_options(sentence: str) -> str:
 
     Examples
     --------
-    >>> from mercer.cli.terminal import with_options
+    >>> from mercer.app.cli.terminal import with_options
     >>> with_options("pass encoding='cp1252'.")
     "pass --encoding 'cp1252'."
     """
@@ -164,7 +164,7 @@ def verdict(model: Any) -> str:
 
 def show_columns(model: Any, names: Iterable, err: bool) -> None:
     """Show the role and the kind of each column, and how to change them."""
-    from ..auto.report import column_rows
+    from ...auto.report import column_rows
 
     rows = [tuple(row.values()) for row in column_rows(model, names)]
     rest = len(rows) - MOST

@@ -63,7 +63,7 @@ def reading(command: Callable) -> Callable:
 
 def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: Any) -> Any:
     """Return the table that an argument names, read according to the options."""
-    from ..tables import read
+    from ...tables import read
 
     separator = "\t" if separator in ("\\t", "tab") else separator
     if separator is not None and len(separator) != 1:
@@ -78,8 +78,8 @@ def as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
 
 def model_of(path: str) -> Any:
     """Return the model that an argument names; - is standard input."""
-    from .. import AutoDependency
-    from ..persistence import load
+    from ... import AutoDependency
+    from ...persistence import load
 
     model = load(path) if path != "-" else _from_stdin(load)
     if not isinstance(model, AutoDependency):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from ._arrays import blocks
+from .arrays import blocks
 
 HELD = 2**16
 """Numbers that stay in the cache of a core."""

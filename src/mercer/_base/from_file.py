@@ -13,7 +13,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._checks import DamagedModel
+from .checks import DamagedModel
 
 MARK = "_file"
 """The attribute with the name of the file that an estimator came from; `fit` removes it."""

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import AutoDependency, save
-from ..auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind
-from ..tables import BadTable, Table, read
+from ... import AutoDependency, save
+from ...auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind
+from ...tables import BadTable, Table, read
 from .plain import plain
 
 SECONDS = 60.0

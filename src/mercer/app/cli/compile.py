@@ -10,7 +10,7 @@ from .terminal import one_sentence
 
 
 def _transducer() -> None:
-    from ..sequences import SequenceTransducer
+    from ...sequences import SequenceTransducer
 
     X = ["ab", "ba", "aab", "bba", "abab", "b"]
     y, labels = [x.upper() for x in X], ["one", "two"] * 3
@@ -19,16 +19,16 @@ def _transducer() -> None:
 
 
 def _chains() -> None:
-    from ..sequences import MaxMarginMarkovNetwork
+    from ...sequences import MaxMarginMarkovNetwork
 
     X = [[[0.0], [1.0]], [[1.0], [0.0], [1.0]], [[0.0], [0.0]]]
     MaxMarginMarkovNetwork().fit(X, [[0, 1], [1, 0, 1], [0, 0]]).predict(X)
 
 
 def _string_kernels() -> None:
-    from .. import KernelDependency
-    from ..decoders import NGramPath
-    from ..kernels import Spectrum, Subsequences, WeightedDegree
+    from ... import KernelDependency
+    from ...decoders import NGramPath
+    from ...kernels import Spectrum, Subsequences, WeightedDegree
 
     X, y = ["01", "10", "110", "0010"], ["ab", "ba", "bba", "aaba"]
     for kernel in (Spectrum(2), Subsequences(2), WeightedDegree(2)):
@@ -40,8 +40,8 @@ def _string_kernels() -> None:
 def _rankings() -> None:
     import numpy as np
 
-    from .. import KernelDependency
-    from ..kernels import RBF, Kendall
+    from ... import KernelDependency
+    from ...kernels import RBF, Kendall
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 1)), np.array([rng.permutation(9) for _ in range(12)])
@@ -63,7 +63,7 @@ def ahead() -> None:
     """Compile everything that a first fit compiles, once in this environment."""
     import time
 
-    from .._loops import notice
+    from ..._base.loops import notice
 
     notice.printed = True  # the lines below say what happens
     for name, fit in PARTS.items():

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from array_api_compat import device
 
-from ._arrays import Array, host, is_foreign, like, namespace
+from .arrays import Array, host, is_foreign, like, namespace
 
 EPS = float(np.finfo(np.float64).eps)
 INDEFINITE = 1e-8
@@ -93,7 +93,7 @@ class SymMatrix:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.symmetric import SymMatrix
+    >>> from mercer._base.symmetric import SymMatrix
     >>> (SymMatrix(diagonal=np.array([1.0, 2.0])) + np.eye(2)).full
     array([[2., 0.],
            [0., 3.]])

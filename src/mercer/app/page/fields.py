@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import ConformalSets, KernelDependencyCV
-from ..kernels import L2, RBF
-from ..operators import Covariance, Identity
+from ... import ConformalSets, KernelDependencyCV
+from ...kernels import L2, RBF
+from ...operators import Covariance, Identity
 
 POINTS = 40
 """Cells of the bar."""

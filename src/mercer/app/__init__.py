@@ -1,0 +1,1 @@
+"""Programs on top of the library: the command line and the page in a browser."""
