@@ -128,9 +128,9 @@ def test_what_is_no_tree_is_refused_by_its_index(bad):
 @pytest.mark.parametrize("path", [None, io.BytesIO()])
 def test_a_model_is_saved_to_a_path(pairs, path):
     model = KernelDependency(RBF(1.0)).fit(*pairs)
-    with pytest.raises(TypeError, match="to and loaded from a path"):
+    with pytest.raises(TypeError, match="path must be a string or a path"):
         mercer.save(model, path)
-    with pytest.raises(TypeError, match="to and loaded from a path"):
+    with pytest.raises(TypeError, match="path must be a string or a path"):
         mercer.load(path)
 
 
@@ -138,7 +138,7 @@ def test_a_model_is_saved_to_a_file_in_a_folder(pairs, tmp_path):
     model = KernelDependency(RBF(1.0)).fit(*pairs)
     with pytest.raises(IsADirectoryError, match="name a file in it"):
         mercer.save(model, tmp_path)
-    with pytest.raises(FileNotFoundError, match="none is no folder"):
+    with pytest.raises(FileNotFoundError, match="none is not a folder"):
         mercer.save(model, tmp_path / "none" / "model")
     assert not list(tmp_path.iterdir())
 

@@ -224,6 +224,7 @@ class FromPairs(StructuredEstimator):
 
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
         """Read a source, and return its moments under all scalar kernels."""
+        check_map(self.features, "features")
         operator_valued = self.features is not None and self.features.operator_valued
         kernels = choices.kernels if operator_valued else [*map(separated, choices.kernels)]
         scalars = [group[0].inputs for group in by_scalar(kernels)]

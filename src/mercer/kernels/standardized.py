@@ -72,7 +72,7 @@ class Standardized(After):
         self.mean_, spread = _moments(A)
         self.spread_ = self._spread(spread)
         if self.slopes:
-            Z = (host(A) - self.mean_) / self.spread_
+            Z = (host(dense(A)) - self.mean_) / self.spread_
             apart = np.diff(Z, axis=1).var(axis=0).sum()
             self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
         self.kernel_ = clone(self._given()).fit(A if self._products(A) else self._apply(A))
@@ -80,7 +80,7 @@ class Standardized(After):
 
     # As the kernel inside: only units change.
     check, as_outputs = Wrapper.check, Wrapper.as_outputs
-    accepts_sparse = property(lambda self: self.inner.accepts_sparse and not self.slopes)
+    accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
         if not isinstance(self.units, str):
@@ -93,7 +93,7 @@ class Standardized(After):
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
-        if issparse(A) and (self._invariant or not self.mean_.any()):
+        if issparse(A) and not self.slopes and (self._invariant or not self.mean_.any()):
             return self._scaled(A)
         A = dense(A)
         Z = (A - like(self.mean_, A)) / like(self.spread_, A)
@@ -116,7 +116,8 @@ class Standardized(After):
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
         near = (np.abs(self.mean_) <= FAR * self.spread_).all()
-        return issparse(A) and near and isinstance(self.inner.multiple.kernel, Linear)
+        linear = isinstance(self.inner.multiple.kernel, Linear) and not self.slopes
+        return issparse(A) and near and linear
 
     def _gram(self, A: Array, B: Array) -> Array:
         if issparse(A) != issparse(B):  # or only one of them would be shifted

@@ -18,8 +18,7 @@ from .._base.checks import must
 
 FOLDERS = (
     "spaces", "kernels", "features", "operators", "losses", "solvers", "sources", "decoders",
-    "estimators", "sets", "sequences", "embedding", "curves", "tables", "auto", "symmetric",
-    "problem",
+    "estimators", "sets", "sequences", "embedding", "tables", "auto", "problem", "_base",
 )  # fmt: skip
 """Folders and modules with parts of models; nothing else is imported for a file."""
 _REGISTERED: dict[str, type] = {}
@@ -95,7 +94,7 @@ def part_type(name: Any) -> type:
             "import it and call mercer.register on it first, if you trust its author",
         )
         return _REGISTERED[name]
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z]+\.[A-Za-z0-9_]+", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z_]+\.[A-Za-z0-9_]+", name):
         raise ValueError(f"{name!r:.60} is not the name of a part")
     folder, _, called = name.partition(".")
     found = _class(folder, called) if folder in FOLDERS else None
