@@ -12,7 +12,7 @@ ORDER = [
     {"_base"},
     {"spaces"},
     {"kernels", "datasets"},
-    {"features", "_capability_checks"},
+    {"features"},
     {"operators", "losses", "embedding"},
     {"problem"},
     {"solvers", "sources"},
