@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, take
+from .factorization import Factorization
 from .left_out import LeaveOneOut
-from .spectral import Spectral
 
 CLOSE = 1e-4
 """Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
@@ -57,7 +57,7 @@ class Slopes:
 class Objective:
     """What both objectives have in common: z = 𝒦⁻¹T in the basis E, one column a direction."""
 
-    def __init__(self, parts: Spectral, alpha: float):
+    def __init__(self, parts: Factorization, alpha: float):
         (self.part,) = parts.parts
         self.parts, self.alpha = parts, alpha
         inputs = self.part.inputs
@@ -271,7 +271,7 @@ class _Groups:
         D2 = turn(self.o.D * self.o.D)[None, :, :]
         for own, E, ag, eg in self._each(self.o.E, a, e):
             total += float(xp.sum((turn(ag) @ E) * (turn(eg) @ E) * D2))
-            extra = None if self.o.complete else self.o.part._unspanned(E, own)
+            extra = None if self.o.complete else self.o.part.unspanned(E, own)
             if extra is not None:
                 total += float(xp.sum(ag * (extra @ eg))) / self.o.alpha**2
         return total
@@ -290,7 +290,7 @@ class _Groups:
 CRITERIA = {"loo": Objective.of_left_out, "evidence": Objective.of_evidence}
 
 
-def slopes(parts: Spectral, alpha: float, criterion: str) -> Slopes:
+def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
     """An objective of a factored problem with its derivatives.
 
     Parameters

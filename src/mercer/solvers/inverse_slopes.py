@@ -16,12 +16,13 @@ from .._base.arrays import Array, namespace, put, take
 from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
+from .cholesky import factored
 from .coupled import fitted_kernel
-from .factorization import Outputs
-from .inputs import Reduction
 from .left_out import divided, members_by_size
+from .outputs import Outputs
 from .parameter_slopes import ParameterSlopes
-from .weights import DualWeights, factored
+from .reduction import Reduction
+from .weights import DualWeights
 
 
 def by_inverse(problem: Problem) -> bool:

@@ -12,11 +12,12 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
-from .factorization import Outputs
 from .left_out import LeaveOneOut
-from .place_moments import Moments, PlaceData, at_once
-from .places import settled
-from .window_inputs import WindowInputs, slots_of, window_part
+from .outputs import Outputs
+from .part import Part
+from .place_moments import PlaceData, at_once
+from .places import fitted_shared
+from .window_inputs import Landmarks, WindowInputs, slots_of
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -98,7 +99,7 @@ class Search:
             made.set_params(window=Matern("median"))
             key = made.width, made.floor  # what a window is weighted by
             if key not in self.medians:
-                fitted = settled(made, self.problem, self.outputs)
+                fitted = fitted_shared(made, self.problem, self.outputs)
                 self.medians[key] = fitted.window_.length_scale_
             made.set_params(window=Matern(share * self.medians[key]))
         return made
@@ -111,16 +112,14 @@ class Search:
         return self.known[key]
 
     def _risk(self, kernel: Shared) -> float:
-        made = settled(kernel, self.problem, self.outputs)
+        made = fitted_shared(kernel, self.problem, self.outputs)
         data = PlaceData(self.problem, made, self.outputs, self.rows)
-        moments = Moments(data, data.marks)
-        alphas = [ridge * moments.scale * data.n for ridge in RIDGES]
-        slots = slots_of(made, data.n, int(data.T.shape[2]))
         T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
-        b = namespace(T).ones_like(T[0, :])
-        inputs = WindowInputs.spectral(data, moments, slots)
-        part = window_part(inputs, T, moments.b, b)
-        members = np.stack([slots.of_items(field) for field in self.scored])
+        inputs = WindowInputs(Landmarks(data), slots_of(made, data.n, int(T.shape[1])))
+        inputs.moments = inputs.marks.full
+        part = Part(inputs, namespace(T).ones_like(T[0, :]), T)
+        alphas = [ridge * inputs.moments.scale * data.n for ridge in RIDGES]
+        members = np.stack([inputs.slots.of_items(field) for field in self.scored])
         loo = LeaveOneOut(part)
         step = at_once(data.X, members.shape[1] * max(members.shape[1], self.rank))
         found = [
