@@ -79,7 +79,7 @@ NAMES = {
     "learning.md": [network],
     "molecules.md": [spectra],
     "strings.md": [handwriting],
-    "streams.md": [checkpoints, cluster],
+    "scale.md": [checkpoints, cluster],
 }
 SMALL = {
     'device="cuda"': 'device="cpu"',
