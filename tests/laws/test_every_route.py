@@ -178,12 +178,12 @@ def test_shared_kernels_that_nearly_interpolate(name):
 
 def test_streams_of_inputs_far_from_the_landmarks():
     """Directions that are short in the training inputs count where new inputs are long."""
-    at = ROUTES["streamed"].posed(CONDITIONS["intercept, groups"], alpha=1e-4, scale=4.2)
-    assert off(*solution(at.factorization, at)) <= 1e-12
+    at = ROUTES["streamed"].posed(CONDITIONS["intercept, groups"], alpha=1e-5, scale=3.5)
+    assert off(*solution(at.factorization, at)) <= 1e-10
 
 
 def test_groups_of_high_leverage_at_low_rank():
     weights = np.exp(3.0 * np.random.default_rng(0).normal(size=N))
     route, condition = ROUTES["low rank, spanned"], CONDITIONS["weights, intercept, groups"]
-    at = route.posed(condition, alpha=1e-6, scale=5.0, weights=weights)
-    assert off(*left_out(at.factorization, at)) <= 1e-9
+    at = route.posed(condition, alpha=1e-6, scale=3.0, weights=weights)
+    assert off(*left_out(at.factorization, at)) <= 1e-10
