@@ -14,7 +14,7 @@ from pathlib import Path
 ORDER = [
     "_base", "spaces", "datasets", "kernels", "features", "operators", "losses", "embedding",
     "problem", "solvers", "sources", "decoders", "metrics", "defaults", "estimators", "sets",
-    "sequences", "plots", "auto", "tables", "persistence", "_capability_checks", "testing", "app",
+    "sequences", "plots", "auto", "tables", "persistence", "testing", "app",
     "__main__",
 ]  # fmt: skip
 ROOT = Path(__file__).parents[1]
