@@ -258,6 +258,7 @@ UNLISTED = {
     "features.FeatureMap": "abstract",
     "operators.Operator": "abstract",
     "operators.OperatorKernel": "abstract",
+    "spaces.Resample": "a transformer of scikit-learn: tests/spaces/test_resample.py",
     "operators.CoupledKernel": "abstract",
     "operators.Blocks": "holds a function: tests/operators/test_operator_kernels.py",
     "operators.BlockGram": "lives during a fit",
