@@ -22,6 +22,6 @@ from .tree_chart import TreeChart
 
 __all__ = [
     "Assignment", "Borda", "ByLoss", "Candidates", "Decoder", "Direct", "ExpectedF1", "FixedPoint",
-    "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerField", "PerPosition",
-    "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
+    "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerField",
+    "PerPosition", "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
 ]  # fmt: skip

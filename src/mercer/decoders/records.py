@@ -62,7 +62,8 @@ class Field:
 
 def values_of(on: On, records: Items) -> Items:
     """Return the values of a field as its kernel compares them."""
-    return on.inner.as_outputs(on._apply(records))
+    values = on._apply(records)
+    return on.inner.as_outputs(values if on.inner.on_vectors else list(values))
 
 
 def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:

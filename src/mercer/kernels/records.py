@@ -14,7 +14,6 @@ from .base import Kernel
 from .gradients import ParameterGradient
 from .mapped import On
 from .multiples import Scaled
-from .wrapper import OfValues
 
 SAMPLE = 1000
 """Items on which the spread of a kernel without finite features is estimated, at most."""
@@ -77,8 +76,8 @@ class UnitVariance(Scaled):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside, at a fixed unit."""
-        return OfValues.parameter_gradient.fget(self)  # type: ignore[attr-defined]
+        """None: the unit changes with the parameters of the kernel inside."""
+        return ParameterGradient()
 
 
 def _variance(kernel: Kernel, A: Items) -> float:
@@ -121,7 +120,8 @@ def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
 def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
     """Return (column, kernel) of every term of a sum of kernels on columns; None if it is none."""
     if isinstance(kernel, On):
-        return [(kernel.column, kernel.inner if scale == 1.0 else scale * kernel.inner)]
+        own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
+        return [(kernel.column, own)]
     if type(kernel) is Scaled:
         return _terms(kernel.inner, scale * kernel._factor())
     if not isinstance(kernel, Sum):

@@ -21,5 +21,6 @@ from .vectors import Vectors
 
 __all__ = [
     "Classes", "Curves", "Fields", "GramRows", "Graphs", "Indices", "LabelSets", "Molecules",
-    "Opaque", "Rankings", "Records", "Resample", "Rows", "Sequences", "Space", "Spectra", "Trees", "Vectors",
+    "Opaque", "Rankings", "Records", "Resample", "Rows", "Sequences", "Space", "Spectra", "Trees",
+    "Vectors",
 ]  # fmt: skip

@@ -120,12 +120,14 @@ class TableForm:
             rows = list(zip(*columns.values(), strict=True))
             return np.array(rows, dtype=[(str(n), self._number(t)) for n, t in self.types.items()])
         if self.kind == "pandas":
-            return pd.DataFrame({name: self._series(name, cells) for name, cells in columns.items()})
+            return pd.DataFrame(
+                {name: self._series(name, cells) for name, cells in columns.items()}
+            )
         if self.kind == "columns":
             return columns
         import narwhals as nw
 
-        return nw.from_dict(columns, backend=self.kind).to_native()
+        return nw.from_dict(columns, backend=self.kind).to_native()  # type: ignore[arg-type]
 
     @staticmethod
     def _number(kind: str) -> str:
