@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace
 from .._base.linalg import ridged
 from .._base.parameters import field, parameters, positive, whole
-from .._base.symmetric import eigh
+from .._base.symmetric import eigh, trace
 from .base import Operator
 from .moments import Moments
 
@@ -23,7 +23,7 @@ class LearntOfMoments(Operator):
     """An operator that is learnt at a ridge from the moments of the data, before it is used."""
 
     learnt = True
-    B_: Array
+    B_: Array = None
 
     def unit(self, square: float) -> float:
         """The ridge that outputs of a mean square make natural, over that of the identity."""
@@ -31,7 +31,7 @@ class LearntOfMoments(Operator):
 
     def matrix(self, moments: Moments) -> Array:
         """What was learnt."""
-        if not hasattr(self, "B_"):
+        if self.B_ is None:
             name = type(self).__name__
             raise ValueError(
                 f"{name} has no matrix before it has learnt one, which takes the ridge: call "
@@ -145,9 +145,9 @@ class LearnedOperator(LearntOfMoments):
         The multiple is the B of a C that explains all outputs, so that units change nothing.
         """
         xp = namespace(moments.vu)
-        s, P = moments.uu.eigh("input moment")
+        s, P = eigh(moments.uu, "input moment", drop=False)
         vu = moments.vu if P is None else moments.vu @ P
-        total = moments.vv.trace()
+        total = trace(moments.vv)
         square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
         epsilon, weight = SMOOTHING * square, alpha / (self.penalty * self.power)
         b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + self.power))
@@ -169,8 +169,8 @@ class LearnedOperator(LearntOfMoments):
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
     def _check(self) -> None:
-        for name in ("penalty", "power", "tol"):
-            positive(getattr(self, name), name)
+        for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
+            positive(value, name)
         whole(self.max_iter, "max_iter")
 
 
@@ -222,7 +222,7 @@ class ReducedRank(LearntOfMoments):
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
         """A copy of itself with the directions at one ridge."""
         learnt, rank = clone(self), whole(self.rank, "rank")
-        s, P = moments.uu.eigh("input moment")
+        s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace
 from .._base.parameters import parameters
-from .._base.symmetric import SymMatrix, eigh
+from .._base.symmetric import check_symmetric, eigh, full
 from ..kernels import RBF, Kernel, as_kernel
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
@@ -51,6 +51,11 @@ class Separable(OperatorKernel):
     def __rmul__(self, other: Any) -> Separable:
         return Separable(other * as_kernel(self.scalar), self.operator)
 
+    def scaled(self, factor: float) -> Separable:
+        """Return the kernel with its scalar kernel times a number."""
+        return self.__rmul__(factor)
+
+    scalar_ = None
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
     depends_on_data = property(
@@ -61,8 +66,7 @@ class Separable(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel: fitted where this one is, else as given."""
-        scalar = getattr(self, "scalar_", self.scalar)
-        return scalar if isinstance(scalar, Kernel) else as_kernel(scalar)
+        return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
         """Itself."""
@@ -74,27 +78,27 @@ class Separable(OperatorKernel):
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:
-            K = self.scalar_.checked_gram(X)
+            K = self.inputs.checked_gram(X)
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
-        moments = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
-        self.B_ = SymMatrix.of(self.operator.matrix(moments))
+        moments: Any = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
+        self.B_ = check_symmetric(self.operator.matrix(moments))
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The scalar Gram matrix and B, side by side."""
-        return KroneckerGram(self.scalar_(A, B), self.B_)
+        return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
         """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
         if self.operator.uniform is not None:
-            return self.operator.uniform * self.scalar_(A, B) * L
+            return self.operator.uniform * self.inputs(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """One scalar kernel for all components."""
-        K = float(self.operator.uniform or 0.0) * self.scalar_(A, B)
+        K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
@@ -102,9 +106,9 @@ class Separable(OperatorKernel):
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.fourier.sample(random, (number, width))
-        height = float(self.scalar_.diag(np.zeros((1, width)))[0])
-        b, Q = np.linalg.eigh(host(self.B_.full))
+        omega = self.inputs.fourier.sample(random, (number, width))
+        height = float(self.inputs.diag(np.zeros((1, width)))[0])
+        b, Q = np.linalg.eigh(host(full(self.B_)))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
@@ -140,8 +144,10 @@ class SpectralMoments:
         s, E = eigh(self.gram(), "Gram matrix", drop=False)
         return s, self.EV if E is None else E.T @ self.EV
 
-    uu = cached_property(lambda self: SymMatrix(diagonal=self._spectrum[0]))
-    """S_uu."""
+    @property
+    def uu(self) -> Array:
+        """Diagonal of S_uu."""
+        return self._spectrum[0]
 
     @property
     def ones(self) -> Array:
@@ -156,19 +162,19 @@ class SpectralMoments:
         return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
-    def vv(self) -> SymMatrix:
+    def vv(self) -> Array:
         """S_vv."""
-        return SymMatrix(self.EV.T @ self.EV)
+        return self.EV.T @ self.EV
 
     @property
-    def covariance(self) -> SymMatrix:
+    def covariance(self) -> Array:
         """S_vv / n."""
-        return SymMatrix(self.EV.T @ self.EV * (1.0 / self.n))
+        return self.EV.T @ self.EV * (1.0 / self.n)
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
+    def unexplained(self, epsilon: float) -> Array:
         """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
         s, EV = self._spectrum
-        return SymMatrix((EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV)
+        return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

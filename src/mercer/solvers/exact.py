@@ -9,7 +9,7 @@ import numpy as np
 from .._base.arrays import Array, namespace
 from .._base.linalg import adjoint
 from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
-from .._base.symmetric import NotPositiveSemidefinite, SymMatrix, eigh
+from .._base.symmetric import NotPositiveSemidefinite
 from ..embedding import PointMap, SpanFrame
 from ..operators import Moments, Separable
 from ..operators.separable import SpectralMoments
@@ -75,10 +75,7 @@ def separated(
     """
     operator = problem.kernel.operator
     operator = operator if alpha is None else operator.learn(moments, alpha)
-    B = operator.matrix(moments)
-    if not isinstance(B, SymMatrix):  # an array that a custom operator returned is checked
-        B = SymMatrix.of(B)
-    b, Q = eigh(B, "output operator", drop=False)
+    b, Q = operator.eigh(moments)
     rows, products = outputs.rows, EV
     if Q is not None:
         products = None if EV is None else EV @ Q
@@ -92,9 +89,9 @@ def spectral_moments(inputs: Inputs, V: Array, EV: Array) -> Any:
     """Return the moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
     if inputs.complete:
         return SpectralMoments(inputs.total, EV, inputs.s)
-    xp, uu = namespace(EV), SymMatrix(diagonal=inputs.s)
+    xp = namespace(EV)
     vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    return Moments(inputs.total, uu, vu, SymMatrix(adjoint(V) @ V))
+    return Moments(inputs.total, inputs.s, vu, adjoint(V) @ V)
 
 
 def spanned(problem: Problem, inputs: Inputs, method: Method | None = None) -> Factorization:

@@ -64,7 +64,7 @@ class FeatureInputs(SlotInputs):
         mean = moments.means[0]
         moments = moments.about(*moments.means) if problem.intercept else moments
         self.mean = mean if problem.intercept else None
-        self.uu, self.vu = moments.uu.full, moments.vu
+        self.uu, self.vu = moments.uu, moments.vu
         self.slots = Slots(n, q)
         self.weights = None if problem.weights is None else np.repeat(problem.weights, q)
         if self.weights is not None:

@@ -135,6 +135,10 @@ class SpanMoments:
             found = found + 2.0 * xp.sum(shrunk * self.beyond, axis=1) + self.missed
         rest = (self.part.squares @ self.part.shrinkage(alpha) + self.part.free)[:, 0]
         rest = xp.where(rest > 0, rest, xp.ones_like(rest))
+        lost = np.flatnonzero(host(rest**2 < CANCELLED))
+        if len(lost) and not self.part.inputs.complete:
+            exact = xp.linalg.diagonal(self._products(alpha, lost))
+            found = put(found[:, None], lost, exact[:, None])[:, 0]
         rest = xp.mean(rest) if averaged else rest
         return found / (rest * rest)
 
@@ -150,10 +154,18 @@ class SpanMoments:
                 outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
                 N = N + cross + turn(cross) + outside - beyond @ turn(E)
             rest = self.part.rest_blocks([alpha], own[None, :])[0, 0, 0, :, :]
+            if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED:
+                N = self._products(alpha, own)
             half = turn(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
             lengths = put(lengths[:, None], own, found[:, None])[:, 0]
         return lengths
+
+    def _products(self, alpha: float, rows: np.ndarray) -> Array:
+        """Return the block of (I - H) L (I - H) over some rows, which loses no digits."""
+        roots, R = self.part.inputs.roots, self.part.residual_rows(rows, alpha)
+        R = R if roots is None else R / self.turn(roots)
+        return R @ self.gram.times(self.turn(R))
 
     def points(self, alpha: float) -> Embedding:
         """Return the left-out points as weights on the outputs, (n, n)."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import EPS, trace
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments
@@ -94,7 +94,7 @@ class StreamMoments:
     def inputs(self, problem: Problem) -> LowRankInputs:
         """Return the spectrum of the input moment of all pairs, with the sample as rows."""
         m, map = self.moments, problem.gathered.inputs
-        at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu.full, None, float(m.n), False)
+        at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu, None, float(m.n), False)
         return LowRankInputs(at).at_pairs(problem.inputs.items, problem.weights)
 
     def parts(
@@ -106,14 +106,24 @@ class StreamMoments:
     ) -> Factorization:
         """Return the factorisation for every ridge; with `alpha` the operator is learnt there."""
         m, xp = self.moments, namespace(self.moments.vu)
-        vu = m.vu @ inputs.P
+        vu = self._significant(m.vu @ inputs.P)
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
-        rotated = Moments(m.n, SymMatrix(diagonal=inputs.s), vu, m.vv)
+        rotated = Moments(m.n, inputs.s, vu, m.vv)
         found = separated(problem, inputs, outputs, rotated, EV, alpha)
-        Q, vv = found.Q, m.vv.full
+        Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
         found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
         return found
+
+    def _significant(self, vu: Array) -> Array:
+        """Set entries below the rounding of S_vu to zero: short directions would enlarge them."""
+        xp, m = namespace(vu), self.moments
+        u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
+        if self.means is not None:
+            a, b = self.origins
+            u, v = u + m.n * float(xp.sum(a * a)), v + m.n * b * b
+        size = xp.sqrt(u * v)[:, None]
+        return xp.where(xp.abs(vu) > vu.shape[1] * EPS * size, vu, xp.zeros_like(vu))
 
 
 class FeatureSolution(Method):
@@ -125,7 +135,7 @@ class FeatureSolution(Method):
     def solution(self, alpha: float) -> Solution | None:
         """Return the map g at one ridge."""
         m, features = self.stream.moments, self.problem.gathered.inputs
-        coef = features.solve(m.uu.full, m.vu, alpha)
+        coef = features.solve(m.uu, m.vu, alpha)
         return Solution(self._points(coef), features.operator_kernel_)
 
     def _points(self, coef: Array) -> PointMap:
@@ -141,7 +151,7 @@ class StreamSolution(FeatureSolution):
         """Return the map g at one ridge; None where that is lost in rounding."""
         m, kernel = self.stream.moments, self.problem.kernel
         try:
-            ridge = factored(m.uu.full + 0.0, alpha / self.problem.uniform)
+            ridge = factored(m.uu + 0.0, alpha / self.problem.uniform)
         except np.linalg.LinAlgError:
             return None
         return Solution(self._points(ridge.solve(namespace(m.vu).matrix_transpose(m.vu))), kernel)
@@ -160,7 +170,7 @@ def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
     C = inputs.P @ (namespace(D).sqrt(inputs.s)[:, None] * D)
     xp = namespace(C)
     rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
-    return max(0.0, moments.vv.trace() + float(xp.sum(rest * C))) / moments.n
+    return max(0.0, trace(moments.vv) + float(xp.sum(rest * C))) / moments.n
 
 
 @dataclass(frozen=True)

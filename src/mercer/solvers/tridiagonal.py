@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal, lapack
 
 from .._base.linalg import solve_triangular, tridiagonalized
-from .._base.symmetric import INDEFINITE, SymMatrix
+from .._base.symmetric import INDEFINITE
 from ..operators.separable import SpectralMoments
 from .cholesky import factored
 
@@ -34,7 +34,7 @@ def solve_directions(
 class FactoredMoments(SpectralMoments):
     """Moments of which the conditional covariance takes a Cholesky factor, not a spectrum."""
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
+    def unexplained(self, epsilon: float) -> np.ndarray:
         """Return nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI.
 
         LinAlgError where nε is lost in the rounding of K.
@@ -42,7 +42,7 @@ class FactoredMoments(SpectralMoments):
         shift = self.n * epsilon
         assert self.gram is not None
         X = solve_triangular(factored(self.gram() + 0.0, shift).factor, self.EV)
-        return SymMatrix((X.T @ X) * shift)
+        return (X.T @ X) * shift
 
 
 def reflect(A: np.ndarray, reflectors: np.ndarray, tau: np.ndarray, back: bool = False) -> None:
