@@ -104,7 +104,7 @@ class PositiveDefinite:
             return cls(_foreign_cholesky(K))
         if K.shape[0] <= SMALL:
             return cls(np.linalg.cholesky(K))
-        K = K.T if K.flags.c_contiguous else K
+        K = K.T if K.flags.c_contiguous and K.dtype.kind != "c" else K  # or it is conjugated
         return cls(scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False))
 
     def solve(self, B: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from ..embedding import Embedding
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..problem import Want
-from ..solvers import Factorization, Spectral
+from ..solvers import Factorization
 from ..sources import is_dask, mapped
 from .base import warn_if_constant
 from .behind_predictions import LeftOutPoints
@@ -30,6 +31,7 @@ class RidgeEstimator(LeftOutPoints, Planned):
     """An estimator that solves ridge problems."""
 
     fitted_: Fitted
+    posterior_: Posterior
     kernel_: OperatorKernel
     loss_: Loss | None
     n_iter_: int | None = None
@@ -55,7 +57,7 @@ class RidgeEstimator(LeftOutPoints, Planned):
             fixed = problem.inputs.fixed(), problem.outputs.fixed()
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         self.fitted_ = Fitted(problem, replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out or isinstance(factorization, Spectral):
+        if want.left_out or factorization.reusable:
             self.fitted_.keep(factorization)
 
     def _adopt_stream(self, gathered: Gathered) -> None:
@@ -72,11 +74,15 @@ class RidgeEstimator(LeftOutPoints, Planned):
     # -- points -------------------------------------------------------------------------------
 
     def _posterior(self, X: Items) -> Any:
-        """The posterior variance, of the fitted model or as it was saved."""
-        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
+        """Return the posterior at some inputs, of the fitted model or as it was saved."""
+        fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
-            return Posterior(fitted, X, self.flat_)
-        return None if saved is None else replace(saved, X=X)
+            return fitted.posterior(self.flat_).at(X)
+        return None if saved is None else saved.at(X)
+
+    def keep_posterior(self) -> None:
+        """Have the model saved with its posterior variance."""
+        self.posterior_ = self.fitted_.posterior(self.flat_)
 
     # -- what was left out --------------------------------------------------------------------
 
@@ -167,3 +173,15 @@ class RidgeEstimator(LeftOutPoints, Planned):
         points = self.embed(X)
         variance = points.variance("outputs", observed=True, noise="left out")
         return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)
+
+
+def with_posterior(model: Any) -> Any:
+    """Return a copy of a fitted model that is saved with its posterior variance."""
+    if not isinstance(model, RidgeEstimator) or "fitted_" not in vars(model):
+        raise TypeError(
+            "variance=True is for a KernelDependency or KernelDependencyCV that was fitted here, "
+            f"not for {type(model).__name__}: save it without."
+        )
+    kept = copy.copy(model)
+    kept.keep_posterior()
+    return kept

@@ -38,6 +38,10 @@ class Basis:
         """Return one value per column of the parts as one per real direction."""
         return values
 
+    def pooled(self, noises: np.ndarray) -> np.ndarray:
+        """Return the noise of each column of the parts as that of each direction."""
+        return noises
+
 
 class FourierBasis(Basis):
     """Fourier modes of shifts along some axes.
@@ -93,6 +97,12 @@ class FourierBasis(Basis):
         xp = namespace(values)
         index = np.repeat(np.arange(len(self._copies)), self._copies)
         return xp.matrix_transpose(take(xp.matrix_transpose(values), index))
+
+    def pooled(self, noises: np.ndarray) -> np.ndarray:
+        """Return the mean over modes: entries that shifts exchange are equally noisy."""
+        copies = self._copies.reshape(-1, self.others)
+        mean = (copies * noises.reshape(copies.shape)).sum(axis=0) / self.number
+        return self.each(np.tile(mean, len(copies))[None, :])[0, :]
 
     @cached_property
     def Q(self) -> Array:  # type: ignore[override]

@@ -86,7 +86,7 @@ def _part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
 def directions(
     kernel: OperatorKernel, X: Items
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the directions that a fitted kernel does not couple, with their Gram matrices; else None."""
+    """Return the directions that a fitted kernel does not couple, and their kernels; else None."""
     if kernel.componentwise:
         values = kernel.by_component(X)
         columns = [np.flatnonzero(values.labels == label) for label in range(values.number)]

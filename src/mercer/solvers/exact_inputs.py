@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 from math import log
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from .tridiagonal import solve_directions
 MANY = 256
 """Below this number of examples an eigendecomposition is fast enough."""
 REFINED = 1e-7
-"""Ridges below this fraction of the largest eigenvalue lose digits to the rounding of a spectrum."""
+"""Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
 
 
 class ExactInputs(Inputs):
@@ -40,6 +39,8 @@ class ExactInputs(Inputs):
     """
 
     refines: ClassVar[bool] = True
+    known: Any = None
+    """The spectrum once it is computed."""
     determinant: float | None = None
     """The log determinant at one ridge; None for a spectrum."""
 
@@ -48,9 +49,15 @@ class ExactInputs(Inputs):
         self.complete = self.whole = self.orthonormal = True
         self.total = float(self.size) if gram.weights is None else float(gram.weights.sum())
 
-    @cached_property
+    @property
     def spectrum(self) -> tuple[Array, Array, int]:
-        """s, E, and the number of eigenvalues that are rounding, smallest first.
+        """s, E, and the number of eigenvalues that are rounding; computed when first needed."""
+        if self.known is None:
+            self.known = self._factored()
+        return self.known
+
+    def _factored(self) -> tuple[Array, Array, int]:
+        """Return the spectrum, the smallest eigenvalues first.
 
         Rounding in directions that finite features cannot have means nothing at new inputs, and a
         small ridge would magnify it: those are not mapped.
@@ -100,7 +107,7 @@ class ExactInputs(Inputs):
     @property
     def made(self) -> bool:
         """Whether the spectrum is known."""
-        return "spectrum" in vars(self)
+        return self.known is not None
 
     def at_ridge(self, b: Array, alpha: float) -> Inputs:
         """Return the inputs by a Cholesky factor under a multiple of the identity."""
@@ -115,7 +122,7 @@ class ExactInputs(Inputs):
         inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))
         E = reduction.back(adjoint(inverse) * (alpha / scale) ** 0.5)
         other = copy(self)
-        other.spectrum = namespace(E).zeros_like(abs(E[0, :])), E, 0
+        other.known = namespace(E).zeros_like(abs(E[0, :])), E, 0
         other.orthonormal = False
         other.determinant = factor.log_determinant() + int(L.shape[0]) * log(scale)
         return other
@@ -131,6 +138,10 @@ class ExactInputs(Inputs):
         K = self.gram.against(X)
         own = self.gram.prior(X, K) if prior else None
         return Located(K @ self.reduction.weighted(self.E), own)
+
+    def between(self, X: Items) -> Array:
+        """Return the prior covariance between new inputs."""
+        return self.gram.between(X)
 
     def times(self, A: Array) -> Array:
         """Return √w K √w A up to constants, by K itself."""

@@ -155,7 +155,7 @@ class Factorization:
     method: Method | None = None
     solver: str = ""
 
-    # -- what the parts are of ----------------------------------------------------------------------
+    # -- what the parts are of -----------------------------------------------------------------
 
     @property
     def posed(self) -> Problem:
@@ -207,7 +207,7 @@ class Factorization:
     def _ridge(self, alpha: float) -> float:
         return self.copies * alpha
 
-    # -- solve --------------------------------------------------------------------------------
+    # -- solve ---------------------------------------------------------------------------------
 
     def solve(self, alpha: float) -> Solution:
         """Return the map g at one ridge."""
@@ -235,7 +235,7 @@ class Factorization:
             return DualWeights.of(problem, self._ridge(alpha))
         return LeastWeights(self.outputs.frame, problem.outputs.items)
 
-    # -- left out -----------------------------------------------------------------------------
+    # -- left out ------------------------------------------------------------------------------
 
     def left_out(
         self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
@@ -324,7 +324,7 @@ class Factorization:
         for alpha in alphas:
             yield LeftOut(alpha, moments.lengths(alpha, averaged), partial(moments.points, alpha))
 
-    # -- left-out models at new inputs --------------------------------------------------------------
+    # -- left-out models at new inputs ---------------------------------------------------------
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
         """Yield how leaving the group of each example out moves the points of new inputs.
@@ -333,8 +333,7 @@ class Factorization:
         The prediction of the model without the group G is less by that.
         """
         ridge, n = self._ridge(alpha), self.problem.n
-        if self.outputs.rows is None:
-            raise Refused("left-out models at new inputs need outputs in coordinates.")
+        self._require_coordinates("left-out models at new inputs")
         parts = list(self._at([ridge]))
         errors = [next(iter(self._errors(part, ridge))) for part in parts]
         labels = self.posed.left_out_labels
@@ -347,6 +346,17 @@ class Factorization:
             ]
             D = self._in_blocks(found)
             yield rows, namespace(D).take(D, like_index(number, D), axis=1)
+
+    def weights_along(self, X: Items, alpha: float) -> list[Array]:
+        """Return the weights of training outputs in g(x), one array per direction."""
+        found: dict[int, Array] = {}
+        for part in self._at([alpha]):
+            own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
+            Z = part.inputs.located(X).Z
+            alike = part.weights(Z, alpha, 0) if part.alike else None
+            for j, column in enumerate(own):
+                found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
+        return [found[j] for j in range(len(found))]
 
     def _errors(self, part: Part, ridge: float) -> Iterator[Array]:
         """Yield the left-out residuals of the rows of a part."""
@@ -415,13 +425,14 @@ class Factorization:
             e = e + part.unknown_constants(part.slots.owners, own)
         return part.shift(at, own, e, ridge)
 
-    # -- the Gaussian process -----------------------------------------------------------------------
+    # -- the Gaussian process ------------------------------------------------------------------
 
     def variance(self, X: Items, alpha: float) -> Array:
         """Return the posterior variance of g(x) along the directions of the operator, unit noise.
 
         One part after the other: together they may be too large to be held.
         """
+        self._require_coordinates("variances")
         ridge = self._ridge(alpha)
         found = [part.inputs.unit_variance(part.b, X, ridge) for part in self._at([ridge])]
         return self.basis.each(in_order(found, self.order))
@@ -434,7 +445,7 @@ class Factorization:
         return UnitVariance(inputs, [part.b for part in parts], ridge, self.order, self.basis)
 
     def noise(self, alpha: float) -> float:
-        """Return σ² that makes the outputs most likely; with an intercept of one row less (REML)."""
+        """Return σ² that makes the outputs most likely; of one row less if centred (REML)."""
         ridge, misfit, number = self._ridge(alpha), 0.0, 0.0
         for part in self._at([ridge]):
             misfit += part.times * part.misfit(ridge)
@@ -447,7 +458,7 @@ class Factorization:
             raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
         ridge = self._ridge(alpha)
         noise = left_out_noise(self._at([ridge]), self.posed, ridge, self.order)
-        return self.basis.each(noise[None, :])[0, :]
+        return self.basis.pooled(noise)
 
     def evidence(self, alpha: float) -> float:
         """Return −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT, over n - 1 rows if centred.
@@ -479,10 +490,14 @@ class Factorization:
             )
         return left_out_density(self._at([alpha]), self.problem, alpha)
 
+    def _require_coordinates(self, what: str) -> None:
+        if len(self.parts) and self.outputs.rows is None:
+            raise Refused(f"{what} need outputs in coordinates.")
+
     def _require_likelihood(self, name: str) -> None:
         """Refuse likelihoods over infinitely many directions, and of images of pairs."""
         outputs = self.problem.outputs
-        if self.images is not None:
+        if self.problem.symmetry is not None:
             raise Refused(f"the {name} would count images of a pair as pairs of their own.")
         if self.outputs.rows is None or (
             outputs.kernel.features is None
@@ -494,7 +509,12 @@ class Factorization:
                 "defined: use finite output features."
             )
 
-    # -- what it is -----------------------------------------------------------------------------
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def reusable(self) -> bool:
+        """Whether left-out predictions are derived from it, whatever it was made for."""
+        return len(self.parts) > 0 and self.outputs.rows is not None
 
     @property
     def coupled(self) -> bool:

@@ -77,7 +77,7 @@ class InputGram:
         return K + 0.0 if A is K else A  # the kernel may keep its own
 
     def against(self, A: Items) -> Array:
-        """Return kernel values of new inputs, up to a constant for each of them with an intercept."""
+        """Return kernel values of new inputs, up to a constant for each if centred."""
         if self.F is not None:
             return self._centred(A) @ namespace(self.F).matrix_transpose(self.F)
         return self.kernel(A, self.X) - self.means if self.intercept else self.kernel(A, self.X)
@@ -86,7 +86,7 @@ class InputGram:
         return CenteredFeatures(self.kernel, self.mean).transform(A)
 
     def map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """Return the map of dual coefficients √w ∘ coef (of sum zero with an intercept), and its mean."""
+        """Return the map of dual coefficients √w ∘ coef (of sum zero if centred), and its mean."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
@@ -99,6 +99,19 @@ class InputGram:
             return self.F @ (namespace(A).matrix_transpose(self.F) @ A)
         KA = self.kernel.checked_gram(self.X) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA
+
+    def between(self, A: Items) -> Array:
+        """Return k(a, a') between new inputs, centred as in `prior`."""
+        if self.F is not None:
+            F = self._centred(A)
+            return F @ namespace(F).matrix_transpose(F)
+        K = self.kernel(A, A)
+        if not self.intercept:
+            return K
+        turn = namespace(K).matrix_transpose
+        rows = weighted_mean(turn(self.kernel(A, self.X)), self.weights)
+        level = float(weighted_mean(self.means[:, None], self.weights)[0])
+        return K - rows[:, None] - rows[None, :] + level
 
     def prior(self, A: Items, against: Array) -> Array:
         """Return k(a, a), or ‖Φ(a) - mean‖² with an intercept, given the values of `against`."""

@@ -180,6 +180,10 @@ class Inputs:
         """
         raise NotImplementedError
 
+    def between(self, X: Items) -> Array:
+        """Return the prior covariance between new inputs."""
+        raise NotImplementedError
+
     def unit_variance(self, b: Array, X: Items, alpha: float) -> Array:
         """Return the variance of g(x) for unit noise along directions of eigenvalues b.
 

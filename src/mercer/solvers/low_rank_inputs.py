@@ -174,6 +174,14 @@ class LowRankInputs(Inputs):
                 own = own - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
         return Located((C @ self.P) * xp.sqrt(self.s), own)
 
+    def between(self, X: Items) -> Array:
+        """Return the prior covariance between new inputs, exact although coordinates are not."""
+        K = self.at.map.kernel_(X, X)
+        if self.mean is None:
+            return K
+        r = dense(self.at.map.transform(X)) @ self.mean
+        return K - r[:, None] - r[None, :] + self.mean @ self.mean
+
     def map(self, D: Array) -> Fit:
         """Return the feature map times P √s D."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))

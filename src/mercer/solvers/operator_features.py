@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,6 +55,8 @@ class FeatureInputs(SlotInputs):
 
     held = False
     features: Any
+    known: Any = None
+    """The spectrum once it is computed."""
 
     def __init__(self, map: Any, problem: Problem, V: Array):
         n, q = V.shape
@@ -73,11 +74,12 @@ class FeatureInputs(SlotInputs):
         self.complete = self.orthonormal = False
         self.whole = True
 
-    @cached_property
+    @property
     def spectrum(self) -> tuple[Array, Array]:
-        """S and P."""
-        s, P = eigh(self.features.normal(self.uu), "moment of the features")
-        return s, P
+        """S and P, computed when first needed."""
+        if self.known is None:
+            self.known = eigh(self.features.normal(self.uu), "moment of the features")
+        return self.known
 
     s = property(lambda self: self.spectrum[0])  # type: ignore[assignment]
     P = property(lambda self: self.spectrum[1])

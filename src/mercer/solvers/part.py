@@ -78,7 +78,7 @@ class Part:
             self._known = {alpha: self if same else replace(self, inputs=inputs, products=None)}
         return self._known[alpha]
 
-    # -- outputs ------------------------------------------------------------------------------
+    # -- outputs -------------------------------------------------------------------------------
 
     @cached_property
     def T(self) -> Array:
@@ -156,7 +156,7 @@ class Part:
             return 0.0
         return float(np.log(weights if self.slots is None else weights[self.slots.owners]).sum())
 
-    # -- shrinkage ------------------------------------------------------------------------------
+    # -- shrinkage -----------------------------------------------------------------------------
 
     @cached_property
     def alike(self) -> bool:
@@ -223,7 +223,7 @@ class Part:
         beyond = 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
         return float(xp.sum(squares * (alpha / (reach + alpha)))) + beyond
 
-    # -- what the basis misses --------------------------------------------------------------------
+    # -- what the basis misses -----------------------------------------------------------------
 
     @cached_property
     def outside(self) -> Array | float:
@@ -275,7 +275,7 @@ class Part:
             A = A if basis is None else A - basis @ (adjoint(basis) @ A)
         return A
 
-    # -- residuals and leverages ------------------------------------------------------------------
+    # -- residuals and leverages ---------------------------------------------------------------
 
     def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
         """Yield T - HT and the diagonal of I - H for every α, one column or one per direction.
@@ -354,7 +354,7 @@ class Part:
             rest[int(g), :, :] = adjoint(own) @ own
         return rest
 
-    # -- left-out models at new inputs --------------------------------------------------------------
+    # -- left-out models at new inputs ---------------------------------------------------------
 
     def weights(
         self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
@@ -375,7 +375,7 @@ class Part:
         pull = (b / (self.inputs.s[:, None] * b + alpha)) * (adjoint(self.inputs.rows(own)) @ e)
         return at.join(at.Z @ pull + self.inputs.constant_shift(at, own, e))
 
-    # -- constants that only one group knows ----------------------------------------------------------
+    # -- constants that only one group knows ---------------------------------------------------
 
     def unknown_constants(self, groups: np.ndarray, own: np.ndarray | None = None) -> Array | float:
         """Return √w times the constants of rows whose component no other group has.
@@ -405,7 +405,7 @@ def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
 
 
 def _congruences(E: Array, d: Array) -> Array:
-    """Return E_g diag(d_j) E_gᵀ for the rows of every group and every column j, (groups, j, ·, ·)."""
+    """Return E_g diag(d_j) E_gᵀ for every group and every column j, (groups, j, ·, ·)."""
     xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
     complex_valued = xp.isdtype(E.dtype, "complex floating")
     if complex_valued or columns * (size + 2 * COLUMNS) <= COLUMNS * size:

@@ -116,7 +116,7 @@ class Search:
         data = PlaceData(self.problem, made, self.outputs, self.rows)
         T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
         inputs = WindowInputs(Landmarks(data), slots_of(made, data.n, int(T.shape[1])))
-        inputs.moments = inputs.marks.full
+        inputs.used = inputs.marks.full
         part = Part(inputs, namespace(T).ones_like(T[0, :]), T)
         alphas = [ridge * inputs.moments.scale * data.n for ridge in RIDGES]
         members = np.stack([inputs.slots.of_items(field) for field in self.scored])

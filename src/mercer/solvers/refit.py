@@ -146,7 +146,7 @@ class Refit(Method):
             yield given - points
 
     def scale(self) -> float:
-        """Return (tr K_x / n) · tr(B S_vv) / tr S_vv; of an operator that is learnt, as that says."""
+        """Return (tr K_x / n) · tr(B S_vv) / tr S_vv; a learnt operator has its own unit."""
         s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
         if operator.learnt:
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0

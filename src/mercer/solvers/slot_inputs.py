@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,6 +112,9 @@ class GramInputs(SlotInputs):
     The spectrum is made when more than a solution is needed.
     """
 
+    known: Any = None
+    """The spectrum once it is computed."""
+
     def __init__(
         self, kernel: OperatorKernel, X: Items, weights: np.ndarray | None, intercept: bool
     ):
@@ -123,9 +125,14 @@ class GramInputs(SlotInputs):
         self.complete = self.whole = self.orthonormal = True
         self.set_constants(intercept)
 
-    @cached_property
+    @property
     def spectrum(self) -> tuple[Array, Array, Reduction, Any]:
         """s, E, what weights and constants make of the matrix, and its mean over each component."""
+        if self.known is None:
+            self.known = self._factored()
+        return self.known
+
+    def _factored(self) -> tuple[Array, Array, Reduction, Any]:
         K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
         means = self.slots.means(K, weights) if self.intercept else None
         scale = float(namespace(K).max(namespace(K).linalg.diagonal(K)))  # rounding is relative
@@ -166,8 +173,8 @@ class GramInputs(SlotInputs):
         """Return the map by a Cholesky factor for each set of coupled slots, or by the spectrum."""
         gram = self.kernel.gram(self.X)
         try:
-            known = "spectrum" in vars(self)
-            C = self._spectral(fitted, alpha) if known else self._direct(gram, fitted.T, alpha)
+            made = self.known is not None
+            C = self._spectral(fitted, alpha) if made else self._direct(gram, fitted.T, alpha)
         except np.linalg.LinAlgError:
             C = self._spectral(fitted, alpha)  # α is lost in rounding
         means = self.slots.means(gram.apply(C), self.weights)

@@ -116,7 +116,7 @@ class SpanMoments:
         return xp.where(left > 0, left, xp.zeros_like(left))
 
     def lengths(self, alpha: float, averaged: bool) -> Array:
-        """Return the squared lengths of left-out residuals: ((I - H) L (I - H))_ii / (1 - H_ii)²."""
+        """Return squared lengths of left-out residuals: ((I - H) L (I - H))_ii / (1 - H_ii)²."""
         groups = self.problem.groups
         shrunk = self.E * self.part.shrinkage(alpha)[:, 0]
         if groups is not None and not averaged:

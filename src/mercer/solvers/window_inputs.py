@@ -64,12 +64,16 @@ class WindowInputs(SlotInputs):
 
     Attributes
     ----------
-    known
+    prior_level
         At one ridge, what |k(x)ᵀM|² is multiplied by in the prior variance; None for a spectrum.
+    used, known
+        The moments in use, if not those of a choice; the coordinates, once they are computed.
     """
 
     held = False
-    known: float | None = None
+    prior_level: float | None = None
+    used: Any = None
+    known: Any = None
 
     def __init__(self, marks: Landmarks, slots: Slots, directions: Array | None = None):
         data = marks.data
@@ -84,14 +88,19 @@ class WindowInputs(SlotInputs):
         self.complete = self.orthonormal = False
         self.whole = True
 
-    @cached_property
+    @property
     def moments(self) -> Any:
         """The moments of the landmarks in use."""
-        return self.marks.small
+        return self.marks.small if self.used is None else self.used
 
-    @cached_property
+    @property
     def coordinates(self) -> tuple[Array, Array, Array, Array]:
         """s, M, and what multiplies M in E and in z(x)."""
+        if self.known is None:
+            self.known = self._factored()
+        return self.known
+
+    def _factored(self) -> tuple[Array, Array, Array, Array]:
         s, M = self.moments.spectrum
         kept = np.flatnonzero(host(s) > 0)
         xp = namespace(M)
@@ -107,18 +116,18 @@ class WindowInputs(SlotInputs):
         hold, except for the determinant.
         """
         other, ridge = copy(self), alpha / float(b[0])
-        other.moments = self.marks.full
+        other.used = self.marks.full
         upper = namespace(b).matrix_transpose(other.moments.at(ridge))
         M = solve_triangular(upper, like(np.eye(upper.shape[0]), upper), lower=False)
         ones, share = namespace(upper).ones_like(upper[0, :]), DOMINANT / (DOMINANT + 1.0)
-        other.known = (DOMINANT + 1.0) * ridge
-        e, z = share**-0.5 * ones, other.known * share**0.5 * ones
-        other.coordinates = DOMINANT * ridge * ones, M, e, z
+        other.prior_level = (DOMINANT + 1.0) * ridge
+        e, z = share**-0.5 * ones, other.prior_level * share**0.5 * ones
+        other.known = DOMINANT * ridge * ones, M, e, z
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
         """Return Σ log(s b + α) over the coordinates of every direction."""
-        if self.known is None:
+        if self.prior_level is None:
             return super().log_det(b, alpha)
         root, M = self.moments.root, self.coordinates[1]
         xp, m = namespace(root), int(M.shape[1])
@@ -171,10 +180,10 @@ class WindowInputs(SlotInputs):
         K = K if means is None else K - means
         Z = self._rows(K)
         if own is not None:
-            if self.known is None:
+            if self.prior_level is None:
                 added = xp.reshape(xp.sum(self._solved(K) ** 2, axis=2), (-1,))
             else:
-                added = self.known * xp.sum(Z * Z, axis=1)
+                added = self.prior_level * xp.sum(Z * Z, axis=1)
             own = xp.reshape(own, (-1,)) + added
         return Located(Z * self.coordinates[3], own, slots_of(kernel, count(X), self.slots.repeats))
 
@@ -187,8 +196,7 @@ class WindowInputs(SlotInputs):
     def without_rows(self) -> WindowInputs:
         """Return the same without the training fields."""
         other = copy(self)
-        other.coordinates = self.coordinates
-        other.moments = self.moments.summary()
+        other.known, other.used = self.coordinates, self.moments.summary()
         other.data, other.marks, other.weights, other.roots = None, None, None, None
         return other
 
