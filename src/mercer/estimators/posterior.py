@@ -227,6 +227,11 @@ class PosteriorAt:
     posterior: Posterior
     X: Items
 
+    @property
+    def noise(self) -> float:
+        """The variance of the noise that makes the training outputs most likely."""
+        return self.posterior.noise
+
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, namespace
+from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import adjoint
 from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from .._base.symmetric import NotPositiveSemidefinite
@@ -38,10 +38,9 @@ def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
         rows = outputs.rows
         return separated(problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None))
     if want.single and direct and problem.n >= MANY and not problem.foreign:
-        try:
-            return separated(problem, inputs, outputs, _factored_moments(inputs, outputs))
-        except (np.linalg.LinAlgError, NotPositiveSemidefinite):
-            pass  # a regulariser is lost in rounding, or a matrix is indefinite
+        found = _at_one_ridge(problem, inputs, outputs)
+        if found is not None and not inputs.needs_spectrum(found.parts[0].b, want.alphas[0]):
+            return found
     EV = inputs.inside(outputs.rows)
     return separated(problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV)
 
@@ -53,12 +52,21 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
     return ExactInputs(gram, direct)
 
 
-def _factored_moments(inputs: ExactInputs, outputs: Outputs) -> FactoredMoments:
-    """Return moments that need no spectrum of the inputs."""
+def _at_one_ridge(
+    problem: Problem, inputs: ExactInputs, outputs: Outputs
+) -> Factorization | None:
+    """Return the factorisation with an operator that took no spectrum of the inputs.
+
+    None where a regulariser is lost in rounding, or a matrix is indefinite.
+    """
     gram = inputs.gram
     gram.reduced(keep=True)
     V = gram.reduction.inside(outputs.rows)
-    return FactoredMoments(inputs.total, V, gram=lambda: gram.reduced(keep=True))
+    moments = FactoredMoments(inputs.total, V, gram=lambda: gram.reduced(keep=True))
+    try:
+        return separated(problem, inputs, outputs, moments)
+    except (np.linalg.LinAlgError, NotPositiveSemidefinite):
+        return None
 
 
 def separated(
@@ -97,11 +105,12 @@ def spectral_moments(inputs: Inputs, V: Array, EV: Array) -> Any:
 def spanned(problem: Problem, inputs: Inputs, method: Method | None = None) -> Factorization:
     """Return the factorisation of outputs without coordinates, under a multiple of the identity."""
     frame, n = SpanFrame(problem.outputs.kernel, problem.outputs.items), problem.n
-    mean = None
+    mean, like_this = None, problem.outputs.kernel.diag(take(problem.outputs.items, [0]))
     if problem.intercept:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
+        mean = like(mean, like_this)
     outputs = Outputs(None, mean, None, frame)
-    part = Part(inputs, np.full(n, problem.uniform), None)
+    part = Part(inputs, like(np.full(n, problem.uniform), like_this), None)
     return Factorization(problem, problem.kernel, outputs, [part], method=method)
 
 

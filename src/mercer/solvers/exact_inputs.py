@@ -135,9 +135,10 @@ class ExactInputs(Inputs):
 
     def located(self, X: Items, prior: bool = False) -> Located:
         """Return (√w ∘ k_x) E, kernel values centred if there is an intercept."""
+        basis = self.reduction.weighted(self.E)  # first: it finds the means of kernel values
         K = self.gram.against(X)
         own = self.gram.prior(X, K) if prior else None
-        return Located(K @ self.reduction.weighted(self.E), own)
+        return Located(K @ basis, own)
 
     def between(self, X: Items) -> Array:
         """Return the prior covariance between new inputs."""
@@ -172,9 +173,15 @@ class ExactInputs(Inputs):
             return None  # the spectrum keeps more digits, or refuses the matrix
         if self.size < MANY or fitted.alike or is_foreign(b):
             return None
-        K = self.gram.reduced()
+        if self.needs_spectrum(b, alpha):
+            return None
+        return solve_directions(self.gram.reduced(), b, alpha, self.reduction.inside(fitted.T))
+
+    def needs_spectrum(self, b: Array, alpha: float) -> bool:
+        """Return whether rounding shows at a ridge, so that one solution takes a spectrum too.
+
+        A spectrum distinguishes rounding from what finite features reach.
+        """
+        K = self.gram.reduced(keep=True)
         finite = self.gram.width is not None and self.gram.width < self.size
-        if finite or alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K)):
-            self.gram.held = K
-            return None  # a spectrum distinguishes rounding from what the features reach
-        return solve_directions(K, b, alpha, self.reduction.inside(fitted.T))
+        return finite or alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K))

@@ -230,16 +230,18 @@ class Part:
         """T less its projection on E and N, what no α can fit; T where E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
-        if not self.inputs.orthonormal:
-            return self.T
         if self.targets is None:
             return self._outside_rows(np.arange(self.inputs.size))
+        if not self.inputs.orthonormal:
+            return self.T
         rest, E = self.T - self.inputs.E @ self.inside, self.inputs.E
         return rest - E @ (adjoint(E) @ rest)  # what cancelled the first time
 
     def _outside_rows(self, own: np.ndarray) -> Array | float:
         """Return some rows of `outside`."""
         if self.targets is None and not self.inputs.complete:
+            if not self.inputs.orthonormal:
+                return self.target_rows(own)
             return self._on_outputs(adjoint(self.beyond(own)))
         return self.outside if self.inputs.complete else take(self.outside, own)
 
@@ -308,6 +310,10 @@ class Part:
         for own in found:
             residuals, rests = zip(*own, strict=True)
             yield xp.concat(residuals), xp.concat(rests)
+
+    def rests(self, alpha: float) -> Array:
+        """Return the diagonal of I - H, one column or one per direction."""
+        return self.squares @ self._factors(alpha) + self.free
 
     def residual_rows(self, own: np.ndarray, alpha: float) -> Array:
         """Return some rows of T - HT."""

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dgemv
 
 from .._base.arrays import Array, is_foreign, like, namespace, take
+from .._base.linalg import adjoint
 from .._base.threads import MANY, in_passes
 
 
@@ -85,7 +86,7 @@ class Reduction:
         if self.roots is not None:
             K = self.roots * K * namespace(K).matrix_transpose(self.roots)
         if self.order is not None:
-            K = take(namespace(K).matrix_transpose(take(K, self.order)), self.order)
+            K = take(adjoint(take(K, self.order)), self.order)
         if self.R is None:
             return K
         if self.R.shape[1] == 1:  # one constant: two outer products, and the first row goes

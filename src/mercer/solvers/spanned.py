@@ -133,7 +133,7 @@ class SpanMoments:
         found = xp.sum((shrunk @ self.inner) * shrunk, axis=1)
         if not self.part.inputs.complete:
             found = found + 2.0 * xp.sum(shrunk * self.beyond, axis=1) + self.missed
-        rest = (self.part.squares @ self.part.shrinkage(alpha) + self.part.free)[:, 0]
+        rest = self.part.rests(alpha)[:, 0]
         rest = xp.where(rest > 0, rest, xp.ones_like(rest))
         lost = np.flatnonzero(host(rest**2 < CANCELLED))
         if len(lost) and not self.part.inputs.complete:
