@@ -1,5 +1,6 @@
 """The command line from a file to predictions, in every format, as a new user would type it."""
 
+import json
 import os
 import re
 import shlex
@@ -73,6 +74,18 @@ def test_fit_predict_evaluate_in_every_format(run, flats, name):
     assert error.mean() < 0.1 * flats["rent"].std()
     assert (predicted["lower rent"].astype(float) < predicted["upper rent"].astype(float)).all()
     assert "R²" in run("evaluate", "m.mercer", "new-" + name).stdout
+
+
+def test_five_thousand_rows(run):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(5_100, 4)), columns=list("abcd"))
+    frame["y"], frame["z"] = 1e4 + frame["a"] + np.sin(frame["b"]), frame["c"] * frame["d"]
+    frame[:5_000].to_csv("rows.csv", index=False)
+    frame[5_000:].to_csv("new.csv", index=False)
+    shown = run("fit", "rows.csv", "--output", "y,z", "--time-limit", "10", "-o", "m.mercer").stdout
+    assert "y, z (number)" in shown
+    measures = json.loads(run("evaluate", "m.mercer", "new.csv", "--json").stdout)
+    assert measures["rows"] == 100 and measures["mean R²"] > 0.8
 
 
 def test_pipes(run, flats):
