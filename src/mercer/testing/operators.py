@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, host
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import full
 from ..operators import Moments, Operator, OperatorKernel
 from ..operators.separable import SpectralMoments
 from .claims import IDENTITY, ROOT, claim, close, pick
@@ -32,14 +34,14 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
         rng = np.random.default_rng(0)
         moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
     operator = operator.learn(moments, 1.0)
-    B = host(SymMatrix.of(operator.matrix(moments)).full)
+    B = host(full(operator.matrix(moments)))
     q = int(moments.vu.shape[0])
     claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
     scale = max(1e-300, float(np.abs(B).max()))
     close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
-    again = SymMatrix.of(clone(operator).learn(moments, 1.0).matrix(moments)).full
+    again = full(clone(operator).learn(moments, 1.0).matrix(moments))
     close(host(again), B, 0.0, "a clone gives another matrix")
     _check_diagonal_moments(operator)
 
@@ -50,9 +52,9 @@ def _check_diagonal_moments(operator: Operator) -> None:
         return
     rng = np.random.default_rng(1)
     s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
-    known = SpectralMoments(20, EV, s)
-    plain = Moments(20, SymMatrix(np.diag(s)), known.vu, SymMatrix(known.vv.full))
-    left, right = (SymMatrix.of(operator.learn(m, 1.0).matrix(m)).full for m in (known, plain))
+    known: Any = SpectralMoments(20, EV, s)
+    plain = Moments(20, np.diag(s), known.vu, known.vv)
+    left, right = (full(operator.learn(m, 1.0).matrix(m)) for m in (known, plain))
     close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")
 
 
@@ -70,7 +72,9 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from typing import Any
+
+    import numpy as np
     >>> from mercer.operators import CurlFree
     >>> from mercer.testing import check_operator_kernel
     >>> X = np.random.default_rng(0).normal(size=(6, 2))
@@ -105,7 +109,7 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     columns = host(gram.some_columns(some))
     close(columns, G[:, some], ROOT * scale, "some_columns are not of matrix()")
     if gram.terms is not None:
-        total = np.sum([np.kron(host(K), host(B.full)) for K, B in gram.terms], axis=0)
+        total = np.sum([np.kron(host(K), host(full(B))) for K, B in gram.terms], axis=0)
         close(total, G, ROOT * scale, "the terms do not add up to matrix()")
     part = kernel.gram(pick(items, [1, 0]), items)
     close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
