@@ -55,8 +55,12 @@ WRITERS = {
 }
 
 
+EXTRAS = {"flats.xlsx": "openpyxl", "flats.parquet": "pyarrow"}
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_fit_predict_evaluate_in_every_format(run, flats, name):
+    pytest.importorskip(EXTRAS.get(name, "pandas"))
     WRITERS[name](flats.iloc[:50], name)
     WRITERS[name](flats.iloc[50:], "new-" + name)
     shown = run("fit", name, "--output", "rent", "-o", "m.mercer").stdout
@@ -74,6 +78,14 @@ def test_fit_predict_evaluate_in_every_format(run, flats, name):
     assert error.mean() < 0.1 * flats["rent"].std()
     assert (predicted["lower rent"].astype(float) < predicted["upper rent"].astype(float)).all()
     assert "R²" in run("evaluate", "m.mercer", "new-" + name).stdout
+
+
+def test_a_report(run, flats):
+    pytest.importorskip("matplotlib")
+    flats.to_csv("flats.csv", index=False)
+    run("fit", "flats.csv", "--output", "rent", "--report", "report.html")
+    report = Path("report.html").read_text()
+    assert "data:image/svg+xml" in report and "rent" in report
 
 
 def test_five_thousand_rows(run):
