@@ -276,10 +276,7 @@ class StructuredEstimator(
         else:
             parts = self._points_in_parts(X)
             ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
-        return [
-            [(self._one_returned(output), score) for output, score in row]
-            for row in ranked
-        ]
+        return [[(self._one_returned(output), score) for output, score in row] for row in ranked]
 
     def rank_inputs(
         self,
