@@ -12,6 +12,7 @@ import numpy as np
 from .._base.arrays import Items, object_array
 from ..decoders import PerField
 from ..kernels import Kernel, On
+from ..kernels.base import as_output_kernel
 from ..spaces import Records
 from ..spaces.records import column_of, from_columns
 from .kinds.cells import Cells
@@ -115,11 +116,10 @@ class RecordOutputs(Outputs):
         return table  # each column refuses its own empty cells
 
     def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
-        """Return the sum of the kernels of the columns."""
-        return reduce(
-            add,
-            [On(n, own.kernel(self.column(y, n), weights)) for n, own in self.fields_.items()],
-        )
+        """Return the sum of the kernels of the columns, fitted once for all models of a search."""
+        each = self.fields_.items()
+        fields = [On(name, own.kernel(self.column(y, name), weights)) for name, own in each]
+        return as_output_kernel(reduce(add, fields)).fit(y).frozen()
 
     def column(self, records: Items, name: Name) -> Items:
         """Return the values of one column."""
