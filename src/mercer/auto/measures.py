@@ -125,7 +125,13 @@ def _by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
 
 
 def _by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    kinds = {"record": _fields, "number": _columns, "labels": _label_scores, "class": _label_scores, "ranking": _ranks}
+    kinds = {
+        "record": _fields,
+        "number": _columns,
+        "labels": _label_scores,
+        "class": _label_scores,
+        "ranking": _ranks,
+    }
     return kinds.get(outputs.kind_, lambda *_: [])(outputs, truth, left_out)
 
 

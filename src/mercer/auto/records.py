@@ -18,7 +18,7 @@ from ..spaces.records import column_of, from_columns
 from .kinds.cells import Cells
 from .kinds.guess import output_kind
 from .outputs import Outputs, set_columns
-from .tables.table import Name, Table
+from .tables.table import BadTable, Name, Table
 
 RECORD = "record"
 """The kind of several columns that differ in kind."""
@@ -27,27 +27,39 @@ ALONE = ("class", "text", "smiles", "graph", "image")
 
 
 def fitted_outputs(
-    kind: str | Mapping[Name, str] | None, table: Table, names: Sequence[Name]
+    kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
 ) -> tuple[Outputs, Items]:
     """Return how output columns are read, and the outputs of the training rows.
 
     Parameters
     ----------
-    kind : str, dict or None
-        The kind of all columns, or of each; None for a guess.
+    kinds : dict or None
+        The kinds of the columns as given; None for a guess.
     table : Table
         The training rows.
     names : sequence
         The output columns.
     """
-    kinds = dict(kind) if isinstance(kind, Mapping) else dict.fromkeys(names, kind)
-    several = len(set(kinds.values())) > 1
-    alone = len(names) > 1 and kinds[names[0]] in ALONE
-    guessed = None if several or kinds[names[0]] else output_kind(table, names)
-    outputs: Outputs = Outputs(kinds[names[0]] or guessed)
-    if several or alone or guessed == RECORD:
-        outputs = RecordOutputs(kinds)
+    given = set((kinds or {}).values())
+    if len(given) > 1:
+        outputs: Outputs = RecordOutputs(_by_name(kinds or {}, table, names))
+    else:
+        kind = given.pop() if given else output_kind(table, names)
+        alone = len(names) > 1 and kind in ALONE
+        record = RecordOutputs(dict.fromkeys(names, kind if alone else None))
+        outputs = record if alone or kind == RECORD else Outputs(kind)
     return outputs, outputs.fit(table, names)
+
+
+def _by_name(kinds: Mapping[Name, str], table: Table, names: Sequence[Name]) -> dict[Name, str]:
+    """Return the kind of each output column, which must be named where kinds differ."""
+    absent = [name for name in names if name not in kinds]
+    if absent:
+        raise BadTable(
+            f"{table.source}: output has no kind for the column {absent[0]!r:.60}: name the kind "
+            "of each column, or none."
+        )
+    return {name: kinds[name] for name in names}
 
 
 class RecordCells(Cells):
@@ -97,8 +109,10 @@ class RecordOutputs(Outputs):
         How each column is read, by name.
     """
 
-    kind: Any
     fields_: dict[Name, Outputs]
+
+    def __init__(self, kind: Any):
+        self.kind: Any = kind
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
         """Determine the kind of each column from the training rows, and return the records."""
@@ -158,7 +172,9 @@ class RecordOutputs(Outputs):
 
     def one(self, item: Any, named: bool, flat: bool) -> Any:
         """Return a single record as a dictionary of cells."""
-        found = {n: own.one(self.column([item], n)[0], True, flat) for n, own in self.fields_.items()}
+        found = {
+            n: own.one(self.column([item], n)[0], True, flat) for n, own in self.fields_.items()
+        }
         return found if named else list(found.values())
 
     def set_columns(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
