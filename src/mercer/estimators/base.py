@@ -32,7 +32,7 @@ from .._base.arrays import (
 )
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import whole
-from .._base.progress import WATCHERS, Observed, observed, untold
+from .._base.progress import WATCHERS, Observed, observed, unreported
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
@@ -85,7 +85,7 @@ def afresh(fit: Fit) -> Fit:
         for name in vars(self):
             if name.endswith("_") or name == MARK:
                 delattr(fresh, name)
-        fresh._steps = untold
+        fresh._steps = unreported
         if self.verbose or WATCHERS & vars(self).keys():
 
             def told(steps: Any) -> None:
@@ -99,7 +99,6 @@ def afresh(fit: Fit) -> Fit:
         self.__dict__ = fresh.__dict__
         return self
 
-    fitted.afresh = True  # type: ignore[attr-defined]
     return cast(Fit, fitted)
 
 
