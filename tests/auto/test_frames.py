@@ -145,14 +145,6 @@ def test_a_new_tag_is_ignored_with_a_note():
     np.testing.assert_array_equal(got, expected)
 
 
-def test_targets_of_different_kinds_get_a_sentence():
-    frame = {"x": x, "a": x, "b": ["u", "v"] * 20}
-    with pytest.raises(ValueError, match=r"got 'a' \(number\), 'b' \(class\). Fit one AutoDep"):
-        fitted(frame, ["a", "b"])
-    with pytest.raises(ValueError, match="must be of one kind, got class and number"):
-        fitted(frame, {"a": "number", "b": "class"})
-
-
 def test_rankings_may_leave_labels_out():
     orders = ["a > b > c" if v > 0 else "b > a" for v in x]
     model = fitted({"x": x, "y": orders})

@@ -178,3 +178,15 @@ def test_interrupted_process(tmp_path):
     assert running.returncode in (130, -signal.SIGINT), shown
     assert "Traceback" not in shown
     assert not (tmp_path / "model.mercer").exists()
+
+
+def test_columns_of_different_kinds_in_one_model(run, flats):
+    flats.assign(warm=np.where(flats["city"] == "Rome", "yes", "no")).to_csv("flats.csv")
+    shown = run("fit", "flats.csv", "--inputs", "size,city", "--outputs", "rent,warm").output
+    assert "rent, warm (record)" in shown and "mean of R² and accuracy" in shown
+    run("predict", "model.mercer", "flats.csv", "-o", "new.csv", "--coverage", "0.8")
+    new = pd.read_csv("new.csv")
+    assert (new["predicted warm"] == new["warm"]).mean() > 0.9
+    assert {"lower rent", "upper rent", "set of warm"} <= set(new.columns)
+    found = run("evaluate", "model.mercer", "flats.csv").output
+    assert "rent" in found and "warm" in found
