@@ -111,6 +111,11 @@ class Pair(Kernel):
 class Sum(Pair):
     """k(a, b) = left(a, b) + right(a, b).
 
+    Parameters
+    ----------
+    left, right : Kernel
+        The terms.
+
     Examples
     --------
     >>> from mercer.kernels import RBF, Linear
@@ -156,6 +161,11 @@ class Product(Pair):
     """k(a, b) = left(a, b) right(a, b).
 
     It has no finite features: they would be as many as the product of both numbers.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors.
 
     Examples
     --------

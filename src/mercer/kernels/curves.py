@@ -98,14 +98,14 @@ class L2(CurveKernel):
 
     Parameters
     ----------
-    grid
+    grid : array or None, default=None
         The points at which curves are known, increasing; None for equally spaced ones on [0, 1].
         Curves on other points, pairs ``(t, values)``, are interpolated onto it.
-    smoothing
+    smoothing : float, default=0.0
         λ ≥ 0: curves are compared after smoothing, argmin_s ∫(f - s)² + λ∫s''². For inputs: it can
         be chosen like any other parameter of a kernel. Smooth outputs beforehand
         (`mercer.spaces.Resample`).
-    rule
+    rule : str, default="trapezoid"
         "trapezoid", or "simpson", exact for parabolas.
 
     Examples
@@ -132,12 +132,14 @@ class Sobolev(CurveKernel):
 
     Parameters
     ----------
-    grid, smoothing
+    grid : array or None, default=None
         As in `L2`.
-    order
+    order : int, default=1
         The derivative, 1 or 2, by divided differences.
-    weight
-        What it counts for, in units of the grid to the power 2 · order.
+    weight : float, default=1.0
+        The weight of the derivative, in units of the grid to the power 2 · order.
+    smoothing : float, default=0.0
+        As in `L2`.
 
     Examples
     --------

@@ -26,9 +26,9 @@ class Labels(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or None, default=None
         The kernel on indicator vectors; None is `Linear`, under which k(a, b) = |a ∩ b|.
-    classes
+    classes : sequence of labels or None, default=None
         All the labels there are; None for those of the data that the kernel is fitted on.
 
     Attributes
@@ -154,7 +154,7 @@ class Delta(Kernel):
 
     Parameters
     ----------
-    classes
+    classes : sequence of labels or None, default=None
         All the classes there are; None for those of the data that the kernel is fitted on.
 
     Attributes

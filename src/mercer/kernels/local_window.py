@@ -24,9 +24,9 @@ class LocalWindow(Decaying):
 
     Parameters
     ----------
-    radius
+    radius : int, default=5
         The farthest place that a window reaches to either side, r.
-    decay
+    decay : float, default=0.45
         The weight of one more symbol of span, in (0, 1].
 
     Notes

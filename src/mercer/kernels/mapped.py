@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from importlib import import_module
 from numbers import Real
@@ -92,16 +92,16 @@ class Mapped(After, Reducible):
 
     Parameters
     ----------
-    function
+    function : callable or transformer
         A function of a batch of items that returns as many; or a transformer. One that is fitted
         stays as it is; another is fitted where the kernel is. Or a network, any module of PyTorch,
         which `mercer.train_network` trains. Models save those transformers whose state is arrays
         (scalers, PCA and the like) and the arrays of networks, but no functions.
-    kernel
+    kernel : Kernel
         The kernel on what the function returns.
-    space
+    space : Space or None, default=None
         The space of the items before the function; None where nothing is known of them.
-    inverse
+    inverse : callable, bool or None, default=None
         A function that undoes the first, for outputs under a kernel whose features can be undone;
         True for the transformer's own ``inverse_transform``.
 
@@ -118,7 +118,7 @@ class Mapped(After, Reducible):
 
     def __init__(
         self,
-        function: Any,
+        function: Callable[..., Any] | BaseEstimator,
         kernel: Kernel,
         space: Space | None = None,
         inverse: Callable[[Items], Items] | bool | None = None,
@@ -250,9 +250,9 @@ class On(After):
 
     Parameters
     ----------
-    column
+    column : Hashable
         The name of the column.
-    kernel
+    kernel : Kernel
         The kernel on its values; a column of numbers counts as vectors of length one, for
         `Mapped` too.
 
@@ -266,7 +266,7 @@ class On(After):
            [1.6065, 3.    ]])
     """
 
-    def __init__(self, column: Any, kernel: Kernel):
+    def __init__(self, column: Hashable, kernel: Kernel):
         self.column = column
         self.kernel = kernel
 

@@ -17,6 +17,13 @@ from .wrapper import OfValues
 class Scaled(OfValues):
     """scale · k(a, b).
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    scale : float
+        The factor, at least 0.
+
     Examples
     --------
     >>> from mercer.kernels import RBF
@@ -76,6 +83,13 @@ class Scaled(OfValues):
 
 class Power(OfValues):
     """k(a, b)^exponent for a positive whole exponent.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    exponent : int
+        The power, a positive integer.
 
     Examples
     --------

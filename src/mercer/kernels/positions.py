@@ -26,10 +26,10 @@ class Positions(Kernel):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel on what stands at a place, such as ``Polynomial(3)`` on images; None where
         symbols stand there.
-    letters
+    letters : sequence or None, default=None
         All symbols there are, in the order of the features; None for those seen at fit.
 
     Attributes
@@ -57,7 +57,7 @@ class Positions(Kernel):
            [ 8.,  8.]])
     """
 
-    def __init__(self, kernel: Any = None, letters: Sequence[Any] | None = None):
+    def __init__(self, kernel: Kernel | str | None = None, letters: Sequence[Any] | None = None):
         self.kernel = kernel
         self.letters = letters
 

@@ -32,14 +32,14 @@ class Spectrum(Kernel):
 
     Parameters
     ----------
-    n
+    n : int, default=3
         The length of the n-grams.
-    blended
+    blended : bool, default=False
         Whether all lengths m = 1, …, n count rather than n alone.
-    width
+    width : int or None, default=None
         From this distance on two places have nothing in common: 1 asks for equal places, None
         takes no notice of them.
-    weights
+    weights : sequence of float, array or None, default=None
         w_m for each length that counts; None for ones.
 
     Attributes

@@ -184,7 +184,7 @@ class RBF(Stationary):
 
     Parameters
     ----------
-    length_scale
+    length_scale : float, array or str, default="median"
         ℓ, or "median": the median distance of the data that the kernel is fitted on. An array has
         a length scale for each feature; "ard" starts them at the feature's standard deviation
         times the median distance of the standardised items (the units of features then change
@@ -206,6 +206,13 @@ class Matern(Stationary):
 
     With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
     RBF.
+
+    Parameters
+    ----------
+    length_scale : float, array or str, default="median"
+        ℓ, as in `RBF`.
+    nu : float, default=1.5
+        The smoothness, a half-integer or infinity.
 
     Examples
     --------
@@ -231,6 +238,11 @@ def _matern(r: Array, nu: float) -> Array:
 
 class Laplacian(Stationary):
     """k(a, b) = exp(-‖a - b‖₁ / ℓ), with the sum of absolute differences.
+
+    Parameters
+    ----------
+    length_scale : float, array or str, default="median"
+        ℓ, as in `RBF`.
 
     Examples
     --------

@@ -17,11 +17,11 @@ class Subsequences(Decaying):
 
     Parameters
     ----------
-    n
+    n : int, default=3
         The number of symbols of a subsequence.
-    decay
+    decay : float, default=0.5
         The price of a symbol covered, above 0 and at most 1; at 1 gaps are free.
-    blended
+    blended : bool, default=False
         Whether subsequences of 1, …, n symbols count rather than of n alone.
 
     Notes

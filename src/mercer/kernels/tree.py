@@ -41,7 +41,7 @@ class Subtree(TreeKernel):
 
     Parameters
     ----------
-    decay
+    decay : float, default=1.0
         How much less a subtree counts for each of its nodes, in (0, 1].
 
     Notes
@@ -78,9 +78,9 @@ class Productions(TreeKernel):
 
     Parameters
     ----------
-    decay
+    decay : float, default=0.5
         How much less a pair counts than a production, in (0, 1].
-    height
+    height : int, default=2
         2 for pairs, 1 for productions alone.
 
     Examples
@@ -123,7 +123,7 @@ class SubsetTree(TreeKernel):
 
     Parameters
     ----------
-    decay
+    decay : float, default=0.5
         How much less a fragment counts for each production in it, in (0, 1].
 
     Notes

@@ -17,9 +17,9 @@ class WeightedDegree(Kernel):
 
     Parameters
     ----------
-    degree
+    degree : int, default=3
         The longest block that counts.
-    shifts
+    shifts : int, default=0
         How far apart equal blocks may lie; 0 for equal places only.
 
     Notes

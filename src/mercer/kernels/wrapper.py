@@ -96,9 +96,9 @@ class OnDevice(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel
         The kernel.
-    device
+    device : str, default="cuda"
         A device of PyTorch's, such as "cuda" or "cpu".
     """
 

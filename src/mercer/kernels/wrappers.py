@@ -20,6 +20,11 @@ class Normalized(OfValues):
 
     An item with k(a, a) = 0 has no direction; its normalised kernel values are 0.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+
     Examples
     --------
     >>> from mercer.kernels import Linear, Normalized
@@ -89,6 +94,13 @@ class Normalized(OfValues):
 
 class Gaussian(OfValues):
     """exp(-d² / 2ℓ²) with d² = k(a, a) - 2k(a, b) + k(b, b): an RBF in k's feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    length_scale : float or str, default="median"
+        ℓ, or "median", the median distance of the data that the kernel is fitted on.
 
     Examples
     --------

@@ -92,7 +92,15 @@ class BlockGram:
 
 
 class DenseGram(BlockGram):
-    """A matrix over slots that is there already."""
+    """A matrix over slots that is there already.
+
+    Parameters
+    ----------
+    G : array of shape (rows.size, columns.size)
+        The matrix.
+    rows, columns : Slots
+        The slots of the two batches.
+    """
 
     def __init__(self, G: Array, rows: Slots, columns: Slots):
         self.G, self.rows, self.columns = G, rows, columns

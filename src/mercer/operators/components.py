@@ -22,11 +22,11 @@ class ComponentGram(BlockGram):
 
     Parameters
     ----------
-    labels
+    labels : array
         For each of the q components the number of its scalar kernel, 0, 1, …
-    scalar
+    scalar : callable
         A function that returns the matrix of the scalar kernel of a number, (n, m).
-    n, m
+    n, m : int
         The sizes of the two batches.
     """
 
@@ -154,7 +154,7 @@ class Pointwise(ComponentKernel):
 
     Parameters
     ----------
-    scale
+    scale : float, default=1.0
         A number ≥ 0; ``0.3 * Pointwise()`` sets it.
 
     References

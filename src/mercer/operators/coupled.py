@@ -60,9 +60,9 @@ class Blocks(CoupledKernel):
 
     Parameters
     ----------
-    function
+    function : callable
         A function of two batches that returns the values, (n, m, q, q).
-    kernel
+    kernel : Kernel or None, default=None
         The kernel that checks inputs; None is `Linear`, for vectors.
 
     Examples

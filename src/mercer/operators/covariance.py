@@ -16,7 +16,7 @@ class Covariance(Operator):
 
     Parameters
     ----------
-    power
+    power : float, default=1.0
         1 is the paper's operator, 0 the identity on what the outputs span, between the two a
         compromise that leave-one-out can choose.
 
@@ -62,7 +62,7 @@ class ConditionalCovariance(Operator):
 
     Parameters
     ----------
-    epsilon
+    epsilon : float, default=0.1
         The regulariser of the inverse; as it grows the operator becomes `Covariance`.
 
     Notes

@@ -50,15 +50,15 @@ class LearnedOperator(LearntOfMoments):
 
     Parameters
     ----------
-    penalty
+    penalty : float, default=1.0
         The price of the trace. Only alpha^power · penalty changes g (see Notes): choosing alpha is
         enough.
-    power
+    power : float, default=1.0
         1 is the trace; less finds fewer directions and shrinks those it finds less, at the price of
         a problem that is not convex; 2 is Dinuzzo's Frobenius norm.
-    max_iter
+    max_iter : int, default=500
         Rounds at most; a `ConvergenceWarning` says where they were too few.
-    tol
+    tol : float, default=1e-05
         The rounds end when the objective falls by less than this share of itself.
 
     Attributes
@@ -183,7 +183,7 @@ class ReducedRank(LearntOfMoments):
 
     Parameters
     ----------
-    rank
+    rank : int, default=5
         The number of directions; choose it among several by `KernelDependencyCV`.
 
     Attributes

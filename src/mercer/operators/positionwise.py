@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -28,15 +27,15 @@ class Positionwise(CoupledKernel):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or str
         The kernel k on what stands at a place, such as ``Polynomial(3)`` on images.
-    word_kernel
+    word_kernel : Kernel, str or None, default=None
         The kernel k_word on whole sequences, such as ``Positions(Polynomial(3))``; None for none.
-    mu
+    mu : float, default=1.0
         The weight of the prior; 0 leaves k_word alone.
-    eta
+    eta : float, default=0.0
         0 keeps places apart; the larger, the more of what is learnt at one place serves all.
-    letters
+    letters : int or None, default=None
         The number of output components at a place; None for all of them over the length of the
         longest training input, as is right where the longest input has the longest output.
 
@@ -80,8 +79,8 @@ class Positionwise(CoupledKernel):
     onn
     """
 
-    kernel: Any
-    word_kernel: Any = None
+    kernel: Kernel | str
+    word_kernel: Kernel | str | None = None
     mu: float = 1.0
     eta: float = 0.0
     letters: int | None = None

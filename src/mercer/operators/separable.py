@@ -25,6 +25,13 @@ from .matrix import Identity
 class Separable(OperatorKernel):
     """K(x, x') = k(x, x') B, as ``scalar * operator`` makes it.
 
+    Parameters
+    ----------
+    scalar : Kernel
+        The scalar kernel k.
+    operator : Operator
+        The operator B.
+
     Examples
     --------
     >>> from mercer.kernels import RBF

@@ -20,9 +20,9 @@ class Slots:
 
     Attributes
     ----------
-    n, width, repeats
+    n, width, repeats : int
         Items, slots of an item, components of a slot.
-    live
+    live : array or None
         The slots that exist, as positions in the n · width slots; None for all of them.
     """
 

@@ -17,6 +17,11 @@ from .separable import Separable, fitted
 class OperatorSum(OperatorKernel):
     """K = left + right, two operator-valued kernels.
 
+    Parameters
+    ----------
+    left, right : OperatorKernel
+        The terms.
+
     Examples
     --------
     >>> from mercer.kernels import RBF, Linear

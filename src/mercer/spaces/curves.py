@@ -11,7 +11,7 @@ class Curves(Vectors):
 
     Parameters
     ----------
-    grid
+    grid : array or None, default=None
         The points at which curves are known, increasing; None where rows come without.
 
     Examples

@@ -27,22 +27,24 @@ class Fields(Vectors):
 
     Parameters
     ----------
-    axes
+    axes : sequence of str or None, default=None
         The names of the axes, such as ``("t", "x")``: output axes match input axes by name. None
         for x; y, x; or z, y, x.
-    channels
+    channels : int, default=1
         The number of values at each place.
-    periodic
+    periodic : sequence of str, default=()
         The axes that close to a circle; the grid leaves their last point out.
-    origin, spacing
-        The first coordinate and the distance of neighbours, for all axes or one for each.
-    mask
+    origin : float or sequence of float, default=0.0
+        The first coordinate, of all axes or of each.
+    spacing : float or sequence of float, default=1.0
+        The distance of neighbours, along all axes or along each.
+    mask : array or None, default=None
         Which places count, of the grid's shape; None for all. What other places hold is not looked
         at as an input, and not learnt as an output.
-    points
+    points : array or None, default=None
         Coordinates (places, dimensions) of scattered points in place of a grid; a batch is then an
         array (n, places), or (n, places, channels).
-    shape
+    shape : sequence of int or None, default=None
         The number of points along each axis, for a grid to predict on; None for that of the data.
 
     Examples
@@ -57,8 +59,8 @@ class Fields(Vectors):
     axes: Sequence[str] | None = None
     channels: int = 1
     periodic: Sequence[str] = ()
-    origin: Any = 0.0
-    spacing: Any = 1.0
+    origin: float | Sequence[float] = 0.0
+    spacing: float | Sequence[float] = 1.0
     mask: Array | None = None
     points: Array | None = None
     shape: Sequence[int] | None = None

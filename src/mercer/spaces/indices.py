@@ -14,7 +14,7 @@ class Indices(Space):
 
     Parameters
     ----------
-    size
+    size : int, default=0
         The number of rows.
 
     Examples
