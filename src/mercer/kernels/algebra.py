@@ -72,7 +72,7 @@ class Pair(Kernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels does."""
+        """Whether one of the two kernels depends on data."""
         return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
 
     def fit(self, A: Items) -> Kernel:
@@ -129,7 +129,7 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both, side by side; undone where both are of one kernel."""
+        """The features of both kernels, concatenated; inverted if both are of one kernel."""
         both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
@@ -152,7 +152,7 @@ class Sum(Pair):
 
     @property
     def multiple(self) -> Multiple:
-        """Of the kernel of which both are multiples, where there is one."""
+        """The multiple of the kernel of which both are multiples, if there is one."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 

@@ -17,7 +17,7 @@ from .linear_map import InnerProduct
 
 
 class CurveKernel(InnerProduct):
-    """k(f, g) = fᵀ G g of the values on a grid, of curves as they are or smoothed."""
+    """k(f, g) = fᵀ G g of the values on a grid, of curves or of smoothed curves."""
 
     grid: Array | None
     smoothing: float
@@ -62,7 +62,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def item_gradient(self) -> ItemGradient:
-        """That of the linear kernel after R."""
+        """Derivatives of the linear kernel after R."""
 
         def of(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
@@ -71,7 +71,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """K = A G Bᵀ is linear in the smoothed metric G, which is analytic in its parameters."""
+        """Derivatives of K = A G Bᵀ, by complex steps in the smoothed metric G."""
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 

@@ -145,7 +145,7 @@ class LaplacianRegularized(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of gamma and the kernel inside, the links of the graph held.
+        """Derivatives in gamma and in the kernel inside, with the graph held fixed.
 
         With T = (I + γLK)⁻¹γL: dT = -T dK T, and ∂T/∂γ = (I - TK) L (I - KT).
         """

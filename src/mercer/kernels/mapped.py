@@ -38,7 +38,7 @@ TRANSFORMERS = {
 
 
 class After(Wrapper):
-    """A kernel after something: items are checked before it, compared after it."""
+    """A kernel on transformed items, which are checked before the transformation."""
 
     def _apply(self, A: Items) -> Items:
         """Transform checked items."""
@@ -77,12 +77,12 @@ class After(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel on what is made of the items."""
+        """Derivatives of the kernel on transformed items."""
         return self.inner.parameter_gradient.under("kernel").on(self._after)
 
     @property
     def features(self) -> Features | None:
-        """Those of the kernel after the function, undone where both can be."""
+        """Features of transformed items, with an inverse if both steps have one."""
         inner = self.inner.features
         return inner and inner.before(lambda A: self._after(self.check(A, "A")), self._undo())
 
@@ -143,7 +143,7 @@ class Mapped(After, Reducible):
 
     @property
     def space(self) -> Space:
-        """The items before the function."""
+        """The space of the items before the function."""
         return self.__dict__.get("space") or Opaque()
 
     @space.setter
@@ -189,7 +189,7 @@ class Mapped(After, Reducible):
 
 
 class ArrayTransformer:
-    """A transformer of scikit-learn by its name and what it keeps, made when it is used."""
+    """A transformer of scikit-learn by its name and state, made when it is used."""
 
     def __init__(self, name: str, state: dict[str, Any]):
         self.name, self.state = name, state
@@ -207,7 +207,7 @@ class ArrayTransformer:
 
     @cached_property
     def made(self) -> Any:
-        """The transformer; only those of `TRANSFORMERS` are ever made."""
+        """The transformer, which must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
         transformer.__dict__.update(self.state)
         return transformer

@@ -189,7 +189,7 @@ class Spectrum(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of the weights of the lengths, in which the kernel is linear, where all are positive."""
+        """Derivatives in the weights of the lengths, if all are positive."""
         weights = np.array(list(self.lengths().values()))
         if not (weights > 0).all() or (self.weights is None and not self.blended):
             return ParameterGradient()

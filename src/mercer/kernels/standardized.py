@@ -229,19 +229,19 @@ class Smoothed(After):
 
     @property
     def fourier(self) -> Fourier | None:
-        """Those of the kernel inside, blurred."""
+        """Frequencies of the kernel inside, blurred."""
         inner = self.inner.fourier
         return inner and self._map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """That of the kernel inside after the blur."""
+        """Derivatives of the kernel inside after the blur."""
         inner = self.inner.item_gradient
         return inner and self._map(self._pixels).gradient(inner)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside; the width too, where that kernel has item gradients."""
+        """Derivatives of the kernel inside; in the width too, if it has item gradients."""
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside

@@ -38,7 +38,7 @@ class Stationary(VectorKernel):
 
     @property
     def by_feature(self) -> bool:
-        """Whether every feature has a length scale of its own."""
+        """Whether every feature has its own length scale."""
         given = self.length_scale
         return given == "ard" if isinstance(given, str) else np.ndim(given) > 0
 
@@ -93,7 +93,7 @@ class Stationary(VectorKernel):
 
     @property
     def fourier(self) -> Fourier:
-        """Draws from the spectral measure; directionless where all features have one scale."""
+        """The spectral measure; isotropic if all features have one scale."""
         return Fourier(self._frequencies, self.euclidean and not self.by_feature)
 
     @property
@@ -125,7 +125,7 @@ class Stationary(VectorKernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of the length scale, or of those of all features; k(a, a) = 1 is constant."""
+        """Derivatives in the length scale or scales; k(a, a) = 1 is constant."""
         return ParameterGradient(
             {"length_scale": fitted_scale(self)}, self._scale_vjp, lambda A, c: {}
         )

@@ -10,7 +10,7 @@ from .weighted_degree import encoded
 
 
 class Subsequences(Decaying):
-    """Shared subsequences of n symbols, gaps allowed but paid for.
+    """Shared subsequences of n symbols, discounted by their gaps.
 
     k(s, t) = Σ_u Σ_{i: s[i] = u} Σ_{j: t[j] = u} decay^(ℓ(i) + ℓ(j)) over all u of n symbols,
     where ℓ(i) = i_n - i_1 + 1 is the stretch that a subsequence covers.

@@ -36,7 +36,7 @@ class ComponentGram(BlockGram):
 
     @property
     def number(self) -> int:
-        """How many scalar kernels there are."""
+        """The number of scalar kernels."""
         return int(self.labels.max()) + 1
 
     def by_scalar(self) -> Iterator[tuple[np.ndarray, Array]]:
@@ -107,7 +107,7 @@ class ComponentGram(BlockGram):
 
 
 class ComponentKernel(CoupledKernel):
-    """A kernel diagonal in output components: each is a ridge regression of its own.
+    """A kernel diagonal in output components: each is a separate ridge regression.
 
     A custom kernel implements `by_component` (and `fit`).
 
@@ -135,7 +135,7 @@ class ComponentKernel(CoupledKernel):
 
     @property
     def component_gradient(self) -> ParameterGradient | None:
-        """Derivatives in the parameters, of a fitted kernel; None where they are held.
+        """Derivatives of a fitted kernel in its parameters; None where it has none.
 
         Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
         """

@@ -56,7 +56,7 @@ class CoupledKernel(OperatorKernel):
 
 
 class Blocks(CoupledKernel):
-    """K(a_i, b_j) as a function returns it.
+    """K(a_i, b_j) given by a function.
 
     Parameters
     ----------

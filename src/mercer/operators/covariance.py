@@ -58,7 +58,7 @@ class Covariance(Operator):
 
 @parameters
 class ConditionalCovariance(Operator):
-    """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: what of the outputs the inputs do not explain.
+    """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: the part that inputs leave unexplained.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class LearnedOperator(LearntOfMoments):
 
 
 class ReducedRank(LearntOfMoments):
-    """The projection on the main directions of what ridge regression predicts: reduced rank.
+    """The projection on the leading directions of ridge predictions: reduced-rank regression.
 
     With ĝ the ridge solution under the identity, B is the projection on the `rank` leading
     eigenvectors of Σ_i ĝ(x_i) ĝ(x_i)ᵀ, so that the model is B ĝ: directions of the outputs that the

@@ -69,11 +69,11 @@ class Boxes(BaseEstimator):
 
 @parameters
 class Local(ComponentKernel):
-    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at each output place c: near input places count more.
+    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at output location c: near input locations count more.
 
-    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Places are ridge regressions of their
-    own, exact, and the channels of a place share one. With `windows`, a place sees the boxes that
-    it lies in instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
+    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Locations are separate, exact ridge
+    regressions, and the channels of a location share one. With `windows`, a location depends on the
+    boxes that contain it instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from .slots import Slots
 
 @parameters
 class Positionwise(CoupledKernel):
-    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over places p and q.
+    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over positions p and q.
 
     Constrained regression in this frame: prior knowledge that the image at place p explains the
     letter at place p. Inputs are sequences of vectors, outputs one-hot letters by place
@@ -96,7 +96,7 @@ class Positionwise(CoupledKernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels does."""
+        """Whether one of the two kernels depends on data."""
         kernels = [kernel for kernel in (self.kernel, self.word_kernel) if kernel is not None]
         return any(as_kernel(kernel).depends_on_data for kernel in kernels)
 
@@ -173,7 +173,7 @@ ROWS = 1024
 
 
 class PositionGram(BlockGram):
-    """The values of `Positionwise`, made strip by strip: some slots of one place at a time."""
+    """The values of `Positionwise`, computed for some slots of one position at a time."""
 
     direct = True
 

@@ -34,7 +34,7 @@ AUTO = "auto"
 
 @parameters
 class Shared(CoupledKernel):
-    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), over places p, q.
+    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), at locations p, q.
 
     What is learnt at one place of a field serves all: every place of every example is an example
     of its own, whose input is the window of the input field around it. Offsets in a window weigh
@@ -119,7 +119,7 @@ class Shared(CoupledKernel):
 
     @property
     def open(self) -> list[str]:
-        """The parameters that are to be chosen."""
+        """The parameters that an estimator has to choose."""
         given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
         return [name for name in names if isinstance(given[name], str)]

@@ -7,7 +7,7 @@ from .vectors import Vectors
 
 
 class Curves(Vectors):
-    """Curves, as rows of values on a grid or as pairs ``(t, values)`` that are brought to it.
+    """Curves, as rows of values on a grid or as pairs ``(t, values)`` that are interpolated to it.
 
     Parameters
     ----------

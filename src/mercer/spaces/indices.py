@@ -1,4 +1,4 @@
-"""Items that are known by their place in a Gram matrix."""
+"""Items that are known by their row in a Gram matrix."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Indices(Space):
 
 
 class GramRows(Space):
-    """Rows of kernel values, what the kernel "precomputed" takes for X.
+    """Rows of kernel values, the inputs of the kernel "precomputed".
 
     Examples
     --------
