@@ -87,6 +87,13 @@ class Pair(Kernel):
         self.parts_ = (left, right)
         return self
 
+    def frozen(self) -> Kernel:
+        """Return a fitted copy whose parameters are the fitted kernels: a file holds them once."""
+        other: Any = super().frozen()
+        other.left, other.right = (kernel.frozen() for kernel in self.parts)
+        vars(other).pop("parts_", None)
+        return other
+
     def _gram(self, A: Items, B: Items) -> Array:
         return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
 

@@ -40,6 +40,13 @@ class Wrapper(Kernel):
         self.kernel_ = clone(self._given()).fit(A)
         return self
 
+    def frozen(self) -> Kernel:
+        """Return a fitted copy whose parameter is the fitted kernel: a file holds it once."""
+        other: Any = super().frozen()
+        other.kernel = self.inner.frozen()
+        vars(other).pop("kernel_", None)
+        return other
+
     depends_on_data = property(lambda self: self._given().depends_on_data)
     space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
