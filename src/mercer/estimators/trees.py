@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +108,16 @@ class Trees:
         """The number of nodes of all trees."""
         return len(self.feature)
 
-    def leaves(self, A: Array) -> np.ndarray:
-        """The leaf of each row (row) in each tree (column)."""
-        A = np.asarray(A, dtype=np.float32)  # as scikit-learn compares
+    def of_some(self, chosen: slice) -> Trees:
+        """Return some of the trees; they share the list of nodes."""
+        return replace(self, roots=self.roots[chosen])
+
+    def leaves(self, A: Array, precision: Any = np.float32) -> np.ndarray:
+        """Return the leaf of each row (row) in each tree (column).
+
+        scikit-learn's forests compare inputs in single precision, its boosted trees in double.
+        """
+        A = np.asarray(A, dtype=precision)
         found = np.tile(self.roots, (len(A), 1))
         for rows in blocks(len(A), max(1, WALKS // len(self.roots))):
             self._walk(A[rows], found[rows])
