@@ -29,9 +29,9 @@ __version__ = "0.2.0"
 
 __all__ = [
     "AutoDependency", "Blend", "BoostedDependency", "ConformalSets", "DamagedModel",
-    "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits", "LocalLaw",
-    "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer", "__version__",
-    "load", "register", "save", "train_network", "tune",
+    "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits",
+    "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer",
+    "__version__", "load", "register", "save", "train_network", "tune",
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "sets", "sequences", "auto")

@@ -25,7 +25,7 @@ from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
 from .outputs import ARRAYS, Outputs, set_columns
-from .search import Pairs
+from .pairs import Pairs
 from .tables.frames import as_table, in_kind
 from .tables.table import BadTable, Table
 

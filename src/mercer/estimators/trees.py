@@ -92,6 +92,13 @@ class Trees:
             np.concatenate([tree.children_right + root for tree, root in shifted]),
         )
 
+    def joined(self, other: Trees) -> Trees:
+        """Return these trees and others."""
+        n = self.n_nodes
+        shifted = other.roots + n, other.feature, other.threshold, other.left + n, other.right + n
+        own = self.roots, self.feature, self.threshold, self.left, self.right
+        return Trees(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
+
     def check_loaded(self, limits: Limits) -> None:
         """Nodes that there are, children after their parents: a walk down a tree then ends."""
         n = self.n_nodes
@@ -174,6 +181,11 @@ class Forest:
                 grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
         trees = Trees.of(grown)
         return cls(trees, trees.leaves(A), mass)
+
+    def joined(self, other: Forest) -> Forest:
+        """Return a forest of the trees of both, grown on the same rows."""
+        leaves = np.hstack([self.leaves, other.leaves + self.trees.n_nodes])
+        return Forest(self.trees.joined(other.trees), leaves, np.hstack([self.mass, other.mass]))
 
     @cached_property
     def shares(self) -> csc_array:
