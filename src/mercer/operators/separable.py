@@ -51,6 +51,11 @@ class Separable(OperatorKernel):
     def __rmul__(self, other: Any) -> Separable:
         return Separable(other * as_kernel(self.scalar), self.operator)
 
+    def scaled(self, factor: float) -> Separable:
+        """Return the kernel with its scalar kernel times a number."""
+        return self.__rmul__(factor)
+
+    scalar_ = None
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
     depends_on_data = property(
@@ -61,20 +66,19 @@ class Separable(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel: fitted where this one is, else as given."""
-        scalar = getattr(self, "scalar_", self.scalar)
-        return scalar if isinstance(scalar, Kernel) else as_kernel(scalar)
+        return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
-        """Itself."""
+        """Return the kernel itself."""
         return self
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
-        """Settle the scalar kernel, and B of the moments that it makes of the data."""
+        """Fit the scalar kernel, and compute B from the moments of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:
-            K = self.scalar_.checked_gram(X)
+            K = self.inputs.checked_gram(X)
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
@@ -83,27 +87,27 @@ class Separable(OperatorKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The scalar Gram matrix and B, side by side."""
-        return KroneckerGram(self.scalar_(A, B), self.B_)
+        """Return the Kronecker product of the scalar Gram matrix and B."""
+        return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
+        """Return the pairings; a multiple of the identity uses inner products, not coordinates."""
         if self.operator.uniform is not None:
-            return self.operator.uniform * self.scalar_(A, B) * L
+            return self.operator.uniform * self.inputs(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """One scalar kernel for all components."""
-        K = float(self.operator.uniform or 0.0) * self.scalar_(A, B)
+        """Return one scalar kernel for all components."""
+        K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.fourier.sample(random, (number, width))
-        height = float(self.scalar_.diag(np.zeros((1, width)))[0])
+        """Draw waves of the scalar kernel, along the rows of a root of B."""
+        omega = self.inputs.fourier.sample(random, (number, width))
+        height = float(self.inputs.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(host(full(self.B_)))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
@@ -124,7 +128,7 @@ class SpectralMoments:
         The spectrum of the input Gram matrix, zeros included; None where EV is V.
     gram
         Where EV is V, a function that returns the Gram matrix of the inputs, weighted as the rows
-        of V are: it is made and factored only when asked for.
+        of V are: it is computed and factored only when needed.
     """
 
     n: float
@@ -168,13 +172,13 @@ class SpectralMoments:
         return self.EV.T @ self.EV * (1.0 / self.n)
 
     def unexplained(self, epsilon: float) -> Array:
-        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
+        """Return (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV), a sum of non-negative terms."""
         s, EV = self._spectrum
         return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
-    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity.
+    """Return an operator-valued kernel; a scalar kernel is multiplied by the identity.
 
     None stands for an RBF of the data's own length scale.
 
@@ -197,6 +201,6 @@ def as_operator_kernel(kernel: Any) -> OperatorKernel:
 
 
 def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
-    """A clone, fitted; kernels that know nothing of sample weights are not told of any."""
+    """Return a fitted clone; weights are passed only where there are any."""
     fresh = clone(kernel)
     return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
-from .._base.symmetric import trace
+from .._base.symmetric import EPS, trace
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments, Separable
@@ -62,7 +62,7 @@ class Streamed(Factorization):
         inputs = self.cache.inputs(problem.inputs.kernel, self._inputs)
         self.cache = Cache()  # or it would keep the inputs of another kernel alive
         xp = namespace(m.vu)
-        vu = m.vu @ inputs.P
+        vu = self._significant(m.vu @ inputs.P)
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
         turned = Moments(m.n, inputs.s, vu, m.vv)
         map, mean = problem.gathered.outputs, self.origins[1]
@@ -73,6 +73,16 @@ class Streamed(Factorization):
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
         found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
         return found
+
+    def _significant(self, vu: Array) -> Array:
+        """Set entries below the rounding of S_vu to zero: short directions would enlarge them."""
+        xp, m = namespace(vu), self.moments
+        u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
+        if self.means is not None:
+            a, b = self.origins
+            u, v = u + m.n * float(xp.sum(a * a)), v + m.n * b * b
+        size = xp.sqrt(u * v)[:, None]
+        return xp.where(xp.abs(vu) > vu.shape[1] * EPS * size, vu, xp.zeros_like(vu))
 
     def _inputs(self) -> LowRankInputs:
         """The spectrum of the input moment of all pairs, with the sample as rows."""
