@@ -17,9 +17,9 @@ from mercer.operators import (
 from mercer.problem import Problem, Side, Want
 from mercer.solvers import Cache
 from mercer.solvers.exact import exact
-from mercer.solvers.low_rank import low_rank
 from mercer.solvers.factorization import Refused
 from mercer.solvers.inverse_slopes import inverse_slopes
+from mercer.solvers.low_rank import low_rank
 from mercer.solvers.parameter_slopes import parameter_slopes
 from registry import WORDS
 

@@ -132,6 +132,14 @@ class Fitted:
             made.keep(self.kept)
         return made
 
+    def with_folds(self, folds: np.ndarray) -> Fitted:
+        """Return the same model with these groups left out together; nothing is factored again."""
+        problem = replace(self.problem, labels=folds)
+        made = Fitted(problem, self.want, self.alpha)
+        if self.kept is not None and self.kept.reusable and self.kept.images is None:
+            made.keep(replace(self.kept, problem=problem))
+        return made
+
 
 def _is_small(nbytes: float) -> bool:
     return nbytes <= SMALL or nbytes <= KEPT * available()

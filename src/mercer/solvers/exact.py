@@ -52,9 +52,7 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
     return ExactInputs(gram, direct)
 
 
-def _at_one_ridge(
-    problem: Problem, inputs: ExactInputs, outputs: Outputs
-) -> Factorization | None:
+def _at_one_ridge(problem: Problem, inputs: ExactInputs, outputs: Outputs) -> Factorization | None:
     """Return the factorisation with an operator that took no spectrum of the inputs.
 
     None where a regulariser is lost in rounding, or a matrix is indefinite.

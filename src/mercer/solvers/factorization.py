@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, take
 from .._base.arrays import part as part_of
-from .._base.memory import held_bytes
+from .._base.memory import ENTRIES, held_bytes
 from .._base.threads import one_thread_each, side_by_side
 from ..embedding import Embedding, PointMap
 from ..losses import Loss
@@ -30,8 +30,6 @@ from .spanned import SpanMoments
 from .variances import UnitVariance, in_order
 from .weights import DualWeights, LeastWeights, NoWeights
 
-ENTRIES = 2**23
-"""Numbers of the moves that are held at once."""
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
 """From inputs, and the training examples that each of them leaves out, to points."""
 
@@ -541,7 +539,7 @@ class Factorization:
         """The size of all arrays that it holds now, except the pairs and what is in the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
-        return held_bytes(self, besides=[sides, problem.given])
+        return held_bytes(self, excluded=[sides, problem.given])
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

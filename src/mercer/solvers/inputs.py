@@ -12,12 +12,11 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, is_foreign, namespace, part, take
 from .._base.linalg import adjoint
+from .._base.memory import ENTRIES
 from .._base.threads import striped
 from ..features import FeatureMap
 from ..operators.slots import Slots
 
-HELD = 2**23
-"""Kernel values that a variance holds at once, enough for one fast product."""
 CACHED = 2**16
 """Numbers that fit into the cache of a core."""
 Fit = tuple[FeatureMap, Any]
@@ -192,7 +191,7 @@ class Inputs:
         xp, found = namespace(b), []
         removed = b * b / (self.s[:, None] * b[None, :] + alpha)
         rows_each = 1 if self.slots is None else self.slots.width
-        for rows in blocks(count(X), max(1, HELD // max(1, self.s.shape[0] * rows_each))):
+        for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
             at = self.located(part(X, rows), prior=True)
             assert at.prior is not None
             V = at.prior[:, None] * b[None, :] - _squared(at.Z, removed)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.memory import ROWS
 from .._base.symmetric import eigh
 from ..operators import Moments
 from ..operators.slots import Slots
@@ -20,9 +21,6 @@ from .inputs import Fit, Located
 from .outputs import Cache
 from .part import Part
 from .slot_inputs import SlotInputs
-
-ROWS = 4096
-"""Examples whose features are held at once."""
 
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:

@@ -16,15 +16,13 @@ from functools import cached_property
 import numpy as np
 
 from .._base.arrays import Array, blocks, count, host, like, namespace, part, put, take
+from .._base.memory import ENTRIES
 from .._base.plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Embedding, SpanFrame
 from ..kernels import Kernel
 from ..problem import Problem
 from .left_out import LeaveOneOut, members_by_size
 from .part import CANCELLED, Part
-
-ENTRIES = 2**23
-"""Kernel values of the outputs that are held at once."""
 
 
 class OutputGram:
