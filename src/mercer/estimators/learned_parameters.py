@@ -23,7 +23,7 @@ from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import exact
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
 from ..solvers.low_rank import low_rank
-from ..solvers.outputs import Outputs
+from ..solvers.outputs import OutputRows
 from ..solvers.parameter_slopes import ParameterSlopes, parameter_slopes
 from .parameter_vector import Parameter, ParameterVector
 
@@ -251,7 +251,7 @@ def _criterion(problem: Problem, criterion: str) -> str:
     return criterion
 
 
-def _balanced(problem: Problem) -> Outputs:
+def _balanced(problem: Problem) -> OutputRows:
     """The outputs in coordinates; vectors of numbers with one spread in every column.
 
     Under the identity columns are fitted apart, so that their units would only decide which of

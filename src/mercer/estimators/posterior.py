@@ -74,7 +74,7 @@ class Posterior:
     @property
     def _known(self) -> Fitted:
         if self.fitted is None:
-            raise ValueError("a saved model gives variances but no draws: draw before saving.")
+            raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
         return self.fitted
 
     @property

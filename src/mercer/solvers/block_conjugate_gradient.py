@@ -247,7 +247,7 @@ class ConjugateGradient:
         U
             Input features, sparse, one row an example.
         V
-            Outputs, one row an example.
+            OutputRows, one row an example.
         alpha
             The ridge.
         b

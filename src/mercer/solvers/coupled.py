@@ -13,7 +13,7 @@ from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .factorization import Factorization, Method, Solution
-from .outputs import Cache, Outputs
+from .outputs import Cache, OutputRows
 from .part import Part
 from .slot_inputs import GramInputs
 from .weights import CoupledMap, LeastWeights
@@ -56,7 +56,7 @@ def products_refusal(problem: Problem, want: Want) -> str | None:
     return reason
 
 
-def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
+def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
     """Return the operator-valued kernel, fitted on inputs and output coordinates.
 
     The outputs are centred if there is an intercept, unless the kernel needs them as given.
@@ -71,14 +71,14 @@ def fitted_kernel(problem: Problem, outputs: Outputs) -> OperatorKernel:
     return fitted(problem.kernel.for_outputs(shape), X, V, w)
 
 
-def slot_targets(slots: Slots, outputs: Outputs, weights: np.ndarray | None) -> Array:
+def slot_targets(slots: Slots, outputs: OutputRows, weights: np.ndarray | None) -> Array:
     """Return the outputs as one row per slot, means over the slots that exist subtracted."""
     T = slots.split(outputs.unweighted(outputs.rows))
     T = T if outputs.mean is None else T - take(slots.means(T, weights), slots.places)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
 
 
-def by_matrix(problem: Problem, kernel: OperatorKernel, outputs: Outputs) -> Factorization:
+def by_matrix(problem: Problem, kernel: OperatorKernel, outputs: OutputRows) -> Factorization:
     """Return the factorisation of one Gram matrix over the slots of all examples."""
     inputs = GramInputs(kernel, problem.inputs.items, problem.weights, problem.intercept)
     slots, w = inputs.slots, inputs.weights
@@ -102,7 +102,7 @@ def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def by_products(
-    problem: Problem, kernel: OperatorKernel, outputs: Outputs, method: BlockConjugateGradient
+    problem: Problem, kernel: OperatorKernel, outputs: OutputRows, method: BlockConjugateGradient
 ) -> Factorization:
     """Return the solution by block conjugate gradients, computed again for every ridge."""
     require_products(problem.n)
@@ -117,7 +117,7 @@ class Products(Method):
         self,
         problem: Problem,
         kernel: OperatorKernel,
-        outputs: Outputs,
+        outputs: OutputRows,
         method: BlockConjugateGradient,
     ):
         self.problem, self.kernel, self.outputs, self.method = problem, kernel, outputs, method
@@ -139,7 +139,7 @@ class Products(Method):
 
 
 def by_slots(
-    problem: Problem, kernel: OperatorKernel, outputs: Outputs, want: Want
+    problem: Problem, kernel: OperatorKernel, outputs: OutputRows, want: Want
 ) -> Factorization:
     """Write the matrix out if that is short or examples are left out, else use products."""
     if want.single:

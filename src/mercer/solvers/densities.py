@@ -63,6 +63,7 @@ def _group_noise(part: Part, alpha: float, groups: np.ndarray) -> tuple[np.ndarr
     (errors,) = LeaveOneOut(part, groups).solved([R], [alpha])
     logs = np.zeros(R.shape[1])
     for members in members_by_size(groups):
-        rest = host(part.rest_blocks([alpha], members))[:, 0]
+        E = part.inputs.rows(members.reshape(-1))
+        rest = host(part.rest_blocks([alpha], members, E))[:, 0]
         logs = logs + np.linalg.slogdet(rest)[1].sum(axis=0)
     return (host(R).conj() * host(errors)).real.mean(axis=0), logs

@@ -18,8 +18,8 @@ from .basis import Basis
 from .exact_inputs import MANY, ExactInputs
 from .factorization import Factorization, Method, Solution
 from .input_gram import InputGram
-from .inputs import Inputs
-from .outputs import Cache, Outputs
+from .inputs import InputSpectrum
+from .outputs import Cache, OutputRows
 from .part import Part
 from .tridiagonal import FactoredMoments
 from .weights import DualWeights
@@ -52,7 +52,9 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
     return ExactInputs(gram, direct)
 
 
-def _at_one_ridge(problem: Problem, inputs: ExactInputs, outputs: Outputs) -> Factorization | None:
+def _at_one_ridge(
+    problem: Problem, inputs: ExactInputs, outputs: OutputRows
+) -> Factorization | None:
     """Return the factorisation with an operator that took no spectrum of the inputs.
 
     None where a regulariser is lost in rounding, or a matrix is indefinite.
@@ -69,8 +71,8 @@ def _at_one_ridge(problem: Problem, inputs: ExactInputs, outputs: Outputs) -> Fa
 
 def separated(
     problem: Problem,
-    inputs: Inputs,
-    outputs: Outputs,
+    inputs: InputSpectrum,
+    outputs: OutputRows,
     moments: Any,
     EV: Array | None = None,
     alpha: float | None = None,
@@ -91,7 +93,7 @@ def separated(
     )
 
 
-def spectral_moments(inputs: Inputs, V: Array, EV: Array) -> Any:
+def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
     """Return the moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
     if inputs.complete:
         return SpectralMoments(inputs.total, EV, inputs.s)
@@ -100,14 +102,14 @@ def spectral_moments(inputs: Inputs, V: Array, EV: Array) -> Any:
     return Moments(inputs.total, inputs.s, vu, adjoint(V) @ V)
 
 
-def spanned(problem: Problem, inputs: Inputs, method: Method | None = None) -> Factorization:
+def spanned(problem: Problem, inputs: InputSpectrum, method: Method | None = None) -> Factorization:
     """Return the factorisation of outputs without coordinates, under a multiple of the identity."""
     frame, n = SpanFrame(problem.outputs.kernel, problem.outputs.items), problem.n
     mean, like_this = None, problem.outputs.kernel.diag(take(problem.outputs.items, [0]))
     if problem.intercept:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
         mean = like(mean, like_this)
-    outputs = Outputs(None, mean, None, frame)
+    outputs = OutputRows(None, mean, None, frame)
     part = Part(inputs, like(np.full(n, problem.uniform), like_this), None)
     return Factorization(problem, problem.kernel, outputs, [part], method=method)
 

@@ -12,7 +12,7 @@ from .._base.arrays import Array, Items, count, is_foreign, like, namespace
 from .._base.linalg import adjoint, product, solve_triangular
 from .._base.symmetric import eigh
 from .cholesky import factored
-from .inputs import Fit, Inputs, Located
+from .inputs import Fit, InputSpectrum, Located
 from .reduction import Reduction
 from .tridiagonal import solve_directions
 
@@ -22,7 +22,7 @@ REFINED = 1e-7
 """Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
 
 
-class ExactInputs(Inputs):
+class ExactInputs(InputSpectrum):
     """All of a scalar kernel on the training inputs: one eigendecomposition of the Gram matrix.
 
     The eigendecomposition is made when it is first needed. One solution, or everything at one
@@ -47,21 +47,18 @@ class ExactInputs(Inputs):
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
         self.complete = self.whole = self.orthonormal = True
-        self.total = float(self.size) if gram.weights is None else float(gram.weights.sum())
+        n, weights = count(gram.X), gram.weights
+        self.total = float(n) if weights is None else float(weights.sum())
 
     @property
     def spectrum(self) -> tuple[Array, Array, int]:
-        """s, E, and the number of eigenvalues that are rounding; computed when first needed."""
-        if self.known is None:
-            self.known = self._factored()
-        return self.known
-
-    def _factored(self) -> tuple[Array, Array, int]:
-        """Return the spectrum, the smallest eigenvalues first.
+        """s, E, and the number of eigenvalues that are rounding; computed when first needed.
 
         Rounding in directions that finite features cannot have means nothing at new inputs, and a
         small ridge would magnify it: those are not mapped.
         """
+        if self.known is not None:
+            return self.known
         gram, A = self.gram, self.gram.reduced()
         s, E = eigh(A, "Gram matrix", False, gram.scale, True, gram.reduction.lightest)
         E = gram.reduction.back(A if E is None else E)  # E is None for an empty matrix alone
@@ -70,15 +67,16 @@ class ExactInputs(Inputs):
         alike = not bool(namespace(s).any(s > 0))
         null = directions if alike else max(0, directions - width)
         s[:null] = 0.0
-        return s, E, null
+        self.known = s, E, null
+        return self.known
 
     @property
-    def s(self) -> Array:  # type: ignore[override]
+    def s(self) -> Array:
         """The eigenvalues; zero at one ridge."""
         return self.spectrum[0]
 
     @property
-    def E(self) -> Array:  # type: ignore[override]
+    def E(self) -> Array:
         """The eigenvectors; √α M L⁻ᵀ at one ridge."""
         return self.spectrum[1]
 
@@ -104,15 +102,10 @@ class ExactInputs(Inputs):
         """The number of training inputs."""
         return count(self.gram.X)
 
-    @property
-    def made(self) -> bool:
-        """Whether the spectrum is known."""
-        return self.known is not None
-
-    def at_ridge(self, b: Array, alpha: float) -> Inputs:
+    def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return the inputs by a Cholesky factor under a multiple of the identity."""
         scale = float(b[0]) if b.shape[0] else 1.0
-        if self.made or not self.direct or scale <= 0:
+        if self.known is not None or not self.direct or scale <= 0:
             return self
         try:
             factor = factored(self.gram.reduced(), alpha / scale)
@@ -155,9 +148,9 @@ class ExactInputs(Inputs):
 
     def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
         """Return the map of a `Part` at one ridge, without a spectrum where that is enough."""
-        C = None if self.made or not self.direct else self._dual(fitted, alpha)
+        C = self._dual(fitted, alpha) if self.known is None and self.direct else None
         if C is None:
-            return super().fit(fitted, alpha, Q)
+            return self.map(fitted.coefficients(alpha, Q))
         if Q is not None:
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
         return self.gram.map(self.reduction.back(C))

@@ -23,11 +23,11 @@ from .basis import Basis
 from .densities import left_out_density, left_out_noise
 from .inputs import Fit, Located
 from .left_out import LeaveOneOut, pooled, solved_systems
-from .outputs import Outputs
+from .outputs import OutputRows
 from .part import Part
 from .refused import Refused
 from .spanned import SpanMoments
-from .variances import UnitVariance, in_order
+from .variances import UnitVariances, in_order
 from .weights import DualWeights, LeastWeights, NoWeights
 
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
@@ -127,6 +127,10 @@ class Factorization:
         How the maps of several parts become one; None for a single part.
     images
         The problem with the images of all pairs as further pairs, where there are symmetries.
+    copies
+        How many images each pair has, the pair itself included. The loss over all images of a pair
+        is as many times that of the pair, for a map that keeps the symmetry: the ridge is
+        multiplied by that number, so that it means the same.
     method
         How a problem without parts is solved.
     solver
@@ -145,11 +149,12 @@ class Factorization:
 
     problem: Problem
     kernel: OperatorKernel
-    outputs: Outputs
+    outputs: OutputRows
     parts: Sequence[Part]
     basis: Basis = field(default_factory=Basis)
     join: Callable[[list[Fit]], Fit] | None = None
     images: Problem | None = None
+    copies: int = 1
     method: Method | None = None
     solver: str = ""
 
@@ -159,15 +164,6 @@ class Factorization:
     def posed(self) -> Problem:
         """The problem whose rows the parts have, with images where there are symmetries."""
         return self.problem if self.images is None else self.images
-
-    @property
-    def copies(self) -> int:
-        """How many images each pair has, the pair itself included.
-
-        The loss over all images of a pair is as many times that of the pair, for a map that keeps
-        the symmetry: the ridge is multiplied by that number, so that it means the same.
-        """
-        return self.posed.n // self.problem.n
 
     def _at(self, alphas: Sequence[float]) -> Iterator[Part]:
         """Yield the parts; for a single ridge by inputs that are valid there, if faster."""
@@ -202,9 +198,6 @@ class Factorization:
         """Return columns of the parts in output coordinates."""
         return self.basis.back(self._combined(found))
 
-    def _ridge(self, alpha: float) -> float:
-        return self.copies * alpha
-
     # -- solve ---------------------------------------------------------------------------------
 
     def solve(self, alpha: float) -> Solution:
@@ -212,12 +205,12 @@ class Factorization:
         solution = None if self.method is None else self.method.solution(alpha)
         if solution is not None:
             return solution
-        ridge, mean = self._ridge(alpha), self.outputs.mean
+        ridge, mean = self.copies * alpha, self.outputs.mean
         if self.join is None:
             (part,) = self.parts
-            map, explained = part.fit(ridge, self.basis.Q)
+            map, explained = part.inputs.fit(part, ridge, self.basis.Q)
         else:
-            map, explained = self.join([part.fit(ridge) for part in self.parts])
+            map, explained = self.join([part.inputs.fit(part, ridge) for part in self.parts])
         offset = None if mean is None else mean - explained
         return Solution(
             PointMap(map, offset, self.outputs.frame, self._weights(alpha)), self.kernel
@@ -230,7 +223,7 @@ class Factorization:
             return NoWeights()
         plain = problem.separable and not (problem.loss or problem.inputs.features)
         if plain and problem.kernel.operator.uniform:
-            return DualWeights.of(problem, self._ridge(alpha))
+            return DualWeights.of(problem, self.copies * alpha)
         return LeastWeights(self.outputs.frame, problem.outputs.items)
 
     # -- left out ------------------------------------------------------------------------------
@@ -267,7 +260,7 @@ class Factorization:
                 raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
             yield from found
             return
-        ridges = [self._ridge(alpha) for alpha in alphas]
+        ridges = [self.copies * alpha for alpha in alphas]
         if averaged:
             yield from map(self._averaged, ridges)
             return
@@ -291,7 +284,7 @@ class Factorization:
         part = part.at(ridges[0]) if len(ridges) == 1 and not shared else part
         groups = part.labels(self.posed)
         path = LeaveOneOut(part, groups).path(ridges)
-        if part.slots is not None:
+        if groups is not None and part.slots is not None:
             unknown = part.unknown_constants(groups)
             path = (part.joined(E + unknown) for E in path)
         return path if len(self.parts) == 1 else list(path)
@@ -330,7 +323,7 @@ class Factorization:
         (some inputs, n, q), block by block of inputs: Σ_{i∈G} w_i(x) e_i in output coordinates.
         The prediction of the model without the group G is less by that.
         """
-        ridge, n = self._ridge(alpha), self.problem.n
+        ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
         parts = list(self._at([ridge]))
         errors = [next(iter(self._errors(part, ridge))) for part in parts]
@@ -359,7 +352,7 @@ class Factorization:
     def _errors(self, part: Part, ridge: float) -> Iterator[Array]:
         """Yield the left-out residuals of the rows of a part."""
         groups = part.labels(self.posed)
-        unknown = 0.0 if part.slots is None else part.unknown_constants(groups)
+        unknown = 0.0 if groups is None else part.unknown_constants(groups)
         return (E + unknown for E in LeaveOneOut(part, groups).path([ridge]))
 
     def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
@@ -385,7 +378,7 @@ class Factorization:
         With H the smoother, w(x) the weights of g(x) on the training outputs T and I what is left
         out, g₋I(x) = g(x) - w_I(x) (I - H_II)⁻¹ (T - HT)_I: one small system for every distinct I.
         """
-        ridge = self._ridge(alpha)
+        ridge = self.copies * alpha
         parts, map = list(self._at([ridge])), self.solve(alpha).points
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
@@ -412,8 +405,9 @@ class Factorization:
             return like(np.zeros((number, q)), at.Z)
         n = self.problem.n
         own = part.rows_of(np.concatenate([examples + n * i for i in range(self.copies)]))
-        rest = part.rest_blocks([ridge], own[None, :])[0, 0, :, :, :]
-        R = part.residual_rows(own, ridge)
+        E = part.inputs.rows(own)
+        rest = part.rest_blocks([ridge], own[None, :], E)[0, 0, :, :, :]
+        (R,) = part.residual_rows(own, [ridge], E)
         if rest.shape[0] == 1:
             e = solved_systems(rest[0, :, :], R)
         else:
@@ -431,20 +425,20 @@ class Factorization:
         One part after the other: together they may be too large to be held.
         """
         self._require_coordinates("variances")
-        ridge = self._ridge(alpha)
+        ridge = self.copies * alpha
         found = [part.inputs.unit_variance(part.b, X, ridge) for part in self._at([ridge])]
         return self.basis.each(in_order(found, self.order))
 
-    def variances(self, alpha: float) -> UnitVariance:
+    def variances(self, alpha: float) -> UnitVariances:
         """Return the same as a function of inputs, which can be saved."""
-        ridge = self._ridge(alpha)
+        ridge = self.copies * alpha
         parts = list(self._at([ridge]))
         inputs = [part.inputs.without_rows() for part in parts]
-        return UnitVariance(inputs, [part.b for part in parts], ridge, self.order, self.basis)
+        return UnitVariances(inputs, [part.b for part in parts], ridge, self.order, self.basis)
 
     def noise(self, alpha: float) -> float:
         """Return σ² that makes the outputs most likely; of one row less if centred (REML)."""
-        ridge, misfit, number = self._ridge(alpha), 0.0, 0.0
+        ridge, misfit, number = self.copies * alpha, 0.0, 0.0
         for part in self._at([ridge]):
             misfit += part.times * part.misfit(ridge)
             number += part.times * part.number * part.shape[1]
@@ -454,7 +448,7 @@ class Factorization:
         """Return σ² along each direction of the operator, as left-out predictions show it."""
         if self.problem.gathered is not None:
             raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
-        ridge = self._ridge(alpha)
+        ridge = self.copies * alpha
         noise = left_out_noise(self._at([ridge]), self.posed, ridge, self.order)
         return self.basis.pooled(noise)
 
@@ -536,7 +530,7 @@ class Factorization:
 
     @property
     def nbytes(self) -> float:
-        """The size of all arrays that it holds now, except the pairs and what is in the kernels."""
+        """The size of all arrays that it holds now, except the pairs and those of the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
         return held_bytes(self, excluded=[sides, problem.given])

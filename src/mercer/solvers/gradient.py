@@ -54,7 +54,7 @@ class Slopes:
     beyond: Array | None
 
 
-class Objective:
+class RidgeObjective:
     """What both objectives have in common: z = 𝒦⁻¹T in the basis E, one column a direction."""
 
     def __init__(self, parts: Factorization, alpha: float):
@@ -198,14 +198,14 @@ def _diagonal(values: Array) -> Array:
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
-def _blocks(members: list[np.ndarray] | None, objective: Objective) -> Any:
+def _blocks(members: list[np.ndarray] | None, objective: RidgeObjective) -> Any:
     return _Alone(objective) if members is None else _Groups(objective, members)
 
 
 class _Alone:
     """Examples left out one by one: T_j is the diagonal matrix of a_ij e_ij."""
 
-    def __init__(self, objective: Objective):
+    def __init__(self, objective: RidgeObjective):
         self.o, self.squares = objective, objective.part.squares
         self.free = objective.part.free
 
@@ -236,7 +236,7 @@ class _Alone:
 class _Groups:
     """Groups left out together, those of one size at once."""
 
-    def __init__(self, objective: Objective, members: list[np.ndarray]):
+    def __init__(self, objective: RidgeObjective, members: list[np.ndarray]):
         self.o, self.members = objective, members
 
     def _each(self, *arrays: Array) -> Any:
@@ -287,7 +287,7 @@ class _Groups:
         return total
 
 
-CRITERIA = {"loo": Objective.of_left_out, "evidence": Objective.of_evidence}
+CRITERIA = {"loo": RidgeObjective.of_left_out, "evidence": RidgeObjective.of_evidence}
 
 
 def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
@@ -302,4 +302,4 @@ def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
     criterion
         "loo" or "evidence".
     """
-    return CRITERIA[criterion](Objective(parts, alpha))
+    return CRITERIA[criterion](RidgeObjective(parts, alpha))

@@ -52,11 +52,17 @@ class InputGram:
 
         With `keep` it is only looked at, and kept for the caller that destroys it.
         """
-        K = self._reduced() if self.held is None else self.held
+        K, self.held = self.held, None
+        if K is None:
+            K = self._centred_gram()
+            self.reduction = Reduction.of(self.weights, self.intercept, K)
+            A = self.reduction.reduced(K)
+            K = K + 0.0 if A is K else A  # the kernel may keep its own
         self.held = K if keep else None
         return K
 
-    def _reduced(self) -> Array:
+    def _centred_gram(self) -> Array:
+        """Return the Gram matrix, of centred features where there are finite ones."""
         kernel, features = self.kernel, self.kernel.features
         if features is not None and kernel.space.on_vectors and not issparse(self.X):
             F = features(kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))
@@ -72,9 +78,7 @@ class InputGram:
         xp = namespace(K)
         self.scale = float(xp.max(xp.linalg.diagonal(K)))
         self.scale *= 1.0 if self.weights is None else float(self.weights.max())
-        self.reduction = Reduction.of(self.weights, self.intercept, K)
-        A = self.reduction.reduced(K)
-        return K + 0.0 if A is K else A  # the kernel may keep its own
+        return K
 
     def against(self, A: Items) -> Array:
         """Return kernel values of new inputs, up to a constant for each if centred."""

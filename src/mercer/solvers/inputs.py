@@ -56,7 +56,7 @@ class Located(NamedTuple):
         )
 
 
-class Inputs:
+class InputSpectrum:
     """Spectrum of the weighted input Gram matrix on the complement of the constants.
 
     Attributes
@@ -115,11 +115,11 @@ class Inputs:
         """Return EᵀT."""
         return adjoint(self.E) @ T
 
-    def at_ridge(self, b: Array, alpha: float) -> Inputs:
+    def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return inputs that serve directions of eigenvalues b at this ridge, if that is faster."""
         return self
 
-    def without_rows(self) -> Inputs:
+    def without_rows(self) -> InputSpectrum:
         """Return the same without training rows that `located` does not need."""
         return self
 

@@ -19,7 +19,7 @@ from ..problem import Problem
 from .cholesky import factored
 from .coupled import fitted_kernel
 from .left_out import divided, members_by_size
-from .outputs import Outputs
+from .outputs import OutputRows
 from .parameter_slopes import ParameterSlopes
 from .reduction import Reduction
 from .weights import DualWeights
@@ -37,7 +37,7 @@ function that turns a slope in √w K √w into those in the parameters of the k
 
 
 def inverse_slopes(
-    problem: Problem, outputs: Outputs, alpha: float, criterion: str
+    problem: Problem, outputs: OutputRows, alpha: float, criterion: str
 ) -> ParameterSlopes:
     """An objective and its derivatives; `numpy.linalg.LinAlgError` where the ridge is too small.
 
@@ -61,7 +61,7 @@ def inverse_slopes(
     return ParameterSlopes(value, slope, found)
 
 
-def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[Piece]:
+def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored

@@ -84,14 +84,12 @@ class LeaveOneOut:
     ) -> Array:
         """Return (I - H_gg)⁻¹ R_g for groups of one size, (α, rows, directions), all at once."""
         part, flat = self.part, members.reshape(-1)
-        if R is None:
-            own = [part.residual_rows(flat, alpha) for alpha in alphas]
-        else:
-            own = [take(A, flat) for A in R]
+        E = part.inputs.rows(flat)
+        own = part.residual_rows(flat, alphas, E) if R is None else [take(A, flat) for A in R]
         large = members.shape[1] > part.inputs.s.shape[0]
         if large and not (part.inputs.orthonormal or part.inputs.complete) and part.slots:
-            return by_woodbury(part, own, alphas, members)
-        rest = part.rest_blocks(alphas, members)
+            return by_woodbury(part, own, alphas, members, E)
+        rest = part.rest_blocks(alphas, members, E)
         xp = namespace(rest)
         rows = xp.stack([xp.reshape(A, (*members.shape, -1)) for A in own], axis=1)
         if rest.shape[2] == 1:
@@ -109,14 +107,14 @@ class LeaveOneOut:
 
 
 def by_woodbury(
-    part: Part, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray
+    part: Part, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray, E: Array
 ) -> Array:
     """Return (I - N_gN_gᵀ - E_g diag(f) E_gᵀ)⁻¹ R_g, by matrices as large as the rank.
 
     With I - √f S √f, and never with 1/f.
     """
     xp, (groups, size), inputs = namespace(part.b), members.shape, part.inputs
-    E = xp.reshape(inputs.rows(members.reshape(-1)), (groups, size, -1))
+    E = xp.reshape(E, (groups, size, -1))
     AE = inputs.without_constants(members, E)
     S, found = adjoint(E) @ AE, []
     for rows, alpha in zip(R, alphas, strict=True):

@@ -23,7 +23,7 @@ from .direction_grams import LazyParts
 from .exact import separated, spanned, spectral_moments
 from .factorization import Factorization, Method, Solution
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Cache, Outputs
+from .outputs import Cache, OutputRows
 from .part import Part
 from .weights import LeastWeights
 
@@ -62,7 +62,7 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     return Factorization(problem, problem.kernel, outputs, LazyParts([make], True), method=method)
 
 
-def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: Outputs) -> Factorization:
+def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
     """Return the factorisation for every ridge, inputs factored already."""
     EV = inputs.inside(outputs.rows)
     return separated(problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV)
@@ -71,7 +71,7 @@ def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: Outputs) -> Fa
 class MomentSolution(Method):
     """A multiple of the identity at one ridge, by a Cholesky factor of the input moment."""
 
-    def __init__(self, problem: Problem, outputs: Outputs):
+    def __init__(self, problem: Problem, outputs: OutputRows):
         self.problem, self.outputs = problem, outputs
 
     @cached_property
@@ -102,7 +102,7 @@ class MomentSolution(Method):
         return Solution(PointMap(map.compose(coef), offset, frame, weights), problem.kernel)
 
 
-def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outputs) -> Sums:
+def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows) -> Sums:
     """Return the moments of coordinates made block by block, of kernel values if that is enough."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))

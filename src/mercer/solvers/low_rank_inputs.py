@@ -12,7 +12,7 @@ from scipy.sparse import diags_array, issparse
 from .._base.arrays import Array, Items, dense, like, namespace
 from .._base.symmetric import EPS, eigh
 from ..features import FeatureMap
-from .inputs import Fit, Inputs, Located
+from .inputs import Fit, InputSpectrum, Located
 from .reduction import Reduction, weighted_mean
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -83,7 +83,7 @@ class LowRankRows:
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
 
-class LowRankInputs(Inputs):
+class LowRankInputs(InputSpectrum):
     """Inputs in coordinates u(x) of low rank: S_uu = P diag(s) Pᵀ, E = U P diag(s)^{-1/2}."""
 
     def __init__(self, at: LowRankRows):

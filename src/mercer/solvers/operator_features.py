@@ -79,7 +79,7 @@ class FeatureInputs(SlotInputs):
             self.known = eigh(self.features.normal(self.uu), "moment of the features")
         return self.known
 
-    s = property(lambda self: self.spectrum[0])  # type: ignore[assignment]
+    s = property(lambda self: self.spectrum[0])
     P = property(lambda self: self.spectrum[1])
 
     def inside(self, T: Array) -> Array:

@@ -19,7 +19,7 @@ from .reduction import weighted_mean
 
 
 @dataclass(frozen=True)
-class Outputs:
+class OutputRows:
     """Outputs in coordinates.
 
     Attributes
@@ -48,7 +48,7 @@ class Outputs:
         intercept: bool,
         frame: Frame,
         mean: Array | None = None,
-    ) -> Outputs:
+    ) -> OutputRows:
         """Return coordinates less their mean, or a given one, times the roots of weights."""
         if intercept and mean is None:
             mean = weighted_mean(V, weights)
@@ -76,10 +76,10 @@ class Outputs:
 class Cache:
     """What trials of a choice share: the outputs, and the inputs of one scalar kernel at a time."""
 
-    made: dict[bool, Outputs] = field(default_factory=dict)
+    made: dict[bool, OutputRows] = field(default_factory=dict)
     held: tuple[Any, Any] = (None, None)
 
-    def outputs(self, problem: Problem) -> Outputs:
+    def outputs(self, problem: Problem) -> OutputRows:
         """Return the outputs in the coordinates that a problem needs, made once."""
         side, kernel = problem.outputs, problem.kernel
         own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
@@ -100,7 +100,7 @@ class Cache:
             map = Explicit() if finite else Triangular()
             V = map.fit_transform(side.kernel, side.items)
         frame = OrthonormalFrame(map)
-        made = Outputs.centred(V, problem.weights, problem.intercept, frame)
+        made = OutputRows.centred(V, problem.weights, problem.intercept, frame)
         self.made[own] = made
         return made
 

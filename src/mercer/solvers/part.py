@@ -14,7 +14,7 @@ from ..operators.slots import Slots
 from ..problem import Problem
 from .cholesky import stands_out
 from .exact_inputs import REFINED
-from .inputs import Fit, Inputs, Located
+from .inputs import InputSpectrum, Located
 
 BLOCK = 2**24
 """Residuals that are held at once for several ridges."""
@@ -60,7 +60,7 @@ class Part:
     Where E and N are a complete basis both brackets are zero and are left out.
     """
 
-    inputs: Inputs
+    inputs: InputSpectrum
     b: Array
     targets: Array | Callable[[], Array] | None
     products: Array | Callable[[], Array] | None = None
@@ -209,10 +209,6 @@ class Part:
         C = C * b
         return C if Q is None else C @ adjoint(Q)
 
-    def fit(self, alpha: float, Q: Array | None = None) -> Fit:
-        """Return the map at one ridge and its mean, in output coordinates if Q is given."""
-        return self.inputs.fit(self, alpha, Q)
-
     def misfit(self, alpha: float) -> float:
         """Return α times the sum of squares over (s b + α), where no basis reaches over α."""
         xp, reach = namespace(self.b), self._reach()
@@ -315,19 +311,19 @@ class Part:
         """Return the diagonal of I - H, one column or one per direction."""
         return self.squares @ self._factors(alpha) + self.free
 
-    def residual_rows(self, own: np.ndarray, alpha: float) -> Array:
-        """Return some rows of T - HT."""
-        R = self.inputs.rows(own) @ (self.inside * self._factors(alpha))
-        return R + self._outside_rows(own)
+    def residual_rows(self, own: np.ndarray, alphas: Sequence[float], E: Array) -> list[Array]:
+        """Return some rows of T - HT for every α, given those rows of the basis."""
+        outside = self._outside_rows(own)
+        return [E @ (self.inside * self._factors(alpha)) + outside for alpha in alphas]
 
-    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray) -> Array:
+    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray, E: Array) -> Array:
         """Return I - H over groups of one size: (groups, α, directions, size, size).
 
-        There is one direction where all shrink alike.
+        There is one direction where all shrink alike. E are the rows of the basis.
         """
         xp, (groups, size) = namespace(self.b), members.shape
         d = xp.concat([self._factors(alpha) for alpha in alphas], axis=1)
-        E = xp.reshape(self.inputs.rows(members.reshape(-1)), (groups, size, -1))
+        E = xp.reshape(E, (groups, size, -1))
         H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self.unspanned(E, members)
         return H if extra is None else H + extra[:, None, None, :, :]

@@ -13,7 +13,7 @@ from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
 from .left_out import LeaveOneOut
-from .outputs import Outputs
+from .outputs import OutputRows
 from .part import Part
 from .place_moments import PlaceData, at_once
 from .places import fitted_shared
@@ -38,19 +38,19 @@ SCORED = 64
 """Fields that a choice is scored on, left out."""
 
 
-def chosen(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
+def chosen(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
     """Walk up and down the ladder of each open parameter in turn while the error falls."""
     at = {name: START[name] for name in kernel.open}
     stages = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     for fields, rank, rounds in stages:
         if fields < problem.n or rounds == stages[-1][2]:
             few = problem.n <= stages[0][0]  # then there is a single look
-            search = Search(kernel, problem, outputs, fields, rank)
+            search = PlaceSearch(kernel, problem, outputs, fields, rank)
             at = walked(search, at, stages[0][2] if few else rounds)
     return search.kernel_of(at)
 
 
-def walked(search: Search, at: dict[str, int], rounds: int) -> dict[str, int]:
+def walked(search: PlaceSearch, at: dict[str, int], rounds: int) -> dict[str, int]:
     """The best choice that steps of one parameter at a time lead to."""
     best = search.risk(at)
     for _ in range(rounds):
@@ -70,10 +70,12 @@ def walked(search: Search, at: dict[str, int], rounds: int) -> dict[str, int]:
     return at
 
 
-class Search:
+class PlaceSearch:
     """The left-out risk of choices, each asked once."""
 
-    def __init__(self, kernel: Shared, problem: Problem, outputs: Outputs, fields: int, rank: int):
+    def __init__(
+        self, kernel: Shared, problem: Problem, outputs: OutputRows, fields: int, rank: int
+    ):
         self.kernel, self.problem, self.outputs = kernel, problem, outputs
         n, random = problem.n, np.random.RandomState(0)
         order, learnt = random.permutation(n), min(n, fields)

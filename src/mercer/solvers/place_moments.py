@@ -17,7 +17,7 @@ from ..operators.shared import Shared
 from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem
-from .outputs import Outputs
+from .outputs import OutputRows
 
 ROUNDED = 1e6
 """How much larger than the moment of the coordinates is what it was computed of, at worst."""
@@ -41,7 +41,7 @@ class PlaceData:
         made of; None without an intercept.
     """
 
-    def __init__(self, problem: Problem, kernel: Shared, outputs: Outputs, rows: Any = None):
+    def __init__(self, problem: Problem, kernel: Shared, outputs: OutputRows, rows: Any = None):
         X, T, w = problem.inputs.items, outputs.rows, problem.weights
         if rows is not None:
             X, T = take(X, rows), take(T, rows)

@@ -14,7 +14,7 @@ from ..problem import Problem, Want
 from .basis import Basis
 from .factorization import Factorization
 from .inputs import Fit
-from .outputs import Cache, Outputs
+from .outputs import Cache, OutputRows
 from .part import Part
 from .place_moments import PlaceData, PlaceMap, joined
 from .window_inputs import Landmarks, WindowInputs, slots_of
@@ -45,7 +45,7 @@ def places(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def by_windows(
-    problem: Problem, kernel: Shared, outputs: Outputs, marks: Landmarks | None = None
+    problem: Problem, kernel: Shared, outputs: OutputRows, marks: Landmarks | None = None
 ) -> Factorization:
     """Return one part for each eigenvalue of the operator over channels; rows are windows."""
     marks = marks or Landmarks(PlaceData(problem, kernel, outputs))
@@ -97,7 +97,7 @@ def channel_directions(kernel: Shared) -> tuple[list[float], np.ndarray] | None:
     return [max(float(v), least) for v in values], vectors
 
 
-def fitted_shared(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
+def fitted_shared(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
     """Return the kernel, fitted on all inputs; large fits take distances in float32."""
     made: Shared = fitted(kernel, problem.inputs.items, outputs.rows, problem.weights)
     size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)

@@ -25,10 +25,10 @@ from .exact import exact_inputs, separated, spectral_moments
 from .exact_inputs import ExactInputs
 from .factorization import Factorization, Method, Solution
 from .input_gram import InputGram
-from .inputs import Inputs
+from .inputs import InputSpectrum
 from .low_rank import low_rank_inputs
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Cache, Outputs
+from .outputs import Cache, OutputRows
 from .part import Part
 from .robust import Steps, clean_outputs, lengths
 
@@ -63,8 +63,8 @@ class Refit(Method):
     def __init__(
         self,
         problem: Problem,
-        inputs: Inputs,
-        outputs: Outputs,
+        inputs: InputSpectrum,
+        outputs: OutputRows,
         folds: int,
         weights: np.ndarray | None = None,
     ):
@@ -107,13 +107,13 @@ class Refit(Method):
         )
         inputs, Z = self._restricted(train, test, weights)
         V = take(self.outputs.coordinates, train)
-        outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
+        outputs = OutputRows.centred(V, weights, problem.intercept, self.outputs.frame)
         loss_weights = None if self.weights is None else self.weights[train]
         return type(self)(some, inputs, outputs, self.number, loss_weights), Z, test
 
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[Inputs, Array]:
+    ) -> tuple[InputSpectrum, Array]:
         """The inputs of a fold, factored, and the projections of those left out.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
@@ -155,14 +155,16 @@ class Refit(Method):
         return closed(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
-def _factored_inputs(problem: Problem) -> Inputs:
+def _factored_inputs(problem: Problem) -> InputSpectrum:
     side = problem.inputs
     if side.features is None:
         return exact_inputs(problem, direct=False)
     return low_rank_inputs(problem)
 
 
-def closed(problem: Problem, inputs: Inputs, outputs: Outputs, alpha: float) -> Factorization:
+def closed(
+    problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
+) -> Factorization:
     """The factorisation once the operator is learnt at α, of outputs as they are."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
@@ -194,13 +196,13 @@ class RobustRefit(Refit):
     """Where the steps at one α ended, from which those at another start."""
 
     @cached_property
-    def tamed(self) -> Outputs:
+    def tamed(self) -> OutputRows:
         """Outputs without the worst: none further out than three median lengths."""
         V = self.outputs.coordinates
         return self._centred(shortened(V, middle(V) if self.problem.intercept else None))
 
-    def _centred(self, V: Array) -> Outputs:
-        return Outputs.centred(V, None, self.problem.intercept, self.outputs.frame)
+    def _centred(self, V: Array) -> OutputRows:
+        return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
 
     @cached_property
     def _unlearnt(self) -> Factorization:
@@ -241,7 +243,7 @@ class RobustRefit(Refit):
         return lengths(next(parts.residuals([alpha])) + shift)
 
 
-def _with_outputs(base: Factorization, outputs: Outputs) -> Factorization:
+def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
     """The same problem of other outputs, the operator kept."""
     (part,) = base.parts
     T = base.rotated(outputs.rows)

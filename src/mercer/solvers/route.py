@@ -106,7 +106,7 @@ def ladder(problem: Problem, want: Want) -> list[Solver]:
     if want.solver != "auto":
         check_name(want.solver, problem)
         ways = _named(want.solver, ways)
-    reasons = [solver.accepts(problem, want) for solver in ways]
+    reasons = [solver.reason(problem, want) for solver in ways]
     accepted = [solver for solver, reason in zip(ways, reasons, strict=True) if reason is None]
     if not accepted:
         raise ValueError(f"{_refusal(want, [reason for reason in reasons if reason])}.")
@@ -115,7 +115,10 @@ def ladder(problem: Problem, want: Want) -> list[Solver]:
 
 def route(problem: Problem, want: Want) -> Solver:
     """Return the solver of a problem: the cheapest that accepts it and fits into memory."""
-    ways = ladder(problem, want)
+    ways = LADDER[kind_of(problem, want)]
+    if len(ways) == 1 and ways[0].refuses is None and want.solver == "auto":
+        return ways[0]
+    ways = tuple(ladder(problem, want))
     if len(ways) == 1:
         return ways[0]
     sizes = sizes_of(problem, want)

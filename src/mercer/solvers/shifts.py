@@ -31,7 +31,7 @@ from .basis import FourierBasis, fourier
 from .exact_inputs import ExactInputs
 from .factorization import Factorization
 from .inputs import Fit
-from .outputs import Cache, Outputs
+from .outputs import Cache, OutputRows
 from .part import Part
 from .reduction import Reduction, weighted_mean
 
@@ -109,7 +109,7 @@ def _constant(basis: FourierBasis, fits: list[Fit]) -> Array:
     return basis.real(xp.concat([first, rest], axis=1))[0, :]
 
 
-def _outputs(problem: Problem, basis: FourierBasis) -> Outputs:
+def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
     """Return the entries of the outputs, less their mean over pairs and shifts."""
     side = replace(problem.outputs, features=Explicit())  # the entries, also if there are many
     made = Cache().outputs(replace(problem, outputs=side))
@@ -119,7 +119,7 @@ def _outputs(problem: Problem, basis: FourierBasis) -> Outputs:
     means = xp.mean(xp.reshape(take(made.mean, at), (-1, basis.others)), axis=0)
     every = xp.reshape(means + 0.0 * xp.reshape(take(made.mean, at), (-1, basis.others)), (-1,))
     mean = take(every, np.argsort(at))
-    return Outputs.centred(made.coordinates, problem.weights, True, made.frame, mean)
+    return OutputRows.centred(made.coordinates, problem.weights, True, made.frame, mean)
 
 
 def _real(A: Array) -> Array:

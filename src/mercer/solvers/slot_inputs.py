@@ -12,7 +12,7 @@ from .._base.symmetric import eigh
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
 from .cholesky import factored
-from .inputs import Fit, Inputs, Located
+from .inputs import Fit, InputSpectrum, Located
 from .reduction import Reduction
 from .weights import CoupledMap
 
@@ -22,7 +22,7 @@ DIAGONAL = 16
 """Inputs whose values against each other are made where only K(x, x) is needed."""
 
 
-class SlotInputs(Inputs):
+class SlotInputs(InputSpectrum):
     """Inputs whose rows are slots: all slots of an example are left out together.
 
     Attributes
@@ -144,11 +144,11 @@ class GramInputs(SlotInputs):
         E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
         return s, E, reduction, means
 
-    s = property(lambda self: self.spectrum[0])  # type: ignore[assignment]
-    E = property(lambda self: self.spectrum[1])  # type: ignore[assignment]
+    s = property(lambda self: self.spectrum[0])
+    E = property(lambda self: self.spectrum[1])
     reduction = property(lambda self: self.spectrum[2])
-    N = property(lambda self: self.reduction.N)  # type: ignore[assignment]
-    roots = property(lambda self: self.reduction.roots)  # type: ignore[assignment]
+    N = property(lambda self: self.reduction.N)
+    roots = property(lambda self: self.reduction.roots)
 
     def located(self, X: Items, prior: bool = False) -> Located:
         """Return kernel values times E, less the mean of each component with an intercept."""

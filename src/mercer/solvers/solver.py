@@ -11,11 +11,6 @@ from .factorization import Factorization
 from .outputs import Cache
 
 
-def accept_all(problem: Problem, want: Want) -> str | None:
-    """Accept any problem of the kind."""
-    return None
-
-
 @dataclass(frozen=True)
 class Solver:
     """A way to solve a kind of problem.
@@ -26,8 +21,8 @@ class Solver:
         What `solver=` and `plan` call it.
     build
         The function that factors a problem.
-    accepts
-        Returns None for a problem of its kind that it takes, else the reason why it does not.
+    refuses
+        Returns the reason why it does not take a problem of its kind, or None; None for no reason.
     costs
         The method of `Sizes` that counts what it costs; empty for the one of its own name.
     single
@@ -36,7 +31,7 @@ class Solver:
 
     name: str
     build: Callable[[Problem, Want, Cache], Factorization]
-    accepts: Callable[[Problem, Want], str | None] = accept_all
+    refuses: Callable[[Problem, Want], str | None] | None = None
     costs: Callable[[Sizes], Route] = Sizes.spectral
     single: bool = False
 
@@ -45,6 +40,10 @@ class Solver:
         found = self.build(problem, want, cache)
         found.solver = self.name
         return found
+
+    def reason(self, problem: Problem, want: Want) -> str | None:
+        """Return why it does not take a problem of its kind; None if it does."""
+        return None if self.refuses is None else self.refuses(problem, want)
 
     def cost(self, sizes: Sizes) -> Route:
         """Return memory and multiplications for a problem of these sizes."""

@@ -151,7 +151,7 @@ class SpanMoments:
                 cross = G @ turn(beyond)
                 outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
                 N = N + cross + turn(cross) + outside - beyond @ turn(E)
-            rest = self.part.rest_blocks([alpha], own[None, :])[0, 0, 0, :, :]
+            rest = self.part.rest_blocks([alpha], own[None, :], take(self.E, own))[0, 0, 0, :, :]
             if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED:
                 N = self._products(alpha, own)
             half = turn(xp.linalg.solve(rest, N))
@@ -161,7 +161,8 @@ class SpanMoments:
 
     def _products(self, alpha: float, rows: np.ndarray) -> Array:
         """Return the block of (I - H) L (I - H) over some rows, which loses no digits."""
-        roots, R = self.part.inputs.roots, self.part.residual_rows(rows, alpha)
+        (R,) = self.part.residual_rows(rows, [alpha], take(self.E, rows))
+        roots = self.part.inputs.roots
         R = R if roots is None else R / self.turn(roots)
         return R @ self.gram.times(self.turn(R))
 

@@ -19,7 +19,7 @@ from .exact import separated
 from .factorization import Factorization, Method, Solution
 from .left_out import LeaveOneOut
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .outputs import Cache, Outputs
+from .outputs import Cache, OutputRows
 from .part import Part
 from .weights import NoWeights
 
@@ -43,12 +43,12 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     stream = StreamMoments.of(problem)
     frame = OrthonormalFrame(problem.gathered.outputs)
     if problem.operator_features:
-        outputs = Outputs(None, stream.origins[1], None, frame)
+        outputs = OutputRows(None, stream.origins[1], None, frame)
         kernel = problem.gathered.inputs.operator_kernel_
         method = FeatureSolution(problem, stream)
         return Factorization(problem, kernel, outputs, [], method=method)
     V = dense(problem.gathered.outputs.transform(problem.outputs.items))
-    outputs = Outputs.centred(V, problem.weights, False, frame, stream.origins[1])
+    outputs = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
     if problem.kernel.operator.learnt:
         return stream.parts(problem, stream.inputs(problem), outputs, want.alphas[0])
     kernel = problem.inputs.kernel
@@ -101,7 +101,7 @@ class StreamMoments:
         self,
         problem: Problem,
         inputs: LowRankInputs,
-        outputs: Outputs,
+        outputs: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
         """Return the factorisation for every ridge; with `alpha` the operator is learnt there."""
@@ -216,7 +216,7 @@ class LeftOutSums:
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         inputs = self.inputs.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
-        V = Outputs.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows
+        V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows
         found = []
         for b, Q, inside, alphas in self.trials:
             smoother = Part(inputs, b, V if Q is None else V @ Q, inside)

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._base.arrays import Array, Items, namespace, take
 from .basis import Basis
-from .inputs import Inputs
+from .inputs import InputSpectrum
 
 
 @dataclass(frozen=True)
-class UnitVariance:
+class UnitVariances:
     """The posterior variance along the directions of the operator, for unit noise.
 
     Attributes
@@ -28,7 +28,7 @@ class UnitVariance:
         What a column of a part is in the directions of the operator.
     """
 
-    inputs: list[Inputs]
+    inputs: list[InputSpectrum]
     scales: list[Array]
     alpha: float
     order: np.ndarray | None = None

@@ -13,7 +13,7 @@ from .._base.arrays import Array, Items, count, host, is_foreign, like, namespac
 from .._base.linalg import PositiveDefinite, solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
-from .inputs import Fit, Inputs, Located
+from .inputs import Fit, InputSpectrum, Located
 from .place_moments import PlaceData, PlaceMap, PlaceMoments, stacked
 from .slot_inputs import SlotInputs
 
@@ -107,9 +107,9 @@ class WindowInputs(SlotInputs):
         s, M = take(s, kept), xp.matrix_transpose(take(xp.matrix_transpose(M), kept))
         return s, M, s**-0.5, s**0.5
 
-    s = property(lambda self: self.coordinates[0])  # type: ignore[assignment]
+    s = property(lambda self: self.coordinates[0])
 
-    def at_ridge(self, b: Array, alpha: float) -> Inputs:
+    def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return inputs by a Cholesky factor CCᵀ = K_mn K_nm + (α/b) K, at the full rank.
 
         H = kᵀC⁻ᵀC⁻¹k. Written with equal eigenvalues s of any size, all formulas of a spectrum
